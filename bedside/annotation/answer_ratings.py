@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 import polars as pl
@@ -57,7 +57,7 @@ from bedside.ratings.rubric_metrics import (
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
 from bedside.ratings.spellings import folded
-from bedside.ratings.table import frame_of
+from bedside.ratings.table import RatingRow, frame_of
 
 SKIPPED = "skipped by the rater"
 UNANSWERED = "not answered"
@@ -147,7 +147,7 @@ def plan_ratings(
     origins = {name: (system, case) for name, system, case in run.index.select("id", "system", "case_id").iter_rows()}
     shown_scores = judge_scores(plan, run) if plan.mode == "audit" else {}
     people = plan_people(run, plan)
-    rows: list[tuple[Any, ...]] = []
+    rows: list[RatingRow] = []
     chances: list[float | None] = []
     judged_items: set[str] = set()
     for (name, rater), answer in sorted(answers.items(), key=lambda entry: entry[0]):
@@ -158,11 +158,17 @@ def plan_ratings(
         for rubric in plan.questions:
             ratings = answer_ratings(plan, rubric, item, answer, positions.get(name, {}), shown_scores)
             replicate = 0 if plan.mode == "pairs" else item.replicate
-            rows += [(*origin, unit, metric, people[rater], replicate, *rating) for unit, metric, *rating in ratings]
+            rows += [
+                RatingRow(
+                    *origin, given.unit, given.metric, people[rater], replicate,
+                    given.value, given.label, given.reason, given.error,
+                )
+                for given in ratings
+            ]  # fmt: skip
             if plan.mode == "audit" and item.replicate == 0 and name not in judged_items:
                 value, label = _rating_of(rubric, shown_scores[item.transcript, item.unit, rubric.name][0])
                 metric = audited_metric(rubric.name)
-                rows.append((*origin, item.unit, metric, plan.judge, 0, value, label, None, None))
+                rows.append(RatingRow(*origin, item.unit, metric, str(plan.judge), 0, value, label))
         chances += [item.chance] * (len(rows) - len(chances))
         judged_items.add(name)
     return frame_of(rows, round_of(plan), chances)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 from bedside.judges.llm.endpoints import named_models, places
 from bedside.judges.llm.model_names import ModelName
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import judge_rater
+from bedside.ratings.table import RatingRow
 from bedside.transcripts.transcript import Transcript
 
 # -- Rows of the ratings table --------------------------------------------------------------------------
@@ -19,10 +19,10 @@ class RatingRows:
 
     Args:
         rater: whose ratings they are.
-        add: called with each row, its cells in the order of :data:`bedside.ratings.table.COLUMNS`.
+        add: called with each row.
     """
 
-    def __init__(self, rater: str, add: Callable[[tuple[Any, ...]], object]) -> None:
+    def __init__(self, rater: str, add: Callable[[RatingRow], object]) -> None:
         self.rater = rater
         self.count: int = 0
         self._add = add
@@ -33,12 +33,16 @@ class RatingRows:
         number: int,
         unit: str,
         metric: str,
-        *cells: Any,
+        value: float | None = None,
+        label: str | None = None,
+        reason: str | None = None,
+        error: str | None = None,
+        *,
         rater: str | None = None,
     ) -> None:
-        """Add a rating; ``cells`` are its value, label, reason and error."""
+        """Add a rating of a transcript in a pass; the other arguments are cells of the row."""
         head = (transcript.id, transcript.system, transcript.case_id)
-        self._add((*head, unit, metric, rater or self.rater, number, *cells))
+        self._add(RatingRow(*head, unit, metric, rater or self.rater, number, value, label, reason, error))
         self.count += 1
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from bedside.core.errors import InputError
 from bedside.judges.ask_settings import Order
@@ -32,6 +31,7 @@ from bedside.metrics.coders.session_measures import EARLY_TURNS, MEASURES
 from bedside.metrics.coders.testing.coder_test import CoderTest, ExistingCodes, evaluate_coder
 from bedside.metrics.families.behaviour import FAMILY
 from bedside.ratings.names import TRANSCRIPT, turn_index
+from bedside.ratings.table import RatingRow
 from bedside.ratings.values import Value
 from bedside.transcripts.transcript import CODES, Transcript
 
@@ -80,7 +80,7 @@ def code_transcripts(
     judge: str | ModelName,
     *,
     store_path: Path,
-    add: Callable[[tuple[Any, ...]], object],
+    add: Callable[[RatingRow], object],
     codes: Sequence[str] = tuple(CODES),
     turns_per_call: int = TURNS_PER_CALL,
     context: int = CONTEXT,
@@ -102,7 +102,7 @@ def code_transcripts(
         transcripts: any number of them; they are taken as they are needed.
         judge: the model, see :mod:`bedside.judges.llm.contract`.
         store_path: the file that keeps judgements; made if it isn't there.
-        add: called with each row, its cells in the order of :data:`bedside.ratings.table.COLUMNS`.
+        add: called with each row.
         codes: which codes; each is asked about on its own.
         turns_per_call: how many turns one call asks about.
         context: how many turns, of whatever role, are shown before the first of them.
@@ -179,7 +179,7 @@ def _questions(codes: Sequence[str], turns_per_call: int, context: int, settings
 class _CodeRows(RatingRows):
     """Makes rows of the groups that come out: of each the codes, and after a pass's last code the measures."""
 
-    def __init__(self, rater: str, questions: QuestionSet, add: Callable[[tuple[Any, ...]], object]) -> None:
+    def __init__(self, rater: str, questions: QuestionSet, add: Callable[[RatingRow], object]) -> None:
         super().__init__(rater, add)
         codes = list(questions.questions)
         self._last = codes[-1]
@@ -254,12 +254,11 @@ def evaluate_judge(
     labels: dict[str, dict[int, dict[str, str]]] = {transcript.id: {} for transcript in kept}
     causes: dict[str, str] = {}
 
-    def take(row: tuple[Any, ...]) -> None:
-        transcript, unit, metric, label, error = row[0], row[3], row[4], row[8], row[10]
-        if label is not None:
-            labels[transcript].setdefault(turn_index(unit), {})[metric] = label
-        elif metric in CODES:
-            causes.setdefault(transcript, error)
+    def take(row: RatingRow) -> None:
+        if row.label is not None:
+            labels[row.transcript_id].setdefault(turn_index(row.unit), {})[row.metric] = row.label
+        elif row.metric in CODES:
+            causes.setdefault(row.transcript_id, row.error or "")
 
     judged = code_transcripts(
         coded_by_people(kept, codes),

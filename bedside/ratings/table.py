@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import orjson
 import polars as pl
@@ -52,8 +52,31 @@ COLUMNS: Mapping[str, tuple[pl.DataType, str]] = {
     name: (_NUMBERS.get(name, pl.String()), text) for name, text in _COLUMNS.items()
 }
 SCHEMA = pl.Schema({name: kind for name, (kind, _) in COLUMNS.items()})
-#: The schema of ratings as whatever rates makes them, which knows of no round: see :func:`in_round`.
-ROW_SCHEMA = pl.Schema({name: kind for name, kind in SCHEMA.items() if name not in ("round", "drawn")})
+
+
+class RatingRow(NamedTuple):
+    """A rating as whatever rates makes it, which knows of no round (see :func:`in_round`).
+
+    Attributes:
+        transcript_id, system, case_id, unit, metric, rater, replicate, value, label, reason, error: as :data:`COLUMNS`
+            says.
+    """
+
+    transcript_id: str
+    system: str | None
+    case_id: str | None
+    unit: str
+    metric: str
+    rater: str
+    replicate: int
+    value: float | None = None
+    label: str | None = None
+    reason: str | None = None
+    error: str | None = None
+
+
+#: The schema of such rows.
+ROW_SCHEMA = pl.Schema({name: SCHEMA[name] for name in RatingRow._fields})
 #: The round of ratings that are imported, unless they have a name of their own.
 IMPORTED = "import"
 #: What the name of a round looks like; without one, it is empty.

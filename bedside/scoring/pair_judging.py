@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from bedside.judges.call_plan import CallPlanner, JudgeBudget, RubricPlan
 from bedside.judges.counts import JudgingProgress, JudgingSummary, RubricCount, Tally
@@ -15,6 +14,7 @@ from bedside.judges.pair_question import ConversationPair, PairGroup, PairQuesti
 from bedside.judges.prompt import Conversation
 from bedside.judges.raters import RatingRows, rubric_rater
 from bedside.ratings.run import Run
+from bedside.ratings.table import RatingRow
 from bedside.scoring.judging_orders import JudgingOrder
 from bedside.scoring.run_transcripts import kept_transcripts
 from bedside.scoring.transcript_pairs import TranscriptPair
@@ -43,7 +43,7 @@ class PairJudging:
     def judge(
         self,
         store: Path,
-        add: Callable[[tuple[Any, ...]], object],
+        add: Callable[[RatingRow], object],
         *,
         progress: Callable[[JudgingProgress], None] | None,
         client: Callable[[], Client] | None,

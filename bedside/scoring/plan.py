@@ -18,7 +18,7 @@ from bedside.metrics.protocols.contract import PROTOCOLS
 from bedside.ratings.names import unit_name
 from bedside.ratings.run import Run
 from bedside.ratings.suites import Suite
-from bedside.ratings.table import missing_counts, rating_writer, transcript_row, transcript_writer
+from bedside.ratings.table import RatingRow, missing_counts, rating_writer, transcript_row, transcript_writer
 from bedside.scoring.run_transcripts import failed_talk
 from bedside.transcripts.memory_reading import MemoryReading
 from bedside.transcripts.reading import Reading
@@ -170,8 +170,8 @@ class ScoringSummary:
     resumed: int = 0
 
 
-def rate(transcript: Transcript, plan: ScoringPlan, waiting: Collection[str] = ()) -> Iterable[tuple[Any, ...]]:
-    """The ratings of one transcript as rows of the ratings table.
+def rate(transcript: Transcript, plan: ScoringPlan, waiting: Collection[str] = ()) -> Iterable[RatingRow]:
+    """The ratings of one transcript.
 
     Args:
         transcript: what is rated.
@@ -193,7 +193,7 @@ def rate(transcript: Transcript, plan: ScoringPlan, waiting: Collection[str] = (
                 continue
             unit = unit_name(turn)
             title = metric if role is None else f"{metric}.{role}"
-            yield name, system, case, unit, title, rater or family_rater, 0, value, label, reason, error
+            yield RatingRow(name, system, case, unit, title, rater or family_rater, 0, value, label, reason, error)
 
 
 class ScoringPass:

@@ -41,7 +41,7 @@ from bedside.metrics import FAMILIES
 from bedside.ratings.learnt_units import LearntUnits, with_learnt
 from bedside.ratings.names import TRANSCRIPT, unit_name
 from bedside.ratings.run import Run
-from bedside.ratings.table import KEY, missing_counts, rating_writer
+from bedside.ratings.table import KEY, RatingRow, missing_counts, rating_writer
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork, check_work_wordless
 from bedside.scoring.pair_judging import PairJudging
 from bedside.scoring.pipeline import (
@@ -155,7 +155,7 @@ class PipelineJudging:
         order: JudgingOrder,
         settings: Callable[[Pipeline], Mapping[str, Any]],
         folder: Path,
-        add: Callable[[tuple[Any, ...]], object],
+        add: Callable[[RatingRow], object],
     ) -> None:
         asked = {rubric.name for rubric in order.work.rubrics}
         pipelines = pipelines_for(asked)

@@ -35,7 +35,7 @@ from bedside.ratings.learnt_units import (
 )
 from bedside.ratings.names import TRANSCRIPT, algorithm_rater
 from bedside.ratings.run import Run
-from bedside.ratings.table import missing_counts, rating_writer
+from bedside.ratings.table import RatingRow, missing_counts, rating_writer
 from bedside.scoring.run_transcripts import TranscriptSource, run_versions
 from bedside.transcripts.language import not_english, primary_language
 from bedside.transcripts.transcript import Transcript
@@ -106,8 +106,8 @@ class LearnedRater:
         """Whether it rates turns, and not whole conversations."""
         return bool(self.card["unit"] != TRANSCRIPT)
 
-    def ratings(self, transcript: Transcript) -> Iterator[tuple[Any, ...]]:
-        """Its ratings of a conversation, as rows of :data:`bedside.ratings.table.ROW_SCHEMA`.
+    def ratings(self, transcript: Transcript) -> Iterator[RatingRow]:
+        """Its ratings of a conversation.
 
         Of numbers in order, ``<metric>.expected`` holds the expected level by the model's probabilities.
         """
@@ -115,7 +115,7 @@ class LearnedRater:
         problem = self._problem(transcript, units)
         blank = (transcript.id, transcript.system, transcript.case_id)
         if problem is not None:
-            yield (*blank, TRANSCRIPT, self.metric, self.rater, 0, None, None, None, problem)
+            yield RatingRow(*blank, TRANSCRIPT, self.metric, self.rater, 0, error=problem)
             return
         features = unit_features(transcript, units, grams=self.card["features"]["grams"], embeddings=self.embeddings)
         levels = self.card["levels"]
@@ -124,12 +124,12 @@ class LearnedRater:
             level = levels[int(choice)]
             of_unit = (*blank, unit)
             if isinstance(level, str):
-                yield (*of_unit, self.metric, self.rater, 0, None, level, None, None)
+                yield RatingRow(*of_unit, self.metric, self.rater, 0, label=level)
                 continue
-            yield (*of_unit, self.metric, self.rater, 0, float(level), None, None, None)
+            yield RatingRow(*of_unit, self.metric, self.rater, 0, float(level))
             if self.model.ordered:
                 expected = float(row @ np.array(levels, dtype=np.float64))
-                yield (*of_unit, self.metric + EXPECTED, self.rater, 0, expected, None, None, None)
+                yield RatingRow(*of_unit, self.metric + EXPECTED, self.rater, 0, expected)
 
     def _problem(self, transcript: Transcript, units: list[str]) -> str | None:
         """Why a conversation can't be rated; None where it can."""
@@ -312,7 +312,7 @@ def add_learned_ratings(run: Run, rater: LearnedRater, transcripts: TranscriptSo
                 learnt.update(unit_digests([(transcript.id, transcript.case_id)]))
             for row in rater.ratings(transcript):
                 writer.add(row)
-                count += row[4] == rater.metric and row[-1] is None
+                count += row.metric == rater.metric and row.error is None
         ratings = writer.result()
         entry: Mapping[str, Any] = {
             "suite": None,

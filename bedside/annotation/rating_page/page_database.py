@@ -102,7 +102,7 @@ class PageDatabase:
             with self._writing():
                 row = self._connection.execute("SELECT plan FROM page").fetchone()
                 if row is None:
-                    self._connection.execute("INSERT INTO page VALUES (?)", (plan_hash(plan),))
+                    self._connection.execute("INSERT INTO page (plan) VALUES (?)", (plan_hash(plan),))
         if row is not None and row[0] != plan_hash(plan):
             raise InputError("the database is of another plan", where=str(path), todo="move it away")
 
@@ -139,7 +139,11 @@ class PageDatabase:
             if version != entry.version:
                 raise EntryConflictError(self._words.say("changed_elsewhere"))
             values = (item, rater, version + 1, mark, entry.state, content, created)
-            self._connection.execute("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+            self._connection.execute(
+                "INSERT OR REPLACE INTO entries (item, rater, version, mark, state, content, created) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                values,
+            )
             if entry.state != "draft":
                 self._connection.execute(
                     "INSERT INTO revisions (item, rater, state, content, created, updated) VALUES (?, ?, ?, ?, ?, ?)",

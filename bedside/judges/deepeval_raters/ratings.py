@@ -24,6 +24,7 @@ from bedside.judges.raters import RatingRows, deepeval_rater
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import read_judgements
 from bedside.ratings.names import TRANSCRIPT
+from bedside.ratings.table import RatingRow
 from bedside.transcripts.transcript import Transcript
 
 # -- Rating transcripts by deepeval's metrics -----------------------------------------------------------
@@ -38,7 +39,7 @@ def rate_by_deepeval(
     metrics: Sequence[DeepevalMetric],
     *,
     store_path: Path,
-    add: Callable[[tuple[Any, ...]], object],
+    add: Callable[[RatingRow], object],
     settings: JudgeSettings,
     progress: Callable[[JudgingProgress], None] | None = None,
     client: Callable[[], Client] | None = None,
@@ -53,7 +54,7 @@ def rate_by_deepeval(
         judge: the model.
         metrics: what it rates by.
         store_path: the file that keeps judgements: each thing that a metric asks is one.
-        add: called with each row, its cells in the order of :data:`bedside.ratings.table.COLUMNS`.
+        add: called with each row.
         settings: passes, limits and the like.
         progress, client, alone, budget: as for :func:`bedside.judges.judgement_queue.ask_judge`.
         count: how many transcripts there are, for the progress.
