@@ -228,6 +228,7 @@ class Estimate(MetricRatings):
     Attributes:
         facts, judge: what was rated, and by which judge (or algorithm).
         quantity: a system's name, or ``A − B`` for a difference.
+        systems: the system, or the two.
         about: what it is about: cases like these (``cases``), or this run's transcripts alone (``run``).
         samples: the transcripts of the system; of both systems for a difference, none where people rated none of them.
         labelled: transcripts that people and the judge rated.
@@ -244,6 +245,7 @@ class Estimate(MetricRatings):
 
     judge: str
     quantity: str
+    systems: tuple[str, ...]
     about: EstimateAbout
     samples: tuple[PeopleSample, ...]
     labelled: int
@@ -392,7 +394,8 @@ def _mean(question: _EstimateQuestion, system: str, sample: PeopleSample, *, of:
     cases = len(sample.labelled_cases)
     human = _sampled(human, (sample,))
     return Estimate(
-        facts=question.facts, judge=question.judge, quantity=system, about=question.about, samples=(sample,),
+        facts=question.facts, judge=question.judge, quantity=system, systems=(system,), about=question.about,
+        samples=(sample,),
         labelled=sample.labelled, labelled_cases=cases, judged=sample.units.judge.size, of=of,
         learnt=question.learnt,
         naive=naive, human=human, corrected=_sampled(_enough(corrected, cases), (sample,)),
@@ -485,7 +488,8 @@ def _difference(question: _EstimateQuestion, x: Estimate, y: Estimate) -> Estima
         corrected = _enough(corrected, mean.labelled_cases)
     human, corrected = _sampled(human, (first, second)), _sampled(corrected, (first, second))
     return Estimate(
-        facts=question.facts, judge=question.judge, quantity=f"{x.quantity} − {y.quantity}", about=question.about,
+        facts=question.facts, judge=question.judge, quantity=f"{x.quantity} − {y.quantity}",
+        systems=(x.quantity, y.quantity), about=question.about,
         samples=(first, second), labelled=x.labelled + y.labelled,
         labelled_cases=len(first.labelled_cases | second.labelled_cases), judged=x.judged + y.judged, of=x.of + y.of,
         learnt=question.learnt,

@@ -388,6 +388,7 @@ def validate(source: RatingSource | View, settings: ValidateSettings) -> Tables[
     """Raises:
     BedsideError: an unknown name, or nothing that a judge and people rated.
     """
+    from bedside.analysis.findings import validation_findings
     from bedside.analysis.validation import validate as run_validate
     from bedside.reports.levels import answered
     from bedside.reports.validation import validation_tables
@@ -402,7 +403,7 @@ def validate(source: RatingSource | View, settings: ValidateSettings) -> Tables[
             made_by=settings.made_by,
             seed=settings.seed,
         )
-        return Tables(validation_tables(cards, view), cards)
+        return Tables(validation_tables(cards, view), cards, findings=validation_findings(cards))
 
     return answered(view_of(source, settings), within_of(source, settings), answer)
 
@@ -447,6 +448,7 @@ def estimate(source: RatingSource | View, settings: EstimateSettings) -> Tables[
     BedsideError: an unknown name, no such judge, or nothing that it and people rated.
     """
     from bedside.analysis.estimation import estimate as run_estimate
+    from bedside.analysis.findings import estimate_findings
     from bedside.reports.estimation import estimate_table
     from bedside.reports.levels import answered
 
@@ -468,7 +470,7 @@ def estimate(source: RatingSource | View, settings: EstimateSettings) -> Tables[
             about=settings.about,
             method=settings.method,
         )
-        return Tables([estimate_table(estimates)], estimates)
+        return Tables([estimate_table(estimates)], estimates, findings=estimate_findings(estimates))
 
     return answered(view, within_of(source, settings), answer)
 
@@ -532,6 +534,7 @@ def compare(source: RatingSource | View, settings: CompareSettings) -> Tables[Co
     BedsideError: an unknown name, or no metric that can be compared, with the reason for each.
     """
     from bedside.analysis.comparison import compare as run_compare, nothing_compared
+    from bedside.analysis.findings import comparison_findings
     from bedside.analysis.groups import group_view
     from bedside.analysis.non_inferiority import margins_of, within_margins
     from bedside.reports.equivalence import margin_table
@@ -564,7 +567,7 @@ def compare(source: RatingSource | View, settings: CompareSettings) -> Tables[Co
         if settings.margin is not None:
             shown.append(margin_table(within_margins(view, margins_of(settings.margin), **chosen)))
         pairs = comparison_table(comparisons.pairs, comparisons.left_out, preferences_apart(view), view.order)
-        return Tables((*shown, pairs), comparisons)
+        return Tables((*shown, pairs), comparisons, findings=comparison_findings(comparisons))
 
     view = view_of(source, settings)
     return answered(

@@ -10,6 +10,7 @@ from typing import Any
 from bedside.analysis.agreement import Agreement, rated_apart
 from bedside.analysis.audits import audits
 from bedside.analysis.drift import retests
+from bedside.analysis.findings import agreement_findings
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError, by_raters
 from bedside.annotation.adjudication import Adjudication
@@ -654,7 +655,7 @@ def agreement_tables(
         tables += confusion_tables(agreements) if confusion else ()
     tables += [audits_table(verdicts)] if verdicts else []
     tables += _retest_tables(view, rated, raters, seed) if rated != [] else []
-    return Tables(tables, agreements)
+    return Tables(tables, agreements, findings=agreement_findings(agreements))
 
 
 def _retest_tables(

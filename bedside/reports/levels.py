@@ -93,7 +93,8 @@ def answered(
             with_people_notes(with_averaging_notes(table, part, besides=divided) if averages(table) else table, part)
             for table in tables
         )
-        return Tables((in_groups(table, part) for table in noted_tables), tables.results)
+        shown = (in_groups(table, part) for table in noted_tables)
+        return Tables(shown, tables.results, findings=tables.findings)
 
     return by_level(view, within, noted)
 
@@ -116,19 +117,20 @@ def by_level(
             refusals[level] = error
             continue
         file = _file_name(level, len(levels))
-        levels[level] = Tables([_of_level(table, within, level, file) for table in tables], tables.results)
+        shown = [_of_level(table, within, level, file) for table in tables]
+        levels[level] = Tables(shown, tables.results, findings=tables.findings)
     if not levels and refusals:
         raise next(iter(refusals.values()))
     if not levels:
         raise DataError(f"no transcript that was chosen has {within}", where=view.name, todo="name another factor")
-    shown = [table for tables in levels.values() for table in tables]
+    every = [table for tables in levels.values() for table in tables]
     notes = [f"No answer within {within} {level}: {error.what}." for level, error in refusals.items()]
     without = _rated_without(view, within)
     if without:
         notes.append(f"{counted(without, 'rated transcript')} without {within}: in none of these answers.")
     if notes:
-        shown[-1] = replace(shown[-1], notes=(*shown[-1].notes, *notes))
-    return Tables(shown, None, levels)
+        every[-1] = replace(every[-1], notes=(*every[-1].notes, *notes))
+    return Tables(every, None, levels)
 
 
 def _rated_without(view: RatingsView, factor: str) -> int:

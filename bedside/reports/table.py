@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import pandas
     import polars as pl
 
+    from bedside.analysis.findings import Finding
+
 
 #: What tables are made of.
 Results = TypeVar("Results")
@@ -57,22 +59,26 @@ class Tables(Generic[Results]):
 
     Attributes:
         levels: where the question was answered within the levels of a factor, the tables of each; else empty.
+        findings: what the answer comes to, as data; :meth:`sentences` has them in words.
     """
 
     _tables: tuple[Table, ...]
     # They hold NaN, which is not equal to itself; what they come to stands in the tables.
     _results: Results | None = field(compare=False)
     levels: Mapping[str, Tables[Results]] = field(compare=False)
+    findings: tuple[Finding, ...] = field(compare=False)
 
     def __init__(
         self,
         tables: Iterable[Table],
         results: Results | None,
         levels: Mapping[str, Tables[Results]] | None = None,
+        findings: Iterable[Finding] = (),
     ) -> None:
         object.__setattr__(self, "_tables", tuple(tables))
         object.__setattr__(self, "_results", results)
         object.__setattr__(self, "levels", dict(levels or {}))
+        object.__setattr__(self, "findings", tuple(findings))
 
     @property
     def results(self) -> Results:
@@ -89,6 +95,19 @@ class Tables(Generic[Results]):
                 todo=f"ask for those of one: levels[{level!r}].results",
             )
         return cast(Results, self._results)
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables, in order."""
+        return self._tables
+
+    def sentences(self) -> list[str]:
+        """What the answer comes to, in words; of each level of a factor where it was answered so."""
+        from bedside.reports.finding_words import sentences
+
+        if self.levels:
+            return [f"{level}: {words}" for level, of_level in self.levels.items() for words in of_level.sentences()]
+        return sentences(self.findings)
 
     def __len__(self) -> int:
         return len(self._tables)
@@ -129,7 +148,9 @@ class Tables(Generic[Results]):
         return "\n".join(map(str, self._tables))
 
     def _repr_html_(self) -> str:
-        return "".join(table._repr_html_() for table in self._tables)
+        from bedside.reports.renderers.html import paragraph
+
+        return paragraph(self.sentences()) + "".join(table._repr_html_() for table in self._tables)
 
     def to_polars(self) -> pl.DataFrame:
         """The records of all tables, at full precision, as one Polars data frame.

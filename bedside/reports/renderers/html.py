@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html as html_module
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,11 @@ _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u200f\u202
 def html(table: TableContent) -> str:
     """An HTML table with caption and notes; a fragment for a page."""
     return templates().get_template("table.html").render(table=table, label="")
+
+
+def paragraph(sentences: Sequence[str]) -> str:
+    """Sentences as a paragraph of HTML; nothing where there are none."""
+    return f"<p>{_escaped(' '.join(sentences))}</p>\n" if sentences else ""
 
 
 @cache

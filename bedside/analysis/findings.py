@@ -1,0 +1,243 @@
+"""Findings: what an answer comes to, as data from which sentences are made.
+
+A finding is claimed only where it is shown: by intervals that hold all at once over the measures of a question (each as
+wide as Bonferroni's correction asks), or by p-values that are corrected together. What is not shown is a finding of its
+own, that it is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from bedside.analysis.agreement import Agreement
+from bedside.analysis.comparison import Comparison, Comparisons
+from bedside.analysis.estimation import Estimate
+from bedside.analysis.metric_facts import MetricFacts
+from bedside.analysis.validation import JudgeCard, Validation
+from bedside.stats.result import Result
+
+#: From which kappa on raters are said to agree at least moderately (Landis and Koch 1977).
+MODERATE = 0.40
+#: The chance of a false claim among all that are made of one answer.
+ALPHA = 0.05
+#: Fewer cases than this make rough intervals.
+FEW_CASES = 10
+
+FindingKind = Literal[
+    "agree", "agree barely", "agreement not known", "nobody twice", "better", "no difference shown", "differ",
+    "may stand in", "may not stand in", "stand-in not known", "corrected difference", "no corrected difference",
+]  # fmt: skip
+Warnings = Literal["few cases", "other raters"]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureFinding:
+    """A measure that a finding is about, with its figure.
+
+    Attributes:
+        metric, title: the metric, and in words.
+        estimate, low, high: the figure with its 95 % interval; None where there is none.
+        n, of: what it rests on, of how many.
+        why: why nothing is shown, or what speaks against it, in words; empty else.
+    """
+
+    metric: str
+    title: str
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    of: int | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What an answer comes to, in one sentence's worth.
+
+    Attributes:
+        kind: what is said.
+        raters: of whom: people, a judge or algorithm; empty where it is of all.
+        systems: that it is about; of a difference the first is above, or better.
+        measures: on which it is shown.
+        against: of a comparison, the measures on which the second system is better.
+        of: of how many measures.
+        tests: over how many tests p was corrected, where it was.
+        warning: what could change how it is read.
+    """
+
+    kind: FindingKind
+    raters: str = ""
+    systems: tuple[str, ...] = ()
+    measures: tuple[MeasureFinding, ...] = ()
+    against: tuple[MeasureFinding, ...] = ()
+    of: int = 0
+    tests: int = 0
+    warning: Warnings | None = None
+
+
+def _measured(facts: MetricFacts | str, title: str, result: Result | None, n: int, of: int | None) -> MeasureFinding:
+    interval = result.interval if result is not None else None
+    return MeasureFinding(
+        facts if isinstance(facts, str) else facts.name,
+        title,
+        result.estimate if result is not None else None,
+        interval.low if interval else None,
+        interval.high if interval else None,
+        n,
+        of,
+        (result.missing or "") if result is not None else "",
+    )
+
+
+def _bounds(result: Result | None, claims: int) -> tuple[float, float] | None:
+    """The ends of an interval that holds with those of the other claims at once; None where there is none.
+
+    Each half of the interval is stretched as a normal one would be.
+    """
+    from scipy.special import ndtri
+
+    if result is None or result.estimate is None or result.interval is None:
+        return None
+    stretch = float(ndtri(1 - ALPHA / (2 * claims)) / ndtri((1 + result.interval.level) / 2))
+    estimate, interval = result.estimate, result.interval
+    return estimate - (estimate - interval.low) * stretch, estimate + (interval.high - estimate) * stretch
+
+
+# -- Agreement ------------------------------------------------------------------------------------------
+
+
+def agreement_findings(agreements: Sequence[Agreement]) -> tuple[Finding, ...]:
+    """Who agrees with whom: people among themselves, then each algorithm or judge with people."""
+    whole = [agreement for agreement in agreements if not agreement.title.endswith(": any or none")]
+    findings = list(_agreement(whole, "people", None))
+    for rater in dict.fromkeys(agreement.rater for agreement in whole if agreement.rater is not None):
+        findings += _agreement(whole, "mean", rater)
+    return tuple(findings)
+
+
+def _agreement(agreements: Iterable[Agreement], kind: str, rater: str | None) -> Iterator[Finding]:
+    chosen = [agreement for agreement in agreements if agreement.kind == kind and agreement.rater == rater]
+    by_band: dict[FindingKind, list[MeasureFinding]] = {"agree": [], "agree barely": [], "agreement not known": []}
+    for agreement in chosen:
+        result = agreement.statistics.get("kappa") or agreement.statistics.get("alpha")
+        bounds = _bounds(result, len(chosen)) or _bounds_of_perfect(agreement, result, len(chosen))
+        band: FindingKind = "agreement not known"
+        if bounds is not None and bounds[0] > MODERATE:
+            band = "agree"
+        elif bounds is not None and bounds[1] <= MODERATE:
+            band = "agree barely"
+        by_band[band].append(_measured(agreement.metric, agreement.title, result, agreement.units, agreement.of))
+    few = any(1 < agreement.cases < FEW_CASES and agreement.units > agreement.cases for agreement in chosen)
+    for band, measures in by_band.items():
+        if measures:
+            warning: Warnings | None = "few cases" if few and band != "agreement not known" else None
+            yield Finding(band, rater or "", measures=tuple(measures), of=len(chosen), warning=warning)
+
+
+def _bounds_of_perfect(agreement: Agreement, result: Result | None, claims: int) -> tuple[float, float] | None:
+    """The ends where raters never differ, which leaves an interval without width: by the least share of cases on which
+    they would agree (the exact binomial bound) and the agreement that chance gives at these shares of levels."""
+    if result is None or result.estimate is None or result.estimate < 1 or not agreement.prevalence:
+        return None
+    by_chance = sum(share**2 for share in agreement.prevalence.values())
+    least = float((ALPHA / (2 * claims)) ** (1 / max(agreement.cases, 1)))
+    return (least - by_chance) / (1 - by_chance) if by_chance < 1 else 0.0, 1.0
+
+
+# -- Comparison -----------------------------------------------------------------------------------------
+
+
+def comparison_findings(comparisons: Comparisons) -> tuple[Finding, ...]:
+    """Of each two systems, on how many measures the one is better, by p-values corrected together."""
+    by_pair: dict[tuple[str, str], list[Comparison]] = {}
+    for pair in comparisons.pairs:
+        if not pair.is_one_sided:
+            by_pair.setdefault((pair.a, pair.b), []).append(pair)
+    return tuple(finding for (a, b), pairs in by_pair.items() for finding in _pair(a, b, pairs))
+
+
+def _pair(a: str, b: str, pairs: Sequence[Comparison]) -> Iterator[Finding]:
+    shown = [pair for pair in pairs if pair.test.p_adjusted is not None and pair.test.p_adjusted < ALPHA]
+    better = {a: [], b: []}  # type: dict[str, list[MeasureFinding]]
+    differing: list[MeasureFinding] = []
+    for pair in shown:
+        measure = _compared(pair)
+        sign = pair.difference.estimate or pair.test.estimate or 0.0
+        if pair.facts.direction == "none" or sign == 0.0:
+            differing.append(measure)
+        else:
+            better[a if (sign > 0) == (pair.facts.direction == "higher") else b].append(measure)
+    tests = max((pair.test.family_size or 0 for pair in pairs), default=0)
+    warning: Warnings | None = "other raters" if any(p.people and p.people.is_confounded for p in shown) else None
+    with_direction = sum(pair.facts.direction != "none" for pair in pairs)
+    first, second = sorted((a, b), key=lambda system: len(better[system]), reverse=True)
+    if better[first]:
+        yield Finding(
+            "better", "", (first, second), tuple(better[first]), tuple(better[second]), with_direction, tests, warning
+        )
+    if differing:
+        yield Finding("differ", "", (a, b), tuple(differing), (), len(pairs) - with_direction, tests, warning)
+    if not shown:
+        yield Finding("no difference shown", "", (a, b), tuple(map(_compared, pairs)), (), len(pairs), tests)
+
+
+def _compared(pair: Comparison) -> MeasureFinding:
+    cases = min(pair.cases_a, pair.cases_b)
+    return _measured(pair.facts, pair.facts.title, pair.difference, cases, pair.entered.of)
+
+
+# -- Validation -----------------------------------------------------------------------------------------
+
+
+def validation_findings(cards: Sequence[JudgeCard]) -> tuple[Finding, ...]:
+    """Of each judge, where it may stand in for a person, where not, and where that isn't known."""
+    kinds: tuple[tuple[FindingKind, Callable[[Validation], bool]], ...] = (
+        ("may stand in", lambda validation: validation.stands_in is True),
+        ("may not stand in", lambda validation: validation.stands_in is False),
+        ("stand-in not known", lambda validation: validation.stands_in is None),
+    )
+    return tuple(
+        Finding(kind, card.rater, measures=tuple(map(_validated, chosen)), of=len(card.validations))
+        for card in cards
+        for kind, belongs in kinds
+        if (chosen := [validation for validation in card.validations if belongs(validation)])
+    )
+
+
+def _validated(validation: Validation) -> MeasureFinding:
+    kappa = validation.mean.statistics.get("kappa") if validation.mean else None
+    why = "" if validation.stands_in else validation.verdict.removeprefix("can't be said: ")
+    measure = _measured(validation.facts, validation.facts.title, kappa, validation.with_people, validation.rated)
+    return MeasureFinding(
+        measure.metric, measure.title, measure.estimate, measure.low, measure.high, measure.n, measure.of, why
+    )
+
+
+# -- Estimates ------------------------------------------------------------------------------------------
+
+
+def estimate_findings(estimates: Sequence[Estimate]) -> tuple[Finding, ...]:
+    """Which systems differ once the judge is corrected by people, by intervals that hold all at once."""
+    differences = [estimate for estimate in estimates if len(estimate.systems) == 2]
+    findings = []
+    for a, b in dict.fromkeys((difference.systems[0], difference.systems[1]) for difference in differences):
+        of_pair = [difference for difference in differences if difference.systems == (a, b)]
+        above: list[MeasureFinding] = []
+        below: list[MeasureFinding] = []
+        unknown: list[MeasureFinding] = []
+        for difference in of_pair:
+            bounds = _bounds(difference.corrected, len(differences))
+            measure = _measured(
+                difference.facts, difference.facts.title, difference.corrected, difference.labelled, difference.of
+            )
+            (above if bounds and bounds[0] > 0 else below if bounds and bounds[1] < 0 else unknown).append(measure)
+        if above:
+            findings.append(Finding("corrected difference", "", (a, b), tuple(above), (), len(of_pair)))
+        if below:
+            findings.append(Finding("corrected difference", "", (b, a), tuple(below), (), len(of_pair)))
+        if unknown:
+            findings.append(Finding("no corrected difference", "", (a, b), tuple(unknown), (), len(of_pair)))
+    return tuple(findings)

@@ -1,0 +1,161 @@
+"""Findings in English: one sentence for each kind, of at most twenty words where names are short."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from bedside.analysis.findings import Finding, FindingKind, MeasureFinding
+from bedside.core.words import counted
+from bedside.reports.number_text import between, decimal, number, rater_words
+
+#: Measures that a sentence names one by one.
+_MOST = 3
+
+
+def sentences(findings: Iterable[Finding]) -> list[str]:
+    """A sentence for each finding, and one for each warning."""
+    shown = list(findings)
+    warnings = dict.fromkeys(_WARNINGS[each.warning] for each in shown if each.warning is not None)
+    return [*(_SENTENCES[each.kind](each) for each in shown), *warnings]
+
+
+def _joined(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _titles(measures: Sequence[MeasureFinding]) -> str:
+    """The measures by name; of many how many they are."""
+    if len(measures) > _MOST:
+        return f"{len(measures)} measures"
+    return _joined([_lower(measure.title) for measure in measures])
+
+
+def _lower(title: str) -> str:
+    """A title within a sentence: its first letter small, unless it is an abbreviation's."""
+    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
+
+
+def _share(finding: Finding) -> str:
+    """On which measures, and of how many."""
+    count = len(finding.measures)
+    if count == finding.of:
+        return f"all {count} measures" if count > _MOST else _titles(finding.measures)
+    return f"{count} of {finding.of} measures"
+
+
+def _kappas(measures: Sequence[MeasureFinding]) -> str:
+    """Kappa with its interval where it is one, else the least and the greatest."""
+    known = [measure for measure in measures if measure.estimate is not None]
+    if len(known) == 1:
+        return f"κ {decimal(known[0].estimate)} {between(known[0].low, known[0].high)}"
+    values = [measure.estimate for measure in known if measure.estimate is not None]
+    return f"κ {decimal(min(values))} to {decimal(max(values))}"
+
+
+def _who(finding: Finding) -> str:
+    return f"{rater_words(finding.raters)} agrees with people" if finding.raters else "People agree"
+
+
+def _agree(finding: Finding) -> str:
+    return f"{_who(finding)} at least moderately on {_share(finding)} ({_kappas(finding.measures)})."
+
+
+def _agree_barely(finding: Finding) -> str:
+    return f"{_who(finding)} fairly at best on {_titles(finding.measures)} ({_kappas(finding.measures)})."
+
+
+def _agreement_not_known(finding: Finding) -> str:
+    who = f"{rater_words(finding.raters)} agrees with people" if finding.raters else "people agree"
+    with_figures = [measure for measure in finding.measures if measure.low is not None]
+    if not with_figures:
+        return f"How well {who} on {_titles(finding.measures)} is not known: there is no interval."
+    if len(finding.measures) == 1:
+        (only,) = with_figures
+        return f"How well {who} on {_lower(only.title)} is not settled: κ {decimal(only.estimate)} " + (
+            f"{between(only.low, only.high)} of {counted(only.n, 'unit')}."
+        )
+    return f"How well {who} on {_titles(finding.measures)} is not settled: intervals reach across .40."
+
+
+def _nobody_twice(finding: Finding) -> str:
+    return f"Agreement on {_titles(finding.measures)} is not known: no two people rated the same."
+
+
+def _tested(finding: Finding) -> str:
+    cases = [measure.n for measure in (*finding.measures, *finding.against)]
+    span = f"{min(cases):,}" if min(cases) == max(cases) else f"{min(cases):,} to {max(cases):,}"
+    return f"({span} cases; p corrected over {counted(finding.tests, 'test')})"
+
+
+def _better(finding: Finding) -> str:
+    first, second = finding.systems
+    worse = f"worse on {_titles(finding.against)}" if finding.against else "worse on none"
+    return f"{first} is better than {second} on {_share(finding)} and {worse} {_tested(finding)}."
+
+
+def _differ(finding: Finding) -> str:
+    first, second = finding.systems
+    return (
+        f"{first} and {second} differ on {_titles(finding.measures)}, where neither way is better {_tested(finding)}."
+    )
+
+
+def _no_difference(finding: Finding) -> str:
+    first, second = finding.systems
+    return f"No difference between {first} and {second} is shown on {_titles(finding.measures)} {_tested(finding)}."
+
+
+def _may_stand_in(finding: Finding) -> str:
+    return (
+        f"{rater_words(finding.raters)} may stand in for one of these people on {_titles(finding.measures)} "
+        f"({len(finding.measures)} of {finding.of} measures)."
+    )
+
+
+def _with_reasons(finding: Finding, begin: str) -> str:
+    by_reason: dict[str, list[MeasureFinding]] = {}
+    for measure in finding.measures:
+        by_reason.setdefault(measure.why, []).append(measure)
+    return " ".join(f"{begin} {_titles(measures)}: {why}." for why, measures in by_reason.items())
+
+
+def _may_not_stand_in(finding: Finding) -> str:
+    return _with_reasons(finding, f"{rater_words(finding.raters)} is not shown to stand in on")
+
+
+def _stand_in_not_known(finding: Finding) -> str:
+    return _with_reasons(finding, f"Whether {rater_words(finding.raters)} may stand in is not known on")
+
+
+def _corrected(finding: Finding) -> str:
+    first, second = finding.systems
+    words = [
+        f"{_lower(measure.title)} (by {number(abs(measure.estimate or 0.0))})" for measure in finding.measures[:_MOST]
+    ]
+    more = f" and {len(finding.measures) - _MOST} more measures" if len(finding.measures) > _MOST else ""
+    return f"Corrected by people, {first} is above {second} on {_joined(words)}{more}."
+
+
+def _no_corrected(finding: Finding) -> str:
+    first, second = finding.systems
+    return f"Corrected by people, no difference between {first} and {second} is shown on {_titles(finding.measures)}."
+
+
+_SENTENCES: Mapping[FindingKind, Callable[[Finding], str]] = {
+    "agree": _agree,
+    "agree barely": _agree_barely,
+    "agreement not known": _agreement_not_known,
+    "nobody twice": _nobody_twice,
+    "better": _better,
+    "no difference shown": _no_difference,
+    "differ": _differ,
+    "may stand in": _may_stand_in,
+    "may not stand in": _may_not_stand_in,
+    "stand-in not known": _stand_in_not_known,
+    "corrected difference": _corrected,
+    "no corrected difference": _no_corrected,
+}
+_WARNINGS: Mapping[str, str] = {
+    "few cases": "There are few cases: the intervals are rough.",
+    "other raters": "Other people rated each system: a difference of raters looks like one of systems.",
+}
