@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from bedside.analysis.agreement import Agreement
-from bedside.analysis.comparison import Comparison, Comparisons
-from bedside.analysis.estimation import Estimate
-from bedside.analysis.metric_facts import MetricFacts
-from bedside.analysis.validation import JudgeCard, Validation
-from bedside.stats.result import Result
+if TYPE_CHECKING:
+    from bedside.analysis.agreement import Agreement
+    from bedside.analysis.comparison import Comparison, Comparisons
+    from bedside.analysis.estimation import Estimate
+    from bedside.analysis.metric_facts import MetricFacts
+    from bedside.analysis.validation import JudgeCard, Validation
+    from bedside.stats.result import Result
 
 #: From which kappa on raters are said to agree at least moderately (Landis and Koch 1977).
 MODERATE = 0.40

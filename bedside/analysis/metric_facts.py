@@ -90,10 +90,11 @@ _NONE: OwnRubrics = MappingProxyType({})
 
 def facts(name: str, rubrics: OwnRubrics = _NONE) -> MetricFacts:
     """The facts of a metric or rubric, the user's own ``rubrics`` included; else its name in words."""
-    of_family = _family_metrics().get(name)
+    # No shipped rubric is called like a metric of a family, which need not be loaded to know of it.
+    rubric = _rubric(name, rubrics)
+    of_family = None if name in RUBRICS else _family_metrics().get(name)
     if of_family is not None:
         return of_family
-    rubric = _rubric(name, rubrics)
     if rubric is not None:
         return MetricFacts(
             name, rubric.title, "Ratings", rubric.direction, labels=rubric_labels(rubric), unit=rubric.unit,
@@ -124,7 +125,7 @@ def known_scale(name: str, rubrics: OwnRubrics = _NONE) -> Scale | None:
     rubric = _rubric(name, rubrics)
     if rubric is not None:
         return rubric.rating_scale()
-    code = _family_metrics().get(name)
+    code = None if is_preference(name) else _family_metrics().get(name)
     return Scale(code.labels, False) if code is not None and code.labels else None
 
 

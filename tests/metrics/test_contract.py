@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bedside.core.errors import ModelError, RegistryError
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.metrics import FAMILIES, Example, Family, Metric
 from bedside.ratings.values import Value
 from bedside.transcripts.transcript import Transcript
@@ -237,3 +238,9 @@ def test_of_a_side_that_has_no_turn_nothing_is_known(trial: tuple[Family, dict[s
     for value in compute(family, alone, all_metrics(family), **given):
         if value.role == other or value.metric in ("talk_share", "talk_time_balance", "exchanges"):
             assert value.error, value
+
+
+def test_no_shipped_rubric_is_called_like_a_metric() -> None:
+    """What is known of a rubric's name is known without the families."""
+    names = {metric.name for family in FAMILIES.all().values() for metric in family.metrics}
+    assert not names & set(RUBRICS.names())
