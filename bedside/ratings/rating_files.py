@@ -70,7 +70,7 @@ from bedside.ratings.table_columns import (
     is_about_the_row,
     is_free_text,
 )
-from bedside.transcripts.readers.rows import COLUMNS
+from bedside.transcripts.column_names import ROW_COLUMNS
 from bedside.transcripts.reading_account import FileAccount
 
 #: The largest number of a turn or pass that a table holds.
@@ -78,7 +78,7 @@ _MOST = 2**31 - 1
 #: The first priority of the forms that are plain tables: the others are told by marks of their own.
 _PLAIN = 25
 #: What the column of who speaks is called, without blanks.
-_SPEAKERS = frozenset(word.replace("_", "") for word in COLUMNS["speaker"])
+_SPEAKERS = frozenset(word.replace("_", "") for word in ROW_COLUMNS["speaker"])
 #: Most lines of an account, names in one of them, and characters of a name that is quoted.
 _LINES, _NAMED, _LONGEST = 24, 8, 40
 
@@ -342,7 +342,7 @@ def is_rating_file(path: str | os.PathLike[str], reading: RatingReading = AS_IT_
     }
     words = set(map(plain, answers))
     if {word.replace("_", "") for word in words} & _SPEAKERS and (
-        words & set(COLUMNS["text"])
+        words & set(ROW_COLUMNS["text"])
         or any(is_free_text(cells) and comment_about(name) is None for name, cells in answers.items())
     ):
         return False

@@ -8,13 +8,13 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bedside.core.words import counted
-from bedside.transcripts.factor_kinds import KINDS, Kind, kind_of
-from bedside.transcripts.role_evidence import look_swapped
 from bedside.transcripts.transcript import ROLES, Role, Transcript
-from bedside.transcripts.transcription_tags import tags_in
+
+if TYPE_CHECKING:
+    from bedside.transcripts.factor_kinds import Kind
 
 #: Most speakers, levels of a factor and factors that are told apart; what has more is said to have many.
 MOST_SPEAKERS, MOST_LEVELS, MOST_FACTORS = 10_000, 50, 200
@@ -202,9 +202,8 @@ class ReadingAccount:
         for turn in turns:
             speakers[turn.role][turn.speaker] += 1
             text = turn.text
-            if ("<" in text or "[" in text) and (tags := tags_in(text)):
-                self.tags += len(tags)
-                self.tag = self.tag or tags[0]
+            if "<" in text or "[" in text:
+                self._add_tags(text)
             if len(text) > longest:
                 longest = len(text)
                 self.longest = Texts.of(text, f"{transcript.id}, turn {turn.index}")
@@ -220,6 +219,8 @@ class ReadingAccount:
             sides = _SIDES & {turn.role for turn in turns}
             if len(sides) == 1:
                 self.one_sided.update(sides)
+        from bedside.transcripts.role_evidence import look_swapped
+
         if look_swapped(turns):
             self.swapped += 1
             self.first_swapped = self.first_swapped or transcript.id
@@ -368,8 +369,18 @@ class ReadingAccount:
             "ignored": self.ignored,
         }
 
+    def _add_tags(self, text: str) -> None:
+        """Count what recognition of speech put into a text."""
+        from bedside.transcripts.transcription_tags import tags_in
+
+        if tags := tags_in(text):
+            self.tags += len(tags)
+            self.tag = self.tag or tags[0]
+
     def kinds_of_factors(self) -> dict[str, Kind | None]:
         """The kind of each factor, as far as it is declared, or known by its name or the form of its levels."""
+        from bedside.transcripts.factor_kinds import kind_of
+
         return {
             name: kind_of(name, [str(level) for level in levels or () if level is not None], self.declared)
             for name, levels in self.factors.items()
@@ -586,6 +597,8 @@ def _levels(levels: Mapping[Any, int] | None) -> str:
 
 def _kinds(account: ReadingAccount) -> Iterator[str]:
     """Factors of each kind; of those that vary and whose kind isn't known, how it is said."""
+    from bedside.transcripts.factor_kinds import KINDS
+
     kinds = account.kinds_of_factors()
     for kind in KINDS:
         names = [name for name, own in kinds.items() if own == kind]

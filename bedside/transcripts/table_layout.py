@@ -9,25 +9,17 @@ from typing import Any
 
 from bedside.core.errors import AmbiguousError, InputError
 from bedside.core.words import counted
+from bedside.transcripts.column_names import TABLE_FIELDS
 from bedside.transcripts.labelled_text import known_labels
 from bedside.transcripts.role_evidence import names_speaker
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.table_rows import SHEET, Rows, raw_tables, table_kind, worksheets
 from bedside.transcripts.transcript import Dialogue, Transcript, Turn, is_speaker_word, plain_name, role_of
-from bedside.transcripts.transcript_fields import FIELDS, factor_or_reference
+from bedside.transcripts.transcript_fields import factor_or_reference
 from bedside.transcripts.transcript_maker import is_speech
 from bedside.transcripts.unknown_speakers import UnknownSpeakers, as_csv, as_typed
 from bedside.transcripts.workbook_rows import UNREADABLE
 
-#: Names of a transcript's fields that are understood as columns, in lower case.
-TABLE_FIELDS: Mapping[str, tuple[str, ...]] = {
-    **FIELDS,
-    "id": (
-        *FIELDS["id"], "session", "conversation", "dialogue", "dialog", "transcript", "encounter", "interview",
-        "interview_id", "visit", "visit_id", "conv_id", "chat_id", "call_id", "file", "file_id", "filename",
-        "file_name",
-    ),
-}  # fmt: skip
 #: Fields that are one in a transcript.
 _OF_TRANSCRIPT = ("system", "case_id", "language")
 #: Fewest rows that tell whether a column has another value in each.

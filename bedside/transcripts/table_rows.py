@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from bedside.core.errors import AmbiguousError, InputError
 from bedside.transcripts.byte_source import HEAD_SIZE, MAX_RECORD, ByteSource
 from bedside.transcripts.json_source import JsonSource
-from bedside.transcripts.labelled_text import known_labels
 from bedside.transcripts.spans import Divider, NotDivisible, Owners, Span
 from bedside.transcripts.typed_rows import (
     NumberedRows,
@@ -316,6 +315,8 @@ def _headed(source: ByteSource, table: RawTable) -> tuple[list[str], Rows]:
                 where=f"{place}{number}",
                 todo="rename one of them, or say with `header_row=NUMBER` which row names the columns",
             )
+        if above:
+            from bedside.transcripts.labelled_text import known_labels
         for line, text in above:
             source.account.header = number
             if known_labels(text, source.options.roles) and not source.options.leaves_out(_ABOVE):

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bedside.core.errors import AmbiguousError, InputError
+from bedside.transcripts.column_names import ROW_COLUMNS, TABLE_FIELDS
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.labelled_text import cell_labels
 from bedside.transcripts.message_lists import MODEL_SPEAKERS, is_message, loaded_json, message_turns
-from bedside.transcripts.readers.rows import COLUMNS as ROW_COLUMNS
 from bedside.transcripts.request_answers import list_of
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.table_layout import TABLE_FIELDS, Group, TableLayout, field_columns
+from bedside.transcripts.table_layout import Group, TableLayout, field_columns
 from bedside.transcripts.table_rows import TABLE_ENDINGS, row_spans, table, table_kind
 from bedside.transcripts.transcript import Dialogue, Transcript, is_speaker_word
 from bedside.transcripts.transcript_maker import is_speech

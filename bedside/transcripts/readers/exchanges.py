@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from bedside.core.errors import AmbiguousError, InputError
+from bedside.transcripts.column_names import ROW_COLUMNS, TABLE_FIELDS
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.labelled_text import check_quoted
 from bedside.transcripts.message_lists import MODEL_SPEAKERS
-from bedside.transcripts.readers.rows import COLUMNS as ROW_COLUMNS
 from bedside.transcripts.row_order import in_order
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.table_layout import (
-    TABLE_FIELDS,
     Group,
     TableLayout,
     field_columns,

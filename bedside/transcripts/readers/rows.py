@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from bedside.core.errors import AmbiguousError, InputError
+from bedside.transcripts.column_names import ROW_COLUMNS
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.labelled_text import labels_within
 from bedside.transcripts.message_lists import MODEL_SPEAKERS
@@ -13,7 +14,6 @@ from bedside.transcripts.row_order import by_number, in_order
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.spans import NotDivisible, Span
 from bedside.transcripts.table_layout import (
-    TABLE_FIELDS,
     Group,
     TableLayout,
     check_blocks,
@@ -25,20 +25,6 @@ from bedside.transcripts.table_layout import (
 from bedside.transcripts.table_rows import TABLE_ENDINGS, row_spans, table
 from bedside.transcripts.transcript import CODES, Dialogue, Role, Transcript
 from bedside.transcripts.transcript_fields import number_or_text
-
-#: Names understood without a mapping, in lower case, for each of bedside's columns.
-COLUMNS: dict[str, tuple[str, ...]] = {
-    **TABLE_FIELDS,
-    "speaker": ("speaker", "role", "interlocutor", "participant", "from", "sender", "author"),
-    "text": ("text", "utterance", "utterance_text", "message", "content", "value"),
-    "turn": ("turn", "turn_id", "turn_index", "utterance_id", "index"),
-    "coder": ("coder", "annotator", "annotator_id", "coder_id"),
-    "time": ("time", "timestamp"),
-    "start": ("start", "start_time"),
-    "stop": ("stop", "stop_time", "end", "end_time"),
-    "stage": ("stage",),
-    **{code: (code,) for code in CODES},
-}  # fmt: skip
 
 #: What is known of each turn.
 _OF_TURN = ("time", "start", "stop", "stage")
@@ -63,7 +49,7 @@ def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
     if head.columns is None:
         return None
     header, rows = head.columns
-    told = all(head.source.column(name, COLUMNS[name], header) for name in ("speaker", "text"))
+    told = all(head.source.column(name, ROW_COLUMNS[name], header) for name in ("speaker", "text"))
     flat = not any(cell[:1] in ("{", "[") for row in rows for cell in row)
     return "transcripts" if head.first is None or told or flat else None
 
@@ -75,8 +61,8 @@ def _names(source: SourceFile, header: Sequence[str]) -> dict[str, str]:
         AmbiguousError: several may tell the transcripts.
         InputError: the text or the speaker is missing, or the numbers of turns that several people coded.
     """
-    source.check_columns(COLUMNS)
-    names = field_columns(source, header, {name: known for name, known in COLUMNS.items() if name != "id"})
+    source.check_columns(ROW_COLUMNS)
+    names = field_columns(source, header, {name: known for name, known in ROW_COLUMNS.items() if name != "id"})
     missing = [name for name in ("text", "speaker") if name not in names]
     if missing:
         raise missing_columns(source, header, names, missing)
@@ -292,7 +278,7 @@ READER = Reader(
     description=(
         "One utterance a row, with a header; the rows of a transcript stand together. Columns, with the names "
         "understood without `--columns`: "
-        + "; ".join(f"`{name}` ({', '.join(known)})" for name, known in COLUMNS.items() if name not in CODES)
+        + "; ".join(f"`{name}` ({', '.join(known)})" for name, known in ROW_COLUMNS.items() if name not in CODES)
         + f"; and the behaviour codes {', '.join(f'`{code}`' for code in CODES)}. Only `speaker` and `text` are "
         "required. Several coders' rows of one turn become one turn. Another column becomes a factor where it is "
         "constant in the transcript, and stands with the turns (`meta`) where it changes. AnnoMI is understood as "
