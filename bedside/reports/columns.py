@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
+from bedside.analysis.metric_facts import MetricFacts
 from bedside.analysis.study_parts import UNLISTED, StudyOrder
 from bedside.reports.notes import Note, NoteText, noted
 from bedside.reports.number_text import (
@@ -195,12 +196,13 @@ def metric_rows(shown: Iterable[Any], order: StudyOrder = UNLISTED) -> list[Part
 
 def metric_heading(row: Part) -> str:
     """The metric, and its raters where several groups rated it."""
-    return row.part.facts.title + _raters_beside(row)
+    return f"{row.part.facts.title}{_raters_beside(row)}"
 
 
 def directed_heading(row: Part) -> str:
     """The metric with an arrow towards better, and its raters where several groups rated it."""
-    return row.part.facts.title + ARROWS[row.part.facts.direction] + _raters_beside(row)
+    facts: MetricFacts = row.part.facts
+    return facts.title + ARROWS[facts.direction] + _raters_beside(row)
 
 
 def _raters_beside(row: Part) -> str:

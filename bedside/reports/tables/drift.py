@@ -52,10 +52,11 @@ class DriftOptions(Options):
 def _columns(shown: Drift) -> tuple[Column | Recorded, ...]:
     """The columns of rows about changes and, below them, about the means of these."""
 
-    def mean(which: str) -> Column:
-        length = shown.shortest if which == "mean before" else shown.longest
-        value = lambda row: row.part.change.details.get(which)  # noqa: E731
-        return Column(f"Mean at {length:g}", text=lambda row: number(value(row), row.part.facts.digits))
+    def mean(length: float, which: str) -> Column:
+        return Column(
+            f"Mean at {length:g}",
+            text=lambda row: number(row.part.change.details.get(which), row.part.facts.digits),
+        )
 
     condition = recorded(lambda row: {"by": shown.by, "shortest": shown.shortest, "longest": shown.longest})
     changes = (
@@ -74,8 +75,8 @@ def _columns(shown: Drift) -> tuple[Column | Recorded, ...]:
         ),
         SYSTEM_COLUMN,
         Column("n", text=lambda row: str(row.part.change.n)),
-        mean("mean before"),
-        mean("mean after"),
+        mean(shown.shortest, "mean before"),
+        mean(shown.longest, "mean after"),
         Column("Change, %", text=lambda row: signed(row.part.change.estimate, 2)),
         Column("95 % CI", text=_interval),
     )  # fmt: skip

@@ -88,8 +88,8 @@ def build(view: RatingsView, seed: int = 0) -> Table | None:
     without = f"Without bounds, as an end of the scale is open or not known: {', '.join(titles)}."
 
     def heading(row: Part) -> str:
-        by = f" ({rater_words(row.whole.raters)})" if row.whole.metric in several else ""
-        return row.whole.facts.title + ARROWS[row.whole.facts.direction] + by
+        facts, by = row.whole.facts, f" ({rater_words(row.whole.raters)})" if row.whole.metric in several else ""
+        return f"{facts.title}{ARROWS[facts.direction]}{by}"
 
     return table_of("missing_bounds", _TITLE, parts_of(bounded.metrics, "systems"), _columns(several), group=heading,
                     notes=(*MEANING, undirected, *([without] if titles else [])))  # fmt: skip

@@ -97,9 +97,12 @@ def needed_words(rows: Sequence[Part]) -> Iterator[str]:
 
 def spread_table(spreads: Sequence[SystemSpread], pairs: Sequence[PairRepeats]) -> Table:
     """The table of spreads already computed: by metric and system, then what each pair of systems needs."""
-    groups = list(dict.fromkeys((spread.metric, spread.raters) for spread in spreads))
-    shown = [own for own in (*spreads, *pairs) if (own.metric, own.raters) in groups]
-    shown.sort(key=lambda own: groups.index((own.metric, own.raters)))
+    by_metric: dict[tuple[str, str], list[SystemSpread | PairRepeats]] = {}
+    for spread in spreads:
+        by_metric.setdefault((spread.metric, spread.raters), []).append(spread)
+    for pair in pairs:
+        by_metric.get((pair.metric, pair.raters), []).append(pair)
+    shown = [own for group in by_metric.values() for own in group]
     return table_of("simulation_repeats", _TITLE, metric_rows(shown), by_kind(COLUMNS, {PairRepeats: PAIR_COLUMNS}),
                     group=directed_heading, notes=(MEANING, needed_words))  # fmt: skip
 
