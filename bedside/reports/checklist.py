@@ -19,10 +19,11 @@ from bedside.ratings.names import is_human, is_judge
 from bedside.ratings.run import Run
 from bedside.ratings.table import missing_counts
 from bedside.ratings.values import failures
+from bedside.reports.columns import Part, table_of
 from bedside.reports.methods import judged_words, levels_words
 from bedside.reports.number_text import between, decimal
 from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_content import Column
 
 # -- What a run knows of what checklists ask for --------------------------------------------------------
 
@@ -243,6 +244,13 @@ CHECKLISTS: DataRegistry[Checklist] = DataRegistry(
 )
 
 
+COLUMNS = (
+    Column("Item", "left", field="item", value="part.item"),
+    Column("What to report", "left", field="asks", value="part.asks"),
+    Column("From this run", "left", field="from_the_run", value="whole", form=lambda fact: fact or OPEN),
+)
+
+
 def checklists(run: Run, view: RatingsView, tables: Sequence[Table]) -> tuple[Table, ...]:
     """Every checklist, filled from a run and its tables."""
     return tuple(checklist_table(checklist, run, view, tables) for checklist in CHECKLISTS.all().values())
@@ -251,16 +259,5 @@ def checklists(run: Run, view: RatingsView, tables: Sequence[Table]) -> tuple[Ta
 def checklist_table(checklist: Checklist, run: Run, view: RatingsView, tables: Sequence[Table]) -> Table:
     """A checklist as a table: each item with what the run knows of it."""
     study = ReportedStudy(run, view, {table.name: table for table in tables})
-    rows, records = [], []
-    for item in checklist.items:
-        fact = FACTS[item.fact](study) if item.fact is not None else None
-        rows.append(Row((Cell(item.item), Cell(item.asks), Cell(fact or OPEN))))
-        records.append({"item": item.item, "asks": item.asks, "from_the_run": fact})
-    return Table(
-        name=f"checklist_{checklist.name}",
-        title=checklist.title,
-        columns=(Column("Item", "left"), Column("What to report", "left"), Column("From this run", "left")),
-        rows=tuple(rows),
-        notes=(checklist.source,),
-        records=tuple(records),
-    )
+    rows = [Part(FACTS[item.fact](study) if item.fact is not None else None, item) for item in checklist.items]
+    return table_of(f"checklist_{checklist.name}", checklist.title, rows, COLUMNS, notes=(checklist.source,))
