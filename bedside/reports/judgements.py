@@ -27,7 +27,7 @@ from bedside.reports.columns import Part, parts_of, recorded, table_of
 from bedside.reports.notes import Note, note, noted
 from bedside.reports.number_text import DASH, money
 from bedside.reports.table import Table
-from bedside.reports.table_content import Column
+from bedside.reports.table_content import Column, Recorded
 from bedside.scoring.judging_orders import STORE
 from bedside.simulation.simulated_costs import total_cost
 
@@ -145,8 +145,9 @@ def judged_table(judged: Sequence[JudgingSummary], rubrics: Iterable[Rubric] = (
         rubrics: those asked by, the user's own among them.
         lines: on what was judged, for the notes.
     """
+    said = (*lines, *noted((missing, token_words), judged))
     return table_of("judged", "Judgements", parts_of(judged, "rubrics"), (_rubric_column(rubrics), *JUDGED_COLUMNS),
-                    group=lambda row: row.whole.rater, notes=(*lines, *noted((missing, token_words), judged)))  # fmt: skip
+                    group=lambda row: row.whole.rater, notes=said)  # fmt: skip
 
 
 # -- The judgements of a run ----------------------------------------------------------------------------
@@ -199,7 +200,7 @@ def _two_decimals(value: float | None) -> str:
 
 
 #: Of entries that are recorded as they are.
-PASS_COLUMNS = (
+PASS_COLUMNS: tuple[Column | Recorded, ...] = (
     recorded(lambda row: row.part),
     Column("Rubric", "left", value="whole"),
     Column("Units", value=lambda row: row.part["units"]),

@@ -39,12 +39,12 @@ COLUMNS = (
     Column("Difference",
            text=lambda agreement: signed(agreement.difference.estimate, 2) if agreement.difference else DASH),
     Column("95 % CI", text=lambda agreement: _interval(agreement.difference)),
-    recorded(lambda agreement: bounded_record("difference", agreement.difference), statistic=_statistic),
+    recorded(lambda agreement: bounded_record("difference", agreement.difference)),
     Column("Agreement", text=lambda agreement: decimal(agreement.agreement.estimate)),
     Column("95 % CI", text=lambda agreement: _interval(agreement.agreement)),
+    Column("By", "left", field="statistic", value=_statistic),
     recorded(lambda agreement: bounded_record("agreement", agreement.agreement)),
     recorded(agreement_missing="agreement.missing"),
-    Column("By", "left", text=_statistic),
 )  # fmt: skip
 MEANING = Note(
     "simulation evaluator.meaning",
