@@ -21,9 +21,9 @@ from bedside.annotation.plan_progress import PlanProgress
 from bedside.annotation.proposals import SIMULATIONS, Proposals
 from bedside.annotation.training_cases import TrainingResult
 from bedside.core.words import counted
-from bedside.reports.columns import Part, recorded, table_of
+from bedside.reports.columns import Part, bounded, recorded, table_of
 from bedside.reports.notes import Note, note, noted
-from bedside.reports.number_text import DASH, between, bounded_record, decimal, number
+from bedside.reports.number_text import DASH, between, decimal, number
 from bedside.reports.table import Table, Tables
 from bedside.reports.table_content import Cell, Column, Recorded, Row
 from bedside.reports.table_notes import preferences_apart
@@ -317,7 +317,7 @@ LIST_COLUMNS = (
     Column("95 % CI", text=lambda lists: _interval(lists.f1)),
     Column("F1 by label", value="by_label.estimate", form=decimal),
     Column("95 % CI", text=lambda lists: _interval(lists.by_label)),
-    recorded(lambda lists: bounded_record("f1", lists.f1) | bounded_record("label_f1", lists.by_label)),
+    bounded(f1="f1", label_f1="by_label"),
 )
 LIST_MEANING = Note(
     "lists.meaning",

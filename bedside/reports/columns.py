@@ -68,6 +68,20 @@ def recorded(*names: str | Callable[[Any], Mapping[str, Any]], **places: str | C
     return Recorded(record)
 
 
+def bounded(**places: str | Callable[[Any], Result | None]) -> Recorded:
+    """Results that records have beside the columns, each with the ends of its interval.
+
+    Args:
+        places: by the name in the records, the attribute, dots for those of attributes, or what gives the result.
+    """
+    getters = {name: place if callable(place) else attrgetter(place) for name, place in places.items()}
+    return Recorded(
+        lambda item: {
+            key: value for name, result in getters.items() for key, value in bounded_record(name, result(item)).items()
+        }
+    )
+
+
 def ends(result: Result | None) -> dict[str, float | None]:
     """The ends of a result's interval, for records that hold one result."""
     interval = result.interval if result else None

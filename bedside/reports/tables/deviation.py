@@ -14,6 +14,7 @@ from bedside.core.words import counted
 from bedside.reports.columns import (
     SYSTEM_COLUMN,
     Part,
+    bounded,
     metric_heading,
     metric_number,
     metric_record,
@@ -23,7 +24,7 @@ from bedside.reports.columns import (
 )
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.notes import Note, note
-from bedside.reports.number_text import DASH, bounded_record, signed
+from bedside.reports.number_text import DASH, signed
 from bedside.reports.table import Table
 from bedside.reports.table_content import Column
 from bedside.reports.table_kind import Options, TableKind
@@ -60,7 +61,7 @@ COLUMNS = (
              reference_missing_values="part.reference_missing"),
     Column("Deviation", field="deviation", value="part.deviation", text=metric_number("deviation")),
     Column("Difference [95 % CI]", text=_difference),
-    recorded(lambda row: bounded_record("difference", row.part.difference)),
+    bounded(difference="part.difference"),
     recorded(method=lambda row: (row.part.difference.interval or row.part.difference).method,
              missing="part.difference.missing"),
 )  # fmt: skip

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.words import counted
-from bedside.reports.columns import Part, by_kind, recorded, table_of
+from bedside.reports.columns import Part, bounded, by_kind, recorded, table_of
 from bedside.reports.notes import Note, note
-from bedside.reports.number_text import bounded_record, decimal, rater_words, share_words
+from bedside.reports.number_text import decimal, rater_words, share_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Column
 from bedside.reports.table_kind import TableKind
@@ -53,7 +53,7 @@ CODE_COLUMNS = (
     Column("", text=lambda row: ""),
     Column("", text=lambda row: share_words(row.whole.agreement)),
     Column("", text=lambda row: share_words(row.whole.kappa)),
-    recorded(lambda row: bounded_record("agreement", row.whole.agreement) | bounded_record("kappa", row.whole.kappa)),
+    bounded(agreement="whole.agreement", kappa="whole.kappa"),
     recorded(kappa_missing="whole.kappa.missing"),
 )  # fmt: skip
 MEANING = Note(

@@ -15,6 +15,7 @@ from bedside.reports.columns import (
     SYSTEM_COLUMN,
     Block,
     Part,
+    bounded,
     grid_of,
     metric_heading,
     metric_rows,
@@ -24,7 +25,6 @@ from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.notes import note
 from bedside.reports.number_text import (
     DASH,
-    bounded_record,
     cell_name,
     number,
     p_value,
@@ -77,7 +77,7 @@ def _bin_block(place: int, shown: Bin) -> Block:
             _key(bin_words(shown)),
             recorded(low=lambda row: own(row).low, below=lambda row: own(row).below, n=lambda row: own(row).mean.n,
                      missing=lambda row: own(row).missing),
-            recorded(lambda row: bounded_record("estimate", own(row).mean)),
+            bounded(estimate=lambda row: own(row).mean),
             recorded(method=lambda row: own(row).mean.method, p=lambda row: None, p_corrected=lambda row: None,
                      why=lambda row: own(row).mean.missing),
             Column(bin_words(shown), group="Messages", text=words),
@@ -90,7 +90,7 @@ _TREND = Block(
         _key("trend"),
         recorded(low=lambda row: None, below=lambda row: None, n="part.correlation.n",
                  missing="part.correlation.dropped"),
-        recorded(lambda row: bounded_record("estimate", row.part.correlation)),
+        bounded(estimate="part.correlation"),
         recorded(method="part.correlation.method", p="part.correlation.p", p_corrected="part.correlation.p_adjusted",
                  why="part.correlation.missing"),
         Column("ρ [95 % CI]", group="Trend", text=lambda row: share_words(row.part.correlation)),

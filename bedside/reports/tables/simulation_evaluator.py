@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from bedside.analysis.evaluator_agreement import RUBRIC, EvaluatorAgreement, evaluator_agreements
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.columns import recorded, table_of
+from bedside.reports.columns import bounded, recorded, table_of
 from bedside.reports.notes import Note, note
-from bedside.reports.number_text import DASH, between, bounded_record, decimal, rater_words, signed
+from bedside.reports.number_text import DASH, between, decimal, rater_words, signed
 from bedside.reports.table import Table
 from bedside.reports.table_content import Column
 from bedside.reports.table_kind import TableKind
@@ -39,11 +39,11 @@ COLUMNS = (
     Column("Difference",
            text=lambda agreement: signed(agreement.difference.estimate, 2) if agreement.difference else DASH),
     Column("95 % CI", text=lambda agreement: _interval(agreement.difference)),
-    recorded(lambda agreement: bounded_record("difference", agreement.difference)),
+    bounded(difference="difference"),
     Column("Agreement", text=lambda agreement: decimal(agreement.agreement.estimate)),
     Column("95 % CI", text=lambda agreement: _interval(agreement.agreement)),
     Column("By", "left", field="statistic", value=_statistic),
-    recorded(lambda agreement: bounded_record("agreement", agreement.agreement)),
+    bounded(agreement="agreement"),
     recorded(agreement_missing="agreement.missing"),
 )  # fmt: skip
 MEANING = Note(
