@@ -61,9 +61,9 @@ def states_tables(view: RatingsView, transcripts: Collection[str]) -> list[Table
             continue
         states = list(_states(file, frozenset(transcripts)))
         if states:
-            note = f"{_unshown(states, SHOWN)}From {file}; no rater saw them. Turns count from 0."
+            words = (*_unshown(states, SHOWN), f"From {file}; no rater saw them. Turns count from 0.")
             table = table_of("states", f"The {len(states):,} hidden states behind it", states, STATE_COLUMNS,
-                             group=lambda state: str(state["id"]), notes=(note,))  # fmt: skip
+                             group=lambda state: str(state["id"]), notes=(" ".join(words),))  # fmt: skip
             tables.append(_first(table, SHOWN))
     return tables
 
@@ -73,9 +73,9 @@ def _first(table: Table, most: int) -> Table:
     return replace(table, rows=table.rows[:most])
 
 
-def _unshown(items: Sequence[Any], most: int) -> str:
-    """How many of what a table is about it doesn't show, as a sentence; empty where it shows all."""
-    return f"{len(items) - most:,} more are not shown; --json has all. " if len(items) > most else ""
+def _unshown(items: Sequence[Any], most: int) -> list[str]:
+    """A note on how many of what a table is about it doesn't show; none where it shows all."""
+    return [f"{len(items) - most:,} more are not shown; --json has all."] if len(items) > most else []
 
 
 def _states(file: Path, transcripts: Collection[str]) -> Iterator[dict[str, Any]]:
@@ -326,13 +326,10 @@ def _records_table(table: Table, cell: str, records: Sequence[Mapping[str, Any]]
         Column("", "left", text=lambda row: row.part[0].replace("_", " ")),
         Column("", "left", text=lambda row: _text(row.part[1])),
     ))  # fmt: skip
-    more = (
-        [f"{len(records):,} cells are of {cell}; the first {len(shown)} are shown."]
-        if len(records) > len(shown)
-        else []
-    )
-    explained = grid_of("cell", f"{cell} in the table “{table.title}”", rows, (columns,),
-                        group=lambda row: row.whole, notes=(*more, *table.notes))  # fmt: skip
+    more = [f"{len(records):,} cells are of {cell}; the first {len(shown)} are shown."]
+    notes = (*(more if len(records) > len(shown) else []), *table.notes)
+    title = f"{cell} in the table “{table.title}”"
+    explained = grid_of("cell", title, rows, (columns,), group=lambda row: row.whole, notes=notes)
     return replace(explained, records=tuple(records))
 
 
@@ -379,18 +376,8 @@ def _rating(rating: Mapping[str, Any]) -> str:
     return str(rating["label"]) if rating["label"] is not None else number(rating["value"], 4)
 
 
-_RATING_FIELDS = (
-    "metric",
-    "system",
-    "transcript_id",
-    "unit",
-    "rater",
-    "replicate",
-    "value",
-    "label",
-    "reason",
-    "error",
-)
+#: What is recorded of a rating.
+_RATED = ("metric", "system", "transcript_id", "unit", "rater", "replicate", "value", "label", "reason", "error")
 RATING_COLUMNS = (
     recorded(dict),
     Column("Metric", "left", value=itemgetter("metric")),
@@ -404,8 +391,8 @@ RATING_COLUMNS = (
 
 
 def _ratings_table(view: RatingsView, ratings: pl.DataFrame) -> Table:
-    rated = ratings.select(_RATING_FIELDS).to_dicts()
-    notes = [_unshown(rated, _SHOWN_RATINGS).strip()] if len(rated) > _SHOWN_RATINGS else []
+    rated = ratings.select(_RATED).to_dicts()
+    notes = _unshown(rated, _SHOWN_RATINGS)
     if view.run is not None and any(map(is_judge, ratings["rater"].unique())):
         notes.append(f"What a judge was asked and replied: bedside judgements list {typed(view.run.path)}.")
     table = table_of("ratings", f"The {len(rated):,} ratings behind it", rated, RATING_COLUMNS,
@@ -439,10 +426,9 @@ def _provenance_tables(view: RatingsView, transcripts: Collection[str]) -> list[
     for record in records:
         standing.setdefault((record["kind"], record["text"]), set()).add(record["transcript_id"])
     texts = list(standing.items())
-    more = [_unshown(texts, _SHOWN_TEXTS).strip()] if len(texts) > _SHOWN_TEXTS else []
-    table = grid_of("provenance", f"The {counted(len(texts), 'text')} of systems and tools beside these conversations",
-                    texts[:_SHOWN_TEXTS], (PROVENANCE_COLUMNS,),
-                    notes=(*more, f"They are no turns. Whole: bedside view {typed(view.run.path)}."))  # fmt: skip
+    title = f"The {counted(len(texts), 'text')} of systems and tools beside these conversations"
+    notes = (*_unshown(texts, _SHOWN_TEXTS), f"They are no turns. Whole: bedside view {typed(view.run.path)}.")
+    table = grid_of("provenance", title, texts[:_SHOWN_TEXTS], (PROVENANCE_COLUMNS,), notes=notes)
     return [replace(table, records=tuple(records))]
 
 

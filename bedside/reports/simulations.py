@@ -21,12 +21,7 @@ from bedside.reports.number_text import DASH, decimal, money
 from bedside.reports.table import Table
 from bedside.reports.table_content import Column
 from bedside.simulation.simulated_costs import total_cost
-from bedside.simulation.talks_folder import (
-    ConversationRecord,
-    LostConversation,
-    conversation_record,
-    talks_overview,
-)
+from bedside.simulation.talks_folder import ConversationRecord, LostConversation, conversation_record, talks_overview
 from bedside.transcripts.simulation_folder import checked_manifest
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
@@ -11,27 +11,12 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_parts import UNLISTED, StudyOrder
 from bedside.analysis.trend import Bin, Trend, trend
 from bedside.core.words import counted
-from bedside.reports.columns import (
-    SYSTEM_COLUMN,
-    Block,
-    Part,
-    bounded,
-    grid_of,
-    metric_heading,
-    metric_rows,
-    recorded,
-)
+from bedside.reports.columns import SYSTEM_COLUMN, Block, Part, bounded, grid_of, metric_heading, metric_rows, recorded
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.notes import note
-from bedside.reports.number_text import (
-    DASH,
-    cell_name,
-    number,
-    p_value,
-    share_words,
-)
+from bedside.reports.number_text import DASH, cell_name, number, p_value, share_words
 from bedside.reports.table import Table
-from bedside.reports.table_content import Column, Recorded
+from bedside.reports.table_content import Column
 from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes
 
@@ -53,51 +38,48 @@ class LengthOptions(Options):
     messages_of: Literal["clinician", "patient"] | None = None
 
 
-def _key(messages: str) -> Recorded:
-    """What the record of a trend or of one of its bins begins with."""
-    return recorded(
-        cell=lambda row: cell_name(row.part.metric, row.part.raters, row.whole.several, row.part.system, messages),
-        metric="part.metric", raters="part.raters", system="part.system", messages=lambda row: messages,
-    )  # fmt: skip
+class TrendCell(NamedTuple):
+    """A bin of a trend, or the trend itself, which is told as a bin of all messages.
+
+    Attributes:
+        row: of the trend.
+        messages: the bin in words.
+        own: its mean; of the trend its correlation.
+    """
+
+    row: Part
+    messages: str
+    own: Bin
 
 
-def _bin_block(place: int, shown: Bin) -> Block:
-    """The column of one bin, with its record."""
-
-    def own(row: Part) -> Bin:
-        bins: Sequence[Bin] = row.part.bins
-        return bins[place]
-
-    def words(row: Part) -> str:
-        mean = own(row).mean
-        return DASH if mean.estimate is None else f"{number(mean.estimate, row.part.facts.digits)} (n={mean.n})"
-
-    return Block(
-        (
-            _key(bin_words(shown)),
-            recorded(low=lambda row: own(row).low, below=lambda row: own(row).below, n=lambda row: own(row).mean.n,
-                     missing=lambda row: own(row).missing),
-            bounded(estimate=lambda row: own(row).mean),
-            recorded(method=lambda row: own(row).mean.method, p=lambda row: None, p_corrected=lambda row: None,
-                     why=lambda row: own(row).mean.missing),
-            Column(bin_words(shown), group="Messages", text=words),
-        )
-    )  # fmt: skip
+def _cell_name(cell: TrendCell) -> str:
+    trend: Trend = cell.row.part
+    return cell_name(trend.metric, trend.raters, cell.row.whole.several, trend.system, cell.messages)
 
 
-_TREND = Block(
-    (
-        _key("trend"),
-        recorded(low=lambda row: None, below=lambda row: None, n="part.correlation.n",
-                 missing="part.correlation.dropped"),
-        bounded(estimate="part.correlation"),
-        recorded(method="part.correlation.method", p="part.correlation.p", p_corrected="part.correlation.p_adjusted",
-                 why="part.correlation.missing"),
-        Column("ρ [95 % CI]", group="Trend", text=lambda row: share_words(row.part.correlation)),
-        Column("p", group="Trend", value="part.correlation.p", form=p_value),
-        Column("p corrected", group="Trend", value="part.correlation.p_adjusted", form=p_value),
-    )
+def _mean(cell: TrendCell) -> str:
+    mean = cell.own.mean
+    return DASH if mean.estimate is None else f"{number(mean.estimate, cell.row.part.facts.digits)} (n={mean.n})"
+
+
+RECORD = (
+    recorded(
+        cell=_cell_name, **{name: f"row.part.{name}" for name in ("metric", "raters", "system")}, messages="messages",
+        low="own.low", below="own.below", n="own.mean.n", missing="own.missing",
+    ),
+    bounded(estimate="own.mean"),
+    recorded(method="own.mean.method", p="own.mean.p", p_corrected="own.mean.p_adjusted", why="own.mean.missing"),
 )  # fmt: skip
+TREND_COLUMNS = (
+    Column("ρ [95 % CI]", group="Trend", text=lambda cell: share_words(cell.own.mean)),
+    Column("p", group="Trend", value="own.mean.p", form=p_value),
+    Column("p corrected", group="Trend", value="own.mean.p_adjusted", form=p_value),
+)
+
+
+def _trend_cell(row: Part) -> TrendCell:
+    correlation = row.part.correlation
+    return TrendCell(row, "trend", Bin(None, None, correlation, correlation.dropped))
 
 
 @note("length.meaning")
@@ -133,9 +115,14 @@ def without_p(rows: Sequence[Part]) -> Iterator[str]:
 
 def length_table(trends: Sequence[Trend], order: StudyOrder = UNLISTED) -> Table:
     """The table of trends already computed, which share their bins; ``order`` has the labels of systems."""
-    bins = [_bin_block(place, shown) for place, shown in enumerate(trends[0].bins)]
-    return grid_of("length", "Means by number of messages", metric_rows(trends, order),
-                   (Block((SYSTEM_COLUMN,)), *bins, _TREND), group=metric_heading,
+
+    def block(place: int, words: str) -> Block:
+        column = Column(words, group="Messages", text=_mean)
+        return Block((*RECORD, column), lambda row: TrendCell(row, words, row.part.bins[place]))
+
+    bins = [block(place, bin_words(length_bin)) for place, length_bin in enumerate(trends[0].bins)]
+    blocks = (Block((SYSTEM_COLUMN,)), *bins, Block((*RECORD, *TREND_COLUMNS), _trend_cell))
+    return grid_of("length", "Means by number of messages", metric_rows(trends, order), blocks, group=metric_heading,
                    notes=(meaning, missing, without_p))  # fmt: skip
 
 
