@@ -21,11 +21,11 @@ from bedside.annotation.plan_progress import PlanProgress
 from bedside.annotation.proposals import SIMULATIONS, Proposals
 from bedside.annotation.training_cases import TrainingResult
 from bedside.core.words import counted
-from bedside.reports.columns import Part, bounded, recorded, table_of
+from bedside.reports.columns import Column, Part, Recorded, bounded, recorded, table_of
 from bedside.reports.notes import Note, note, noted
 from bedside.reports.number_text import DASH, between, decimal, number
 from bedside.reports.table import Table, Tables
-from bedside.reports.table_content import Cell, Column, Recorded, Row
+from bedside.reports.table_content import Cell, Row
 from bedside.reports.table_notes import preferences_apart
 from bedside.reports.tables.agreement import agreement_table, audit_notes, confusion_tables
 from bedside.reports.tables.audits import audits_table

@@ -19,11 +19,9 @@ from bedside.ratings.names import is_human, is_judge
 from bedside.ratings.run import Run
 from bedside.ratings.table import missing_counts
 from bedside.ratings.values import failures
-from bedside.reports.columns import Part, table_of
+from bedside.reports.columns import Column, Part, Table, table_of
 from bedside.reports.methods import judged_words, levels_words
 from bedside.reports.number_text import between, decimal
-from bedside.reports.table import Table
-from bedside.reports.table_content import Column
 
 # -- What a run knows of what checklists ask for --------------------------------------------------------
 

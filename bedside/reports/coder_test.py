@@ -8,11 +8,10 @@ from typing import Any
 
 from bedside.core.words import counted
 from bedside.metrics.coders.testing.coder_test import CoderTest
-from bedside.reports.columns import recorded, table_of
+from bedside.reports.columns import Column, Table, recorded, table_of
 from bedside.reports.notes import Note, note, noted
 from bedside.reports.number_text import DASH, decimal, number
-from bedside.reports.table import Table
-from bedside.reports.table_content import Column, plainly
+from bedside.reports.table_content import plainly
 
 # Rows are the entries that a test or a card holds, and are recorded as they are.
 

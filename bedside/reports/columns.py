@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
-from bedside.analysis.metric_facts import MetricFacts
 from bedside.analysis.study_parts import UNLISTED, StudyOrder
 from bedside.reports.notes import Note, NoteText, noted
 from bedside.reports.number_text import (
@@ -20,8 +19,8 @@ from bedside.reports.number_text import (
     several_raters,
     share_words,
 )
-from bedside.reports.table import Table
-from bedside.reports.table_content import DASH, Cell, Column, Recorded, Row
+from bedside.reports.table import Table as Table
+from bedside.reports.table_content import DASH, Cell, Column as Column, Recorded as Recorded, Row
 from bedside.stats.result import Result
 
 #: What a row of a table is about.
@@ -181,74 +180,61 @@ def _column_notes(columns: Iterable[Column]) -> list[NoteText]:
     return [NoteText(column.note, "column", (column.title,)) for column in columns if column.note]
 
 
-# -- Rows about a metric as some raters gave it to a system ---------------------------------------------
+# -- Rows about metrics as raters gave them -------------------------------------------------------------
 
 
-class MetricNames(NamedTuple):
-    """How the rows of a table call metrics and systems.
+class MetricRow(NamedTuple):
+    """A row about a metric as some raters gave it, mostly to a system.
 
     Attributes:
+        part: the result: it has the metric's facts, its raters, and mostly a system.
         order: has the labels of systems.
         several: the metrics that several groups of raters rated.
     """
 
+    part: Any
     order: StudyOrder
     several: frozenset[str]
 
+    @classmethod
+    def rows(cls, shown: Iterable[Any], order: StudyOrder = UNLISTED) -> list[MetricRow]:
+        """A row for each result, in order; ``order`` has the labels of systems."""
+        results = list(shown)
+        several = several_raters({(result.metric, result.raters) for result in results})
+        return [cls(result, order, several) for result in results]
 
-def metric_rows(shown: Iterable[Any], order: StudyOrder = UNLISTED) -> list[Part]:
-    """Rows about results that have a metric, raters and mostly a system; the whole of each is how they are called.
+    def heading(self) -> str:
+        """The metric, and its raters where several groups rated it."""
+        return f"{self.part.facts.title}{self._by()}"
 
-    Args:
-        shown: the results, in order.
-        order: has the labels of systems.
-    """
-    results = list(shown)
-    names = MetricNames(order, several_raters({(result.metric, result.raters) for result in results}))
-    return [Part(names, result) for result in results]
+    def directed_heading(self) -> str:
+        """The metric with an arrow towards better, and its raters where several groups rated it."""
+        return f"{self.part.facts.title}{ARROWS[self.part.facts.direction]}{self._by()}"
 
+    def _by(self) -> str:
+        return f" ({rater_words(self.part.raters)})" if self.part.metric in self.several else ""
 
-def metric_heading(row: Part) -> str:
-    """The metric, and its raters where several groups rated it."""
-    return f"{row.part.facts.title}{_raters_beside(row)}"
+    def system_label(self) -> str:
+        """The system as the study calls it."""
+        return self.order.system_label(self.part.system)
 
+    def cell(self, *told_by: str) -> str:
+        """What a cell is called; ``told_by`` is what it is of beside the metric and its raters."""
+        return cell_name(self.part.metric, self.part.raters, self.several, *told_by)
 
-def directed_heading(row: Part) -> str:
-    """The metric with an arrow towards better, and its raters where several groups rated it."""
-    facts: MetricFacts = row.part.facts
-    return facts.title + ARROWS[facts.direction] + _raters_beside(row)
+    @staticmethod
+    def record(*names: str) -> Recorded:
+        """What a record begins with: the cell's name, metric, raters, and what ``names`` say of the result."""
+        return recorded(
+            cell=lambda row: row.cell(*(getattr(row.part, name) for name in names)),
+            **{name: f"part.{name}" for name in ("metric", "raters", *names)},
+        )
 
-
-def _raters_beside(row: Part) -> str:
-    return f" ({rater_words(row.part.raters)})" if row.part.metric in row.whole.several else ""
-
-
-def metric_record(*others: str) -> Recorded:
-    """What every record of such a row begins with: the cell's name, the metric and its raters, and the system.
-
-    Args:
-        others: attributes that tell rows apart, where not the system alone.
-    """
-    told_by = others or ("system",)
-    return recorded(
-        cell=lambda row: cell_name(row.part.metric, row.part.raters, row.whole.several,
-                                   *(getattr(row.part, name) for name in told_by)),
-        **{name: f"part.{name}" for name in ("metric", "raters", *told_by)},
-    )  # fmt: skip
-
-
-def metric_number(name: str) -> Callable[[Part], str]:
-    """What prints a number of such a row with the decimals of its metric.
-
-    Args:
-        name: the attribute of the result, dots for those of attributes.
-    """
-    value = attrgetter(name)
-    return lambda row: number(value(row.part), row.part.facts.digits)
-
-
-#: The system of such a row, as the study calls it.
-SYSTEM_COLUMN = Column("System", "left", text=lambda row: row.whole.order.system_label(row.part.system))
+    @staticmethod
+    def number(name: str) -> Callable[[MetricRow], str]:
+        """What prints a number of the result, an attribute with dots, with the decimals of its metric."""
+        value = attrgetter(name)
+        return lambda row: number(value(row.part), row.part.facts.digits)
 
 
 # -- Tables in which one row has several records --------------------------------------------------------
@@ -327,7 +313,7 @@ def by_kind(
     """
 
     def columns_of(row: Any) -> Sequence[Column | Recorded]:
-        about = row.part if isinstance(row, Part) else row
+        about = row.part if isinstance(row, Part | MetricRow) else row
         return next((own for kind, own in others.items() if isinstance(about, kind)), columns)
 
     def column_at(row: Any, place: int) -> Column:

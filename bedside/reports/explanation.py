@@ -19,10 +19,10 @@ from bedside.ratings.juries import jury_named
 from bedside.ratings.names import is_judge, rated_by_humans, second_ids
 from bedside.ratings.rubric_metrics import adjudicated_names, is_preference, preferred_by
 from bedside.ratings.run import run_simulations
-from bedside.reports.columns import Block, Part, grid_of, recorded, table_of
+from bedside.reports.columns import Block, Column, Part, grid_of, recorded, table_of
 from bedside.reports.number_text import DASH, number
 from bedside.reports.table import Table, Tables
-from bedside.reports.table_content import Column, Row
+from bedside.reports.table_content import Row
 from bedside.reports.table_notes import final_notes
 from bedside.transcripts.simulation_folder import STATES
 from bedside.transcripts.transcript import provenance_data

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from bedside.core.words import counted
-from bedside.reports.columns import recorded, table_of
-from bedside.reports.table import Table
-from bedside.reports.table_content import Column
+from bedside.reports.columns import Column, Table, recorded, table_of
 from bedside.transcripts.identifiers.kinds import KINDS, LANGUAGES, NO_PROMISE
 from bedside.transcripts.identifiers.transcript_identifiers import SeenIdentifier
 

@@ -23,11 +23,9 @@ from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.store import Judgement, read_judgements, read_prompt
 from bedside.ratings.names import is_pair, rated_by_judges, second_id
 from bedside.ratings.run import Run
-from bedside.reports.columns import Part, parts_of, recorded, table_of
+from bedside.reports.columns import Column, Part, Recorded, Table, parts_of, recorded, table_of
 from bedside.reports.notes import Note, note, noted
 from bedside.reports.number_text import DASH, money
-from bedside.reports.table import Table
-from bedside.reports.table_content import Column, Recorded
 from bedside.scoring.judging_orders import STORE
 from bedside.simulation.simulated_costs import total_cost
 

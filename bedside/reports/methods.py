@@ -20,10 +20,10 @@ from bedside.ratings.run import Run
 from bedside.ratings.table import missing_counts
 from bedside.ratings.values import causes, is_failure
 from bedside.reports.comparison_notes import CONFOUNDED_TOO
-from bedside.reports.rated_rubrics import rated_rubrics
 from bedside.reports.simulations import simulation_words
 from bedside.reports.table import Table
 from bedside.reports.table_notes import BY_WHERE
+from bedside.reports.tables.rubrics import rated_rubrics
 from bedside.scoring.plan import families_by_metric
 from bedside.scoring.run_transcripts import library_versions
 

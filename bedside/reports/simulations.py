@@ -15,11 +15,9 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import SimulatedTalks, reasons_of, simulated_talks
 from bedside.core.words import counted
 from bedside.ratings.names import is_judge
-from bedside.reports.columns import Part, recorded, table_of
+from bedside.reports.columns import Column, Part, Table, recorded, table_of
 from bedside.reports.notes import note, noted
 from bedside.reports.number_text import DASH, decimal, money
-from bedside.reports.table import Table
-from bedside.reports.table_content import Column
 from bedside.simulation.simulated_costs import total_cost
 from bedside.simulation.talks_folder import ConversationRecord, LostConversation, conversation_record, talks_overview
 from bedside.transcripts.simulation_folder import checked_manifest

@@ -7,11 +7,9 @@ from collections.abc import Iterator, Sequence
 from bedside.analysis.audits import Audit, audits
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.words import counted
-from bedside.reports.columns import ends, recorded, table_of
+from bedside.reports.columns import Column, Table, ends, recorded, table_of
 from bedside.reports.notes import note
 from bedside.reports.number_text import DASH, rater_words, share_words
-from bedside.reports.table import Table
-from bedside.reports.table_content import Column
 from bedside.reports.table_kind import TableKind
 
 _TITLE = "Audits: a judge's ratings that people were shown"

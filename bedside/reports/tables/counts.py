@@ -10,11 +10,9 @@ from pydantic import Field
 
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.ratings.suites.published_numbers import PublishedNumber
-from bedside.reports.columns import Block, Part, grid_of, recorded
+from bedside.reports.columns import Block, Column, Part, Table, grid_of, recorded
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.number_text import number, rater_words
-from bedside.reports.table import Table
-from bedside.reports.table_content import Column
 from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes
 
@@ -102,11 +100,11 @@ def _label_rows(
                 for label, system, *numbers in of_group.group_by("label", "system").agg(*counts).iter_rows()
             }
             listed = [*(view.order.levels.get(metric) or view.facts(metric).labels)]
-            given = sorted(
+            labels = sorted(
                 {label for label, _ in own},
                 key=lambda label: (listed.index(label) if label in listed else len(listed), label),
             )
-            for label in given:
+            for label in labels:
                 by_system = {
                     system: LabelCount(*own.get((label, system), (0, 0)), *numbers) for system, numbers in coded.items()
                 }

@@ -14,12 +14,10 @@ from bedside.analysis.case_values import mean_in_group, own_case
 from bedside.analysis.checked_units import mean_within, value_bounds
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.ratings.names import turn_indices
-from bedside.reports.columns import Block, grid_of, recorded
+from bedside.reports.columns import Block, Column, Table, grid_of, recorded
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.number_text import ARROWS, n_of, number, rater_words
 from bedside.reports.samples import Place, counts_there, strata_of
-from bedside.reports.table import Table
-from bedside.reports.table_content import Column
 from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes
 
@@ -93,8 +91,8 @@ def curves_of(view: RatingsView, metrics: Sequence[str], by: Sequence[str] = ())
     )
 
 
-def _curve(view: RatingsView, metric: str, group: str, place: Place, rated: pl.DataFrame, there: int) -> Curve | None:
-    """One curve; None where nothing has a value. ``there`` counts the transcripts of the place, rated or not."""
+def _curve(view: RatingsView, metric: str, group: str, place: Place, rated: pl.DataFrame, most: int) -> Curve | None:
+    """One curve; None where nothing has a value. ``most`` is how many transcripts are there, rated or not."""
     by_transcript = (
         rated.drop_nulls("value")
         .with_columns(own_case())
@@ -126,7 +124,7 @@ def _curve(view: RatingsView, metric: str, group: str, place: Place, rated: pl.D
         turns=float(np.mean([path.size for path in paths])),
         n=n,
         missing=missing,
-        of=max(n + missing, there),
+        of=max(n + missing, most),
         clustered=clustered,
     )
 

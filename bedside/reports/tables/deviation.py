@@ -11,22 +11,10 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.analysis.study_parts import UNLISTED, StudyOrder
 from bedside.core.words import counted
-from bedside.reports.columns import (
-    SYSTEM_COLUMN,
-    Part,
-    bounded,
-    metric_heading,
-    metric_number,
-    metric_record,
-    metric_rows,
-    recorded,
-    table_of,
-)
+from bedside.reports.columns import Column, MetricRow, Table, bounded, recorded, table_of
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.notes import Note, note
 from bedside.reports.number_text import DASH, signed
-from bedside.reports.table import Table
-from bedside.reports.table_content import Column
 from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes
 
@@ -43,23 +31,23 @@ class DeviationOptions(Options):
     metrics: Headed = Field(default_factory=dict)
 
 
-def _difference(row: Part) -> str:
+def _difference(row: MetricRow) -> str:
     difference, digits = row.part.difference, row.part.facts.digits
     text, interval = signed(difference.estimate, digits), difference.interval
     return text + (f" [{signed(interval.low, digits)}, {signed(interval.high, digits)}]" if interval else "")
 
 
 COLUMNS = (
-    metric_record(),
-    SYSTEM_COLUMN,
+    MetricRow.record("system"),
+    Column("System", "left", text=MetricRow.system_label),
     Column("n", value="part.n", form=str),
-    Column("Mean", field="mean", value="part.mean", text=metric_number("mean")),
+    Column("Mean", field="mean", value="part.mean", text=MetricRow.number("mean")),
     recorded(n="part.n", transcripts="part.transcripts", missing_values="part.missing"),
     Column("n, reference", value="part.reference_n", form=str),
-    Column("Mean, reference", field="reference_mean", value="part.reference", text=metric_number("reference")),
+    Column("Mean, reference", field="reference_mean", value="part.reference", text=MetricRow.number("reference")),
     recorded(reference_n="part.reference_n", reference_transcripts="part.reference_transcripts",
              reference_missing_values="part.reference_missing"),
-    Column("Deviation", field="deviation", value="part.deviation", text=metric_number("deviation")),
+    Column("Deviation", field="deviation", value="part.deviation", text=MetricRow.number("deviation")),
     Column("Difference [95 % CI]", text=_difference),
     bounded(difference="part.difference"),
     recorded(method=lambda row: (row.part.difference.interval or row.part.difference).method,
@@ -73,7 +61,7 @@ MEANING = Note(
 
 
 @note("deviation.cases", "n", "n, reference")
-def of_cases(rows: Sequence[Part]) -> Iterator[str]:
+def of_cases(rows: Sequence[MetricRow]) -> Iterator[str]:
     """That n are cases."""
     shown: list[Deviation] = [row.part for row in rows]
     if any(own.transcripts > own.n or own.reference_transcripts > own.reference_n for own in shown):
@@ -81,7 +69,7 @@ def of_cases(rows: Sequence[Part]) -> Iterator[str]:
 
 
 @note("deviation.missing values", "Mean", "Mean, reference")
-def missing_values(rows: Sequence[Part]) -> Iterator[str]:
+def missing_values(rows: Sequence[MetricRow]) -> Iterator[str]:
     """How many values are in no mean."""
     shown: list[Deviation] = [row.part for row in rows]
     missing = sum({(own.metric, own.raters, own.system): own.missing for own in shown}.values())
@@ -91,7 +79,7 @@ def missing_values(rows: Sequence[Part]) -> Iterator[str]:
 
 
 @note("deviation.missing", "Deviation", "Difference [95 % CI]")
-def missing(rows: Sequence[Part]) -> Iterator[str]:
+def missing(rows: Sequence[MetricRow]) -> Iterator[str]:
     """Why there is no difference, or no interval of it."""
     for reason in dict.fromkeys(row.part.difference.missing for row in rows if row.part.difference.missing):
         having = [row.part for row in rows if row.part.difference.missing == reason]
@@ -107,8 +95,8 @@ def deviation_table(deviations: Sequence[Deviation], reference: str, order: Stud
         reference: the name of the corpus.
         order: has the labels of systems.
     """
-    return table_of("deviation", f"Deviation from the reference corpus {reference}", metric_rows(deviations, order),
-                    COLUMNS, group=metric_heading, notes=(MEANING, of_cases, missing_values, missing))  # fmt: skip
+    return table_of("deviation", f"Deviation from the reference corpus {reference}", MetricRow.rows(deviations, order),
+                    COLUMNS, group=MetricRow.heading, notes=(MEANING, of_cases, missing_values, missing))  # fmt: skip
 
 
 def build(view: RatingsView, seed: int, options: DeviationOptions) -> Table | None:

@@ -10,13 +10,11 @@ from pydantic import Field
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.words import counted
-from bedside.reports.columns import recorded, table_of
+from bedside.reports.columns import Column, Table, recorded, table_of
 from bedside.reports.measures import Headed, TableMeasure
 from bedside.reports.notes import Note, note
 from bedside.reports.number_text import DASH, n_of, number, p_value
 from bedside.reports.samples import MeasureRow, Sample, measure
-from bedside.reports.table import Table
-from bedside.reports.table_content import Column
 from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes
 from bedside.stats.result import Result

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from pydantic import Field
 
-from bedside.analysis.drift import Drift, MeanChange, drift
+from bedside.analysis.drift import Change, Drift, MeanChange, drift
+from bedside.analysis.metric_facts import MetricFacts
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.analysis.study_parts import UNLISTED, StudyOrder
 from bedside.core.words import counted
 from bedside.ratings.names import judge_model
-from bedside.reports.columns import (
-    SYSTEM_COLUMN,
-    MetricNames,
-    Part,
-    by_kind,
-    ends,
-    metric_heading,
-    metric_record,
-    metric_rows,
-    recorded,
-    table_of,
-)
+from bedside.reports.columns import Column, MetricRow, Recorded, Table, ends, recorded, table_of
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.notes import note, noted
-from bedside.reports.number_text import DASH, cell_name, number, several_raters, signed
-from bedside.reports.table import Table
-from bedside.reports.table_content import Column, Recorded
+from bedside.reports.number_text import DASH, number, signed
 from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes
+from bedside.stats.result import Result
 
 _MEANS = "mean of absolute changes"
 
@@ -49,69 +39,63 @@ class DriftOptions(Options):
     metrics: Headed = Field(default_factory=dict)
 
 
-def _columns(shown: Drift) -> tuple[Column | Recorded, ...]:
-    """The columns of rows about changes and, below them, about the means of these."""
-
-    def mean(length: float, which: str) -> Column:
-        return Column(
-            f"Mean at {length:g}",
-            text=lambda row: number(row.part.change.details.get(which), row.part.facts.digits),
-        )
-
-    condition = recorded(lambda row: {"by": shown.by, "shortest": shown.shortest, "longest": shown.longest})
-    changes = (
-        metric_record(),
-        condition,
-        recorded(
-            n="part.change.n", alone_shortest="part.alone_shortest", alone_longest="part.alone_longest",
-            mean_shortest=lambda row: row.part.change.details.get("mean before"),
-            mean_longest=lambda row: row.part.change.details.get("mean after"),
-            change_percent="part.change.estimate",
-        ),
-        recorded(lambda row: ends(row.part.change)),
-        recorded(
-            method=lambda row: (row.part.change.interval or row.part.change).method,
-            remarks=lambda row: "; ".join(row.part.change.remarks), missing="part.change.missing",
-        ),
-        SYSTEM_COLUMN,
-        Column("n", text=lambda row: str(row.part.change.n)),
-        mean(shown.shortest, "mean before"),
-        mean(shown.longest, "mean after"),
-        Column("Change, %", text=lambda row: signed(row.part.change.estimate, 2)),
-        Column("95 % CI", text=_interval),
-    )  # fmt: skip
-    several_kinds = len({mean.raters for mean in shown.means}) > 1
-    nothing = Column("", text=lambda row: DASH)
-    means = (
-        recorded(
-            cell=lambda row: cell_name(_MEANS, row.part.raters, row.whole.several, row.part.system),
-            metric=lambda row: _MEANS, raters="part.raters", system="part.system",
-        ),
-        condition,
-        recorded(
-            n="part.n", **dict.fromkeys(("alone_shortest", "alone_longest", "mean_shortest", "mean_longest"), _none),
-            change_percent="part.mean", low=_none, high=_none,
-            method=lambda row: "mean over metrics of the absolute change in per cent", remarks=_none,
-            missing=lambda row: f"{row.part.undefined} changes are undefined" if row.part.undefined else None,
-        ),
-        Column("", text=lambda row: SYSTEM_COLUMN.text_of(row)
-               + (f" ({judge_model(row.part.raters)})" if several_kinds else "")),
-        Column("", text=lambda row: counted(row.part.n, "metric")),
-        nothing,
-        nothing,
-        Column("", text=lambda row: number(row.part.mean, 2)),
-        nothing,
-    )  # fmt: skip
-    return by_kind(changes, {MeanChange: means})
+def _as_change(mean: MeanChange) -> Change:
+    """A mean of changes as the change of a metric of its own."""
+    method = "mean over metrics of the absolute change in per cent"
+    missing = f"{mean.undefined} changes are undefined" if mean.undefined else None
+    result = Result(name=_MEANS, method=method, estimate=mean.mean, n=mean.n, missing=missing)
+    return Change(MetricFacts(_MEANS, _MEANS.capitalize(), ""), mean.raters, mean.system, result, 0, 0)
 
 
-def _interval(row: Part) -> str:
+def _is_mean(row: MetricRow) -> bool:
+    return bool(row.part.metric == _MEANS)
+
+
+def _of_change(value: Callable[[Change], Any]) -> Callable[[MetricRow], Any]:
+    """A value that means of changes don't have."""
+    return lambda row: None if _is_mean(row) else value(row.part)
+
+
+def _heading(row: MetricRow) -> str:
+    return _MEANS.capitalize() if _is_mean(row) else row.heading()
+
+
+def _system(row: MetricRow) -> str:
+    by = f" ({judge_model(row.part.raters)})" if _is_mean(row) and _MEANS in row.several else ""
+    return row.system_label() + by
+
+
+def _interval(row: MetricRow) -> str:
     interval = row.part.change.interval
     return f"[{signed(interval.low, 2)}, {signed(interval.high, 2)}]" if interval else DASH
 
 
-def _none(row: Part) -> None:
-    """What means don't have."""
+def _columns(shown: Drift) -> tuple[Column | Recorded, ...]:
+    means = {
+        length: _of_change(lambda own, which=which: own.change.details.get(which))  # type: ignore[misc]
+        for length, which in ((shown.shortest, "mean before"), (shown.longest, "mean after"))
+    }
+    return (
+        MetricRow.record("system"),
+        recorded(lambda row: {"by": shown.by, "shortest": shown.shortest, "longest": shown.longest}),
+        Column("System", "left", text=_system),
+        Column("n", field="n", value="part.change.n",
+               text=lambda row: counted(row.part.change.n, "metric") if _is_mean(row) else str(row.part.change.n)),
+        recorded(alone_shortest=_of_change(lambda own: own.alone_shortest),
+                 alone_longest=_of_change(lambda own: own.alone_longest),
+                 mean_shortest=means[shown.shortest], mean_longest=means[shown.longest]),
+        *(
+            Column(f"Mean at {length:g}",
+                   text=lambda row, mean=mean: number(mean(row), row.part.facts.digits))  # type: ignore[misc]
+            for length, mean in means.items()
+        ),
+        Column("Change, %", field="change_percent", value="part.change.estimate",
+               text=lambda row: (number if _is_mean(row) else signed)(row.part.change.estimate, 2)),
+        Column("95 % CI", text=_interval),
+        recorded(lambda row: ends(row.part.change)),
+        recorded(method=lambda row: (row.part.change.interval or row.part.change).method,
+                 remarks=_of_change(lambda own: "; ".join(own.change.remarks)), missing="part.change.missing"),
+    )  # fmt: skip
 
 
 @note("drift.meaning")
@@ -159,15 +143,10 @@ def missing(shown: Drift) -> Iterator[str]:
 
 def drift_table(length_drift: Drift, order: StudyOrder = UNLISTED) -> Table:
     """The table of drift already computed; ``order`` has the labels of systems."""
-    kinds = MetricNames(order, several_raters({(_MEANS, mean.raters) for mean in length_drift.means}))
-    return table_of(
-        "drift",
-        f"Change from {length_drift.by} {length_drift.shortest:g} to {length_drift.longest:g}",
-        [*metric_rows(length_drift.changes, order), *(Part(kinds, mean) for mean in length_drift.means)],
-        _columns(length_drift),
-        group=lambda row: _MEANS.capitalize() if isinstance(row.part, MeanChange) else metric_heading(row),
-        notes=noted((meaning, left_out, missing), length_drift),
-    )
+    rows = MetricRow.rows([*length_drift.changes, *map(_as_change, length_drift.means)], order)
+    title = f"Change from {length_drift.by} {length_drift.shortest:g} to {length_drift.longest:g}"
+    return table_of("drift", title, rows, _columns(length_drift), group=_heading,
+                    notes=noted((meaning, left_out, missing), length_drift))  # fmt: skip
 
 
 def drift_of(view: RatingsView, options: DriftOptions, seed: int) -> Drift:

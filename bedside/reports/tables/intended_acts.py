@@ -6,11 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.words import counted
-from bedside.reports.columns import Part, bounded, by_kind, recorded, table_of
+from bedside.reports.columns import Column, Part, Table, bounded, by_kind, recorded, table_of
 from bedside.reports.notes import Note, note
 from bedside.reports.number_text import decimal, rater_words, share_words
-from bedside.reports.table import Table
-from bedside.reports.table_content import Column
 from bedside.reports.table_kind import TableKind
 from bedside.simulation.intended_acts import IntendedCoded, intended_acts
 

@@ -11,12 +11,10 @@ from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.choices import Weights
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.names import is_judge
-from bedside.reports.columns import ends, recorded, table_of
+from bedside.reports.columns import Column, Recorded, Table, ends, recorded, table_of
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.notes import note
 from bedside.reports.number_text import DASH, number, rater_words
-from bedside.reports.table import Table
-from bedside.reports.table_content import Column, Recorded
 from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes
 from bedside.stats.kappa_bands import reading

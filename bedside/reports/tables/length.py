@@ -11,12 +11,10 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_parts import UNLISTED, StudyOrder
 from bedside.analysis.trend import Bin, Trend, trend
 from bedside.core.words import counted
-from bedside.reports.columns import SYSTEM_COLUMN, Block, Part, bounded, grid_of, metric_heading, metric_rows, recorded
+from bedside.reports.columns import Block, Column, MetricRow, Table, bounded, grid_of, recorded
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.notes import note
-from bedside.reports.number_text import DASH, cell_name, number, p_value, share_words
-from bedside.reports.table import Table
-from bedside.reports.table_content import Column
+from bedside.reports.number_text import DASH, number, p_value, share_words
 from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes
 
@@ -47,14 +45,9 @@ class TrendCell(NamedTuple):
         own: its mean; of the trend its correlation.
     """
 
-    row: Part
+    row: MetricRow
     messages: str
     own: Bin
-
-
-def _cell_name(cell: TrendCell) -> str:
-    trend: Trend = cell.row.part
-    return cell_name(trend.metric, trend.raters, cell.row.whole.several, trend.system, cell.messages)
 
 
 def _mean(cell: TrendCell) -> str:
@@ -64,7 +57,8 @@ def _mean(cell: TrendCell) -> str:
 
 RECORD = (
     recorded(
-        cell=_cell_name, **{name: f"row.part.{name}" for name in ("metric", "raters", "system")}, messages="messages",
+        cell=lambda cell: cell.row.cell(cell.row.part.system, cell.messages),
+        **{name: f"row.part.{name}" for name in ("metric", "raters", "system")}, messages="messages",
         low="own.low", below="own.below", n="own.mean.n", missing="own.missing",
     ),
     bounded(estimate="own.mean"),
@@ -77,13 +71,13 @@ TREND_COLUMNS = (
 )
 
 
-def _trend_cell(row: Part) -> TrendCell:
+def _trend_cell(row: MetricRow) -> TrendCell:
     correlation = row.part.correlation
     return TrendCell(row, "trend", Bin(None, None, correlation, correlation.dropped))
 
 
 @note("length.meaning")
-def meaning(rows: Sequence[Part]) -> Iterator[str]:
+def meaning(rows: Sequence[MetricRow]) -> Iterator[str]:
     """What the numbers are."""
     first = rows[0].part.correlation
     methods = "; ".join(dict.fromkeys(row.part.correlation.method for row in rows))
@@ -95,7 +89,7 @@ def meaning(rows: Sequence[Part]) -> Iterator[str]:
 
 
 @note("length.missing")
-def missing(rows: Sequence[Part]) -> Iterator[str]:
+def missing(rows: Sequence[MetricRow]) -> Iterator[str]:
     """What is in no mean, and why there is none."""
     bins: list[Bin] = [length_bin for row in rows for length_bin in row.part.bins]
     if any(length_bin.mean.estimate is None for length_bin in bins):
@@ -106,7 +100,7 @@ def missing(rows: Sequence[Part]) -> Iterator[str]:
 
 
 @note("length.without p", "p", "p corrected")
-def without_p(rows: Sequence[Part]) -> Iterator[str]:
+def without_p(rows: Sequence[MetricRow]) -> Iterator[str]:
     """Why a trend has no test."""
     reasons = [row.part.correlation.missing for row in rows]
     for reason in dict.fromkeys(row.part.correlation.missing for row in rows if row.part.correlation.p is None):
@@ -121,8 +115,9 @@ def length_table(trends: Sequence[Trend], order: StudyOrder = UNLISTED) -> Table
         return Block((*RECORD, column), lambda row: TrendCell(row, words, row.part.bins[place]))
 
     bins = [block(place, bin_words(length_bin)) for place, length_bin in enumerate(trends[0].bins)]
-    blocks = (Block((SYSTEM_COLUMN,)), *bins, Block((*RECORD, *TREND_COLUMNS), _trend_cell))
-    return grid_of("length", "Means by number of messages", metric_rows(trends, order), blocks, group=metric_heading,
+    system = Block((Column("System", "left", text=MetricRow.system_label),))
+    return grid_of("length", "Means by number of messages", MetricRow.rows(trends, order),
+                   (system, *bins, Block((*RECORD, *TREND_COLUMNS), _trend_cell)), group=MetricRow.heading,
                    notes=(meaning, missing, without_p))  # fmt: skip
 
 

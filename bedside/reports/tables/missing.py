@@ -10,10 +10,8 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.core.words import counted
 from bedside.ratings.table import missing_counts
 from bedside.ratings.values import cause, causes, is_failure, kinds_of_reasons
-from bedside.reports.columns import Block, Part, grid_of
+from bedside.reports.columns import Block, Column, Part, Table, grid_of
 from bedside.reports.notes import note
-from bedside.reports.table import Table
-from bedside.reports.table_content import Column
 from bedside.reports.table_kind import TableKind
 
 _TITLE = "Missing values and why"

@@ -6,11 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from bedside.analysis.missing_bounds import missing_bounds
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.columns import Part, parts_of, recorded, table_of
+from bedside.reports.columns import Column, Part, Recorded, Table, parts_of, recorded, table_of
 from bedside.reports.notes import Note, note
 from bedside.reports.number_text import ARROWS, DASH, cell_name, number, rater_words, several_raters
-from bedside.reports.table import Table
-from bedside.reports.table_content import Column, Recorded
 from bedside.reports.table_kind import TableKind
 
 _TITLE = "Means were all that is missing worst, or all best"

@@ -14,11 +14,9 @@ from bedside.annotation.rater_quality import APART, ERROR_RATE, HASTY_SECONDS, R
 from bedside.annotation.reassignment import as_assigned
 from bedside.annotation.training_cases import TrainingResult
 from bedside.core.words import counted
-from bedside.reports.columns import Part, recorded, table_of
+from bedside.reports.columns import Column, Part, Table, recorded, table_of
 from bedside.reports.notes import Note, note
 from bedside.reports.number_text import DASH, decimal, p_value
-from bedside.reports.table import Table
-from bedside.reports.table_content import Column
 from bedside.reports.table_kind import TableKind
 
 _TITLE = "How raters keep up"

@@ -9,11 +9,9 @@ from bedside.analysis.drift import Retest, retests
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.ratings.names import person_name
-from bedside.reports.columns import recorded, table_of
+from bedside.reports.columns import Column, Table, recorded, table_of
 from bedside.reports.notes import Note, note
 from bedside.reports.number_text import DASH, between, bounded_record, decimal, interval_words, signed
-from bedside.reports.table import Table
-from bedside.reports.table_content import Column
 from bedside.reports.table_kind import TableKind
 from bedside.reports.table_notes import chance_notes
 from bedside.stats.result import Result

@@ -10,11 +10,9 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import SimulatedTalks, simulated_talks
 from bedside.analysis.study_parts import SYNTHETIC
 from bedside.core.words import counted
-from bedside.reports.columns import recorded, table_of
+from bedside.reports.columns import Column, Table, recorded, table_of
 from bedside.reports.notes import note, noted
 from bedside.reports.simulations import actors_of, judging_actors, ranking_and_scoring, toys_of, with_toy
-from bedside.reports.table import Table
-from bedside.reports.table_content import Column
 from bedside.reports.table_kind import TableKind
 from bedside.simulation.patient_quality import is_checked
 

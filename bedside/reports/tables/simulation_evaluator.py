@@ -6,11 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from bedside.analysis.evaluator_agreement import RUBRIC, EvaluatorAgreement, evaluator_agreements
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.columns import bounded, recorded, table_of
+from bedside.reports.columns import Column, Table, bounded, recorded, table_of
 from bedside.reports.notes import Note, note
 from bedside.reports.number_text import DASH, between, decimal, rater_words, signed
-from bedside.reports.table import Table
-from bedside.reports.table_content import Column
 from bedside.reports.table_kind import TableKind
 from bedside.stats.result import Result
 

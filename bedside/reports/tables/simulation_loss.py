@@ -3,47 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import Loss, SimulatedTalk, SimulatedTalks, reasons_of, simulated_talks
 from bedside.core.words import counted
-from bedside.reports.columns import recorded, table_of
+from bedside.reports.columns import Column, Part, Table, recorded, table_of
 from bedside.reports.notes import Note, note, noted
 from bedside.reports.number_text import DASH, p_value
 from bedside.reports.simulations import toys_of, with_toy
-from bedside.reports.table import Table
-from bedside.reports.table_content import Column
 from bedside.reports.table_kind import TableKind
 
 _TITLE = "Simulated conversations that were completed, and lost"
 
 
-class PlannedTalks(NamedTuple):
-    """The conversations of one system with one persona.
-
-    Attributes:
-        name: of the system, and that it is a toy where it is.
-        system, persona: whose; the persona is empty where there are none.
-        talks: all that were planned.
-    """
-
-    name: str
-    system: str
-    persona: str
-    talks: list[SimulatedTalk]
+def _cell_name(row: Part) -> str:
+    talk: SimulatedTalk = row.part[0]
+    return f"{talk.system}/{talk.persona}" if talk.persona else talk.system
 
 
+#: Of rows about the conversations of one system with one persona; the whole is what the system is called.
 COLUMNS = (
-    recorded(cell=lambda own: f"{own.system}/{own.persona}" if own.persona else own.system, system="system"),
-    Column("System", "left", value="name"),
-    Column("Persona", "left", field="persona", value=lambda own: own.persona or None, optional=True,
+    recorded(cell=_cell_name, system=lambda row: row.part[0].system),
+    Column("System", "left", value="whole"),
+    Column("Persona", "left", field="persona", value=lambda row: row.part[0].persona or None, optional=True,
            dash="its simulation has no personas"),
-    Column("Planned", field="planned", value=lambda own: len(own.talks)),
-    Column("With a transcript", field="finished", value=lambda own: sum(not talk.lost for talk in own.talks)),
-    Column("Completed", field="completed", value=lambda own: sum(talk.completed for talk in own.talks)),
-    Column("Lost", field="lost", value=lambda own: sum(talk.lost for talk in own.talks)),
-    Column("Why lost", "left", field="reasons", value=lambda own: reasons_of(own.talks),
+    Column("Planned", field="planned", value=lambda row: len(row.part)),
+    Column("With a transcript", field="finished", value=lambda row: sum(not talk.lost for talk in row.part)),
+    Column("Completed", field="completed", value=lambda row: sum(talk.completed for talk in row.part)),
+    Column("Lost", field="lost", value=lambda row: sum(talk.lost for talk in row.part)),
+    Column("Why lost", "left", field="reasons", value=lambda row: reasons_of(row.part),
            form=lambda reasons: "; ".join(f"{reason} {number:,}" for reason, number in reasons.items()) or DASH),
 )  # fmt: skip
 MEANING = Note(
@@ -103,8 +91,7 @@ def build(view: RatingsView, seed: int = 0) -> Table | None:
     by_place: dict[tuple[str, str], list[SimulatedTalk]] = {}
     for talk in talks.talks:
         by_place.setdefault((talk.system, talk.persona), []).append(talk)
-    rows = [PlannedTalks(with_toy(system, toys), system, persona, by_place[system, persona])
-            for system, persona in sorted(by_place)]  # fmt: skip
+    rows = [Part(with_toy(system, toys), by_place[system, persona]) for system, persona in sorted(by_place)]
     losses = {by: talks.loss(by, seed=seed) for by in ("system", "persona", "setting")}
     differing = {by: loss for by, loss in losses.items() if loss is not None and loss.differs}
     notes = (*noted((MEANING, not_begun, none_lost), talks), *differs.texts(differing))

@@ -9,11 +9,9 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.core.words import counted
 from bedside.ratings.names import is_algorithm
-from bedside.reports.columns import Part, ends, recorded, table_of
+from bedside.reports.columns import Column, Part, Table, ends, recorded, table_of
 from bedside.reports.notes import Note, note
 from bedside.reports.number_text import ARROWS, number, plain_words, rater_words
-from bedside.reports.table import Table
-from bedside.reports.table_content import Column
 from bedside.reports.table_kind import Options, TableKind
 from bedside.simulation.patient_quality import FIDELITY, TRAIT, QualityMeasure, patient_quality
 

@@ -8,20 +8,9 @@ from operator import attrgetter
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.analysis.simulated_talks import PairRepeats, SystemSpread, simulated_spreads
-from bedside.reports.columns import (
-    Part,
-    by_kind,
-    directed_heading,
-    metric_number,
-    metric_record,
-    metric_rows,
-    recorded,
-    table_of,
-)
+from bedside.reports.columns import Column, MetricRow, Table, by_kind, recorded, table_of
 from bedside.reports.notes import Note, note
 from bedside.reports.number_text import DASH, number
-from bedside.reports.table import Table
-from bedside.reports.table_content import Column
 from bedside.reports.table_kind import TableKind
 
 _TITLE = "Spread between repeats, and the repeats that a difference needs"
@@ -29,11 +18,11 @@ _TITLE = "Spread between repeats, and the repeats that a difference needs"
 LEVEL, POWER = 0.95, 0.8
 
 
-def _root(name: str) -> Callable[[Part], str]:
+def _root(name: str) -> Callable[[MetricRow], str]:
     """The standard deviation of a variance, as printed."""
     variance = attrgetter(name)
 
-    def words(row: Part) -> str:
+    def words(row: MetricRow) -> str:
         value = variance(row.part)
         return DASH if value is None else number(value**0.5, row.part.facts.digits)
 
@@ -44,17 +33,17 @@ def _share(share: float | None) -> str:
     return DASH if share is None else f"{share:.0%}"
 
 
-def _needed(row: Part) -> str:
+def _needed(row: MetricRow) -> str:
     needed = row.part.needed
     return needed.missing or DASH if needed.needed is None else f"{needed.needed:,}"
 
 
 COLUMNS = (
-    metric_record(),
+    MetricRow.record("system"),
     Column("System, or two", "left", value="part.system"),
     Column("Cases", field="cases", value="part.spread.cases"),
     recorded(n="part.spread.values"),
-    Column("Mean, or difference", field="mean", value="part.spread.mean", text=metric_number("spread.mean")),
+    Column("Mean, or difference", field="mean", value="part.spread.mean", text=MetricRow.number("spread.mean")),
     Column("SD of cases", field="variance_between_cases", value="part.spread.between", text=_root("spread.between")),
     Column("SD of repeats", field="variance_between_repeats", value="part.spread.within", text=_root("spread.within")),
     Column("Share of repeats", field="share_of_repeats", value="part.spread.share", form=_share),
@@ -62,10 +51,10 @@ COLUMNS = (
     Column("Or cases", text=lambda row: ""),
 )
 PAIR_COLUMNS = (
-    metric_record("a", "b"),
+    MetricRow.record("a", "b"),
     Column("", text=lambda row: f"{row.part.a} − {row.part.b}"),
     Column("", field="cases", value="part.needed.cases"),
-    Column("", field="difference", value="part.needed.difference", text=metric_number("needed.difference")),
+    Column("", field="difference", value="part.needed.difference", text=MetricRow.number("needed.difference")),
     recorded(repeats="part.needed.repeats"),
     Column("", field="variance_between_cases", value="part.needed.between", text=_root("needed.between")),
     Column("", field="variance_between_repeats", value="part.needed.within", text=_root("needed.within")),
@@ -83,7 +72,7 @@ MEANING = Note(
 
 
 @note("simulation repeats.needed", "Repeats needed", "Or cases")
-def needed_words(rows: Sequence[Part]) -> Iterator[str]:
+def needed_words(rows: Sequence[MetricRow]) -> Iterator[str]:
     """What two systems need to be told apart."""
     if any(isinstance(row.part, PairRepeats) for row in rows):
         yield (
@@ -103,8 +92,8 @@ def spread_table(spreads: Sequence[SystemSpread], pairs: Sequence[PairRepeats]) 
     for pair in pairs:
         by_metric.get((pair.metric, pair.raters), []).append(pair)
     shown = [own for group in by_metric.values() for own in group]
-    return table_of("simulation_repeats", _TITLE, metric_rows(shown), by_kind(COLUMNS, {PairRepeats: PAIR_COLUMNS}),
-                    group=directed_heading, notes=(MEANING, needed_words))  # fmt: skip
+    return table_of("simulation_repeats", _TITLE, MetricRow.rows(shown), by_kind(COLUMNS, {PairRepeats: PAIR_COLUMNS}),
+                    group=MetricRow.directed_heading, notes=(MEANING, needed_words))  # fmt: skip
 
 
 def build(view: RatingsView, _seed: int = 0) -> Table | None:
