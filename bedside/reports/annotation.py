@@ -21,9 +21,9 @@ from bedside.annotation.plan_progress import PlanProgress
 from bedside.annotation.proposals import SIMULATIONS, Proposals
 from bedside.annotation.training_cases import TrainingResult
 from bedside.core.words import counted
-from bedside.reports.columns import Column, Part, Recorded, bounded, recorded, table_of
+from bedside.reports.columns import Column, Part, Recorded, bounded, interval_column, recorded, table_of
 from bedside.reports.notes import Note, note, noted
-from bedside.reports.number_text import DASH, between, decimal, number
+from bedside.reports.number_text import DASH, decimal, number
 from bedside.reports.table import Table, Tables
 from bedside.reports.table_content import Cell, Row
 from bedside.reports.table_notes import preferences_apart
@@ -31,7 +31,6 @@ from bedside.reports.tables.agreement import agreement_table, audit_notes, confu
 from bedside.reports.tables.audits import audits_table
 from bedside.reports.tables.rater_quality import quality_table, time_words, training_words
 from bedside.reports.tables.retest import retest_table
-from bedside.stats.result import Result
 
 # -- Plans ----------------------------------------------------------------------------------------------
 
@@ -303,10 +302,6 @@ def wanted(results: Sequence[TrainingResult]) -> Iterator[str]:
         yield f"The plan asks for a κ of {decimal(results[0].wanted)}."
 
 
-def _interval(result: Result) -> str:
-    return DASH if result.interval is None else between(result.interval.low, result.interval.high)
-
-
 LIST_COLUMNS = (
     recorded(raters=lambda lists: list(lists.raters)),
     Column("Raters", "left", text=lambda lists: " and ".join(lists.raters) if len(lists.raters) == 2 else "all pairs"),
@@ -314,9 +309,9 @@ LIST_COLUMNS = (
     Column("Entries", field="entries", form=str),
     Column("Matched", field="matched", form=str),
     Column("F1", value="f1.estimate", form=decimal),
-    Column("95 % CI", text=lambda lists: _interval(lists.f1)),
+    interval_column("f1"),
     Column("F1 by label", value="by_label.estimate", form=decimal),
-    Column("95 % CI", text=lambda lists: _interval(lists.by_label)),
+    interval_column("by_label"),
     bounded(f1="f1", label_f1="by_label"),
 )
 LIST_MEANING = Note(

@@ -148,35 +148,30 @@ def _detailed(study: ReportedStudy) -> str:
     return "every rating with its reason in ratings.parquet, every table at full precision as CSV"
 
 
-def _planned(study: ReportedStudy) -> str | None:
-    planned = []
-    for plan in _plans(study):
-        raters = counted(len(plan.raters), "rater")
-        planned.append(f"{counted(len(plan.items), 'item')}, each for {plan.overlap} of {raters}")
-    return "; ".join(planned) or None
-
-
-def _sampling(study: ReportedStudy) -> str | None:
-    designs = []
-    for plan in _plans(study):
-        by = f"stratified by {', '.join(plan.by)}" if plan.by else "not stratified"
-        how = "at random" if plan.focus == "random" else f"{plan.focus} first, {plan.random_share:.0%} at random"
-        designs.append(f"{by}, drawn {how} (seed {plan.seed})")
-    return "; ".join(designs) or None
-
-
-def _process(study: ReportedStudy) -> str | None:
-    procedures = []
-    for plan in _plans(study):
-        saw = "blind to system and judge" if plan.judge is None else f"shown the scores of {plan.judge}"
-        first = f", after {counted(len(plan.training), 'training item')}" if plan.training else ""
-        procedures.append(f"{saw}, each rater in an order of their own{first}")
-    return "; ".join(procedures) or None
-
-
 def _plans(study: ReportedStudy) -> list[AnnotationPlan]:
     """The annotation plans whose answers are in the run."""
     return [read_plan(file) for file in sorted(study.run.path.glob("annotations/*/plan.json"))]
+
+
+def _of_plans(words: Callable[[AnnotationPlan], str]) -> Callable[[ReportedStudy], str | None]:
+    """What is said of each annotation plan."""
+    return lambda study: "; ".join(map(words, _plans(study))) or None
+
+
+def _planned(plan: AnnotationPlan) -> str:
+    return f"{counted(len(plan.items), 'item')}, each for {plan.overlap} of {counted(len(plan.raters), 'rater')}"
+
+
+def _sampling(plan: AnnotationPlan) -> str:
+    by = f"stratified by {', '.join(plan.by)}" if plan.by else "not stratified"
+    how = "at random" if plan.focus == "random" else f"{plan.focus} first, {plan.random_share:.0%} at random"
+    return f"{by}, drawn {how} (seed {plan.seed})"
+
+
+def _process(plan: AnnotationPlan) -> str:
+    saw = "blind to system and judge" if plan.judge is None else f"shown the scores of {plan.judge}"
+    first = f", after {counted(len(plan.training), 'training item')}" if plan.training else ""
+    return f"{saw}, each rater in an order of their own{first}"
 
 
 #: What the run knows of each fact; None where only the authors know.
@@ -189,10 +184,10 @@ FACTS: Mapping[str, Callable[[ReportedStudy], str | None]] = {
     "flow": _flow,
     "instrument": _instrument,
     "judges": _judges,
-    "planned": _planned,
-    "process": _process,
+    "planned": _of_plans(_planned),
+    "process": _of_plans(_process),
     "results": _results,
-    "sampling": _sampling,
+    "sampling": _of_plans(_sampling),
     "statistics": _statistics,
     "subjects": _subjects,
     "systems": _systems,

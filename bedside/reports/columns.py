@@ -11,6 +11,7 @@ from bedside.analysis.study_parts import UNLISTED, StudyOrder
 from bedside.reports.notes import Note, NoteText, noted
 from bedside.reports.number_text import (
     ARROWS,
+    between,
     bounded_record,
     cell_name,
     number,
@@ -65,6 +66,18 @@ def recorded(*names: str | Callable[[Any], Mapping[str, Any]], **places: str | C
         return by_name | {name: value for of in several for name, value in of(item).items()}
 
     return Recorded(record)
+
+
+def interval_column(place: str) -> Column:
+    """The interval of a result beside its value; ``place`` is the attribute that has the result, or None."""
+    value = attrgetter(place)
+
+    def ends_of(item: Any) -> str:
+        result: Result | None = value(item)
+        interval = result.interval if result else None
+        return DASH if interval is None else between(interval.low, interval.high)
+
+    return Column("95 % CI", text=ends_of)
 
 
 def bounded(**places: str | Callable[[Any], Result | None]) -> Recorded:

@@ -9,12 +9,11 @@ from bedside.analysis.drift import Retest, retests
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.ratings.names import person_name
-from bedside.reports.columns import Column, Table, recorded, table_of
+from bedside.reports.columns import Column, Table, interval_column, recorded, table_of
 from bedside.reports.notes import Note, note
-from bedside.reports.number_text import DASH, between, bounded_record, decimal, interval_words, signed
+from bedside.reports.number_text import DASH, bounded_record, decimal, interval_words, signed
 from bedside.reports.table_kind import TableKind
 from bedside.reports.table_notes import chance_notes
-from bedside.stats.result import Result
 
 
 def _shift_words(retest: Retest) -> str:
@@ -23,10 +22,6 @@ def _shift_words(retest: Retest) -> str:
         return DASH
     interval = f" {interval_words(shift.interval)}" if shift.interval else ""
     return signed(shift.estimate, 2) + interval
-
-
-def _between(result: Result) -> str:
-    return DASH if result.interval is None else between(result.interval.low, result.interval.high)
 
 
 def _figures(retest: Retest) -> dict[str, Any]:
@@ -42,9 +37,9 @@ COLUMNS = (
     Column("Units", field="units"),
     recorded("transcripts", "cases"),
     Column("Same", value="same.estimate", form=decimal),
-    Column("95 % CI", text=lambda retest: _between(retest.same)),
+    interval_column("same"),
     Column("κ", value="kappa.estimate", form=decimal),
-    Column("95 % CI", text=lambda retest: _between(retest.kappa)),
+    interval_column("kappa"),
     Column("Second − first [95 % CI]", text=_shift_words),
     recorded(_figures),
 )

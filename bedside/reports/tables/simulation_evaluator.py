@@ -6,17 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from bedside.analysis.evaluator_agreement import RUBRIC, EvaluatorAgreement, evaluator_agreements
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.columns import Column, Table, bounded, recorded, table_of
+from bedside.reports.columns import Column, Table, bounded, interval_column, recorded, table_of
 from bedside.reports.notes import Note, note
-from bedside.reports.number_text import DASH, between, decimal, rater_words, signed
+from bedside.reports.number_text import DASH, decimal, rater_words, signed
 from bedside.reports.table_kind import TableKind
-from bedside.stats.result import Result
 
 _TITLE = "The simulation's evaluator beside a second rater"
-
-
-def _interval(result: Result | None) -> str:
-    return DASH if result is None or result.interval is None else between(result.interval.low, result.interval.high)
 
 
 def _statistic(agreement: EvaluatorAgreement) -> str:
@@ -36,10 +31,10 @@ COLUMNS = (
            form=decimal),
     Column("Difference",
            text=lambda agreement: signed(agreement.difference.estimate, 2) if agreement.difference else DASH),
-    Column("95 % CI", text=lambda agreement: _interval(agreement.difference)),
+    interval_column("difference"),
     bounded(difference="difference"),
     Column("Agreement", text=lambda agreement: decimal(agreement.agreement.estimate)),
-    Column("95 % CI", text=lambda agreement: _interval(agreement.agreement)),
+    interval_column("agreement"),
     Column("By", "left", field="statistic", value=_statistic),
     bounded(agreement="agreement"),
     recorded(agreement_missing="agreement.missing"),
