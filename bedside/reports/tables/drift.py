@@ -70,11 +70,18 @@ def _interval(row: MetricRow) -> str:
     return f"[{signed(interval.low, 2)}, {signed(interval.high, 2)}]" if interval else DASH
 
 
+def _mean_column(length: float, field: str, which: str) -> Column:
+    """The mean at one of the lengths, by its name among the details of a change."""
+
+    def mean(row: MetricRow) -> float | None:
+        value: float | None = row.part.change.details.get(which)
+        return value
+
+    return Column(f"Mean at {length:g}", field=field, value=mean,
+                  text=lambda row: number(mean(row), row.part.facts.digits))  # fmt: skip
+
+
 def _columns(shown: Drift) -> tuple[Column | Recorded, ...]:
-    means = {
-        length: _of_change(lambda own, which=which: own.change.details.get(which))  # type: ignore[misc]
-        for length, which in ((shown.shortest, "mean before"), (shown.longest, "mean after"))
-    }
     return (
         MetricRow.record("system"),
         recorded(lambda row: {"by": shown.by, "shortest": shown.shortest, "longest": shown.longest}),
@@ -82,13 +89,9 @@ def _columns(shown: Drift) -> tuple[Column | Recorded, ...]:
         Column("n", field="n", value="part.change.n",
                text=lambda row: counted(row.part.change.n, "metric") if _is_mean(row) else str(row.part.change.n)),
         recorded(alone_shortest=_of_change(lambda own: own.alone_shortest),
-                 alone_longest=_of_change(lambda own: own.alone_longest),
-                 mean_shortest=means[shown.shortest], mean_longest=means[shown.longest]),
-        *(
-            Column(f"Mean at {length:g}",
-                   text=lambda row, mean=mean: number(mean(row), row.part.facts.digits))  # type: ignore[misc]
-            for length, mean in means.items()
-        ),
+                 alone_longest=_of_change(lambda own: own.alone_longest)),
+        _mean_column(shown.shortest, "mean_shortest", "mean before"),
+        _mean_column(shown.longest, "mean_longest", "mean after"),
         Column("Change, %", field="change_percent", value="part.change.estimate",
                text=lambda row: (number if _is_mean(row) else signed)(row.part.change.estimate, 2)),
         Column("95 % CI", text=_interval),

@@ -20,6 +20,10 @@ def _ends(row: Part) -> tuple[float, float]:
     return ends[::-1] if row.whole.facts.direction == "lower" else ends
 
 
+def _number(row: Part, value: float | None) -> str:
+    return number(value, row.whole.facts.digits)
+
+
 def _missing(row: Part) -> str:
     own = row.part
     return f"{number(100 * own.share_missing, 1)} % ({own.missing:,}/{own.ratings:,})" if own.missing else "0"
@@ -33,16 +37,15 @@ def _columns(several: frozenset[str]) -> tuple[Column | Recorded, ...]:
             metric="whole.metric", raters="whole.raters",
         ),
         Column("System", "left", field="system", value="part.system"),
-        Column("Mean", field="mean", value="part.mean", text=lambda row: number(row.part.mean, row.whole.facts.digits),
+        Column("Mean", field="mean", value="part.mean", text=lambda row: _number(row, row.part.mean),
                dash="no value is there that a mean could be taken of"),
         recorded(ratings="part.ratings"),
         Column("Missing", field="missing", value="part.missing", text=_missing),
         recorded(share_missing="part.share_missing"),
-        *(
-            Column(title, field=field, value=lambda row, end=end: _ends(row)[end],  # type: ignore[misc]
-                   text=lambda row, end=end: number(_ends(row)[end], row.whole.facts.digits))  # type: ignore[misc]
-            for end, (title, field) in enumerate((("All worst", "worst"), ("All best", "best")))
-        ),
+        Column("All worst", field="worst", value=lambda row: _ends(row)[0],
+               text=lambda row: _number(row, _ends(row)[0])),
+        Column("All best", field="best", value=lambda row: _ends(row)[1],
+               text=lambda row: _number(row, _ends(row)[1])),
         recorded(scale_low="whole.low", scale_high="whole.high", direction="whole.facts.direction"),
         Column("Could change places with", "left", field="could_change_places_with",
                value=lambda row: ", ".join(row.part.swaps), dash="there is no other system to change places with",
