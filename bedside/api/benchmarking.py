@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         Prices,
     )
     from bedside.judges.call_plan import RubricPlan
-    from bedside.reports.benchmark_plan import BenchmarkPreview
+    from bedside.reports.simulations import BenchmarkPreview
     from bedside.reports.table import Tables
     from bedside.simulation.actor_contract import Named
     from bedside.simulation.requested_plan import ActorInput, CaseInput
@@ -152,9 +152,8 @@ def preview_benchmark(protocol: str, settings: PreviewedBenchmark) -> Tables[Ben
     """
     from bedside.api.benchmark_steps import BenchmarkCast
     from bedside.api.simulating import preview_simulation
-    from bedside.reports.benchmark_plan import BenchmarkPreview, benchmark_plan_table, scaled
     from bedside.reports.judgements import plan_table
-    from bedside.reports.simulations import preview_table
+    from bedside.reports.simulations import BenchmarkPreview, benchmark_plan_table, preview_table, scaled
     from bedside.reports.table import Tables
 
     request = settings.of_protocol(protocol)

@@ -457,7 +457,7 @@ def jury(run: RunOrFolder, settings: JurySettings) -> Tables[tuple[JuryAgreement
     from bedside.analysis.ratings_view import open_ratings_view
     from bedside.analysis.study_parts import ALL_ROUNDS
     from bedside.ratings.scales import parse_scales
-    from bedside.reports.methods import jury_tables
+    from bedside.reports.tuning import jury_tables
     from bedside.tuning.jury_making import add_jury, jury_of
 
     opened = open_run(run)
@@ -530,7 +530,7 @@ def learn_rater(run: RunOrFolder, settings: LearnSettings) -> Tables[LearnedRate
     from bedside.analysis.ratings_view import open_ratings_view
     from bedside.metrics.coders.learned.array_file import check_target
     from bedside.ratings.scales import parse_scales
-    from bedside.reports.methods import trial_tables
+    from bedside.reports.tuning import trial_tables
     from bedside.scoring.run_transcripts import kept_transcripts
     from bedside.tuning.learned_rater import RATER_FILE, add_learned_ratings, save_rater
     from bedside.tuning.rater_training import teach_rater, try_rater

@@ -187,8 +187,7 @@ def rollouts(
     """
     from bedside.api.note2chat_files import preview_rollouts, roll_out
     from bedside.metrics.protocols.note2chat.labels import read_split
-    from bedside.reports.record_plans import record_plan_table
-    from bedside.reports.simulations import preview_table
+    from bedside.reports.simulations import preview_table, record_plan_table
 
     check_choice(brief, ("general", "tuned"), "--brief")
     asked: dict[str, Any] = {

@@ -19,10 +19,9 @@ from bedside.ratings.names import is_human, is_judge
 from bedside.ratings.run import Run
 from bedside.ratings.table import missing_counts
 from bedside.ratings.values import failures
+from bedside.reports.columns import Column, Part, Table, table_of
 from bedside.reports.methods import judged_words, levels_words
 from bedside.reports.number_text import between, decimal
-from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
 
 # -- What a run knows of what checklists ask for --------------------------------------------------------
 
@@ -149,35 +148,30 @@ def _detailed(study: ReportedStudy) -> str:
     return "every rating with its reason in ratings.parquet, every table at full precision as CSV"
 
 
-def _planned(study: ReportedStudy) -> str | None:
-    planned = []
-    for plan in _plans(study):
-        raters = counted(len(plan.raters), "rater")
-        planned.append(f"{counted(len(plan.items), 'item')}, each for {plan.overlap} of {raters}")
-    return "; ".join(planned) or None
-
-
-def _sampling(study: ReportedStudy) -> str | None:
-    designs = []
-    for plan in _plans(study):
-        by = f"stratified by {', '.join(plan.by)}" if plan.by else "not stratified"
-        how = "at random" if plan.focus == "random" else f"{plan.focus} first, {plan.random_share:.0%} at random"
-        designs.append(f"{by}, drawn {how} (seed {plan.seed})")
-    return "; ".join(designs) or None
-
-
-def _process(study: ReportedStudy) -> str | None:
-    procedures = []
-    for plan in _plans(study):
-        saw = "blind to system and judge" if plan.judge is None else f"shown the scores of {plan.judge}"
-        first = f", after {counted(len(plan.training), 'training item')}" if plan.training else ""
-        procedures.append(f"{saw}, each rater in an order of their own{first}")
-    return "; ".join(procedures) or None
-
-
 def _plans(study: ReportedStudy) -> list[AnnotationPlan]:
     """The annotation plans whose answers are in the run."""
     return [read_plan(file) for file in sorted(study.run.path.glob("annotations/*/plan.json"))]
+
+
+def _of_plans(words: Callable[[AnnotationPlan], str]) -> Callable[[ReportedStudy], str | None]:
+    """What is said of each annotation plan."""
+    return lambda study: "; ".join(map(words, _plans(study))) or None
+
+
+def _planned(plan: AnnotationPlan) -> str:
+    return f"{counted(len(plan.items), 'item')}, each for {plan.overlap} of {counted(len(plan.raters), 'rater')}"
+
+
+def _sampling(plan: AnnotationPlan) -> str:
+    by = f"stratified by {', '.join(plan.by)}" if plan.by else "not stratified"
+    how = "at random" if plan.focus == "random" else f"{plan.focus} first, {plan.random_share:.0%} at random"
+    return f"{by}, drawn {how} (seed {plan.seed})"
+
+
+def _process(plan: AnnotationPlan) -> str:
+    saw = "blind to system and judge" if plan.judge is None else f"shown the scores of {plan.judge}"
+    first = f", after {counted(len(plan.training), 'training item')}" if plan.training else ""
+    return f"{saw}, each rater in an order of their own{first}"
 
 
 #: What the run knows of each fact; None where only the authors know.
@@ -190,10 +184,10 @@ FACTS: Mapping[str, Callable[[ReportedStudy], str | None]] = {
     "flow": _flow,
     "instrument": _instrument,
     "judges": _judges,
-    "planned": _planned,
-    "process": _process,
+    "planned": _of_plans(_planned),
+    "process": _of_plans(_process),
     "results": _results,
-    "sampling": _sampling,
+    "sampling": _of_plans(_sampling),
     "statistics": _statistics,
     "subjects": _subjects,
     "systems": _systems,
@@ -243,6 +237,13 @@ CHECKLISTS: DataRegistry[Checklist] = DataRegistry(
 )
 
 
+COLUMNS = (
+    Column("Item", "left", field="item", value="part.item"),
+    Column("What to report", "left", field="asks", value="part.asks"),
+    Column("From this run", "left", field="from_the_run", value="whole", form=lambda fact: fact or OPEN),
+)
+
+
 def checklists(run: Run, view: RatingsView, tables: Sequence[Table]) -> tuple[Table, ...]:
     """Every checklist, filled from a run and its tables."""
     return tuple(checklist_table(checklist, run, view, tables) for checklist in CHECKLISTS.all().values())
@@ -251,16 +252,5 @@ def checklists(run: Run, view: RatingsView, tables: Sequence[Table]) -> tuple[Ta
 def checklist_table(checklist: Checklist, run: Run, view: RatingsView, tables: Sequence[Table]) -> Table:
     """A checklist as a table: each item with what the run knows of it."""
     study = ReportedStudy(run, view, {table.name: table for table in tables})
-    rows, records = [], []
-    for item in checklist.items:
-        fact = FACTS[item.fact](study) if item.fact is not None else None
-        rows.append(Row((Cell(item.item), Cell(item.asks), Cell(fact or OPEN))))
-        records.append({"item": item.item, "asks": item.asks, "from_the_run": fact})
-    return Table(
-        name=f"checklist_{checklist.name}",
-        title=checklist.title,
-        columns=(Column("Item", "left"), Column("What to report", "left"), Column("From this run", "left")),
-        rows=tuple(rows),
-        notes=(checklist.source,),
-        records=tuple(records),
-    )
+    rows = [Part(FACTS[item.fact](study) if item.fact is not None else None, item) for item in checklist.items]
+    return table_of(f"checklist_{checklist.name}", checklist.title, rows, COLUMNS, notes=(checklist.source,))

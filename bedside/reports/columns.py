@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
+from bedside.analysis.study_parts import UNLISTED, StudyOrder
 from bedside.reports.notes import Note, NoteText, noted
-from bedside.reports.number_text import bounded_record, plain_words, share_words
-from bedside.reports.table import Table
-from bedside.reports.table_content import DASH, Cell, Column, Recorded, Row
+from bedside.reports.number_text import (
+    ARROWS,
+    between,
+    bounded_record,
+    cell_name,
+    number,
+    plain_words,
+    rater_words,
+    several_raters,
+    share_words,
+)
+from bedside.reports.table import Table as Table
+from bedside.reports.table_content import DASH, Cell, Column as Column, Recorded as Recorded, Row
 from bedside.stats.result import Result
 
 #: What a row of a table is about.
@@ -54,6 +66,38 @@ def recorded(*names: str | Callable[[Any], Mapping[str, Any]], **places: str | C
         return by_name | {name: value for of in several for name, value in of(item).items()}
 
     return Recorded(record)
+
+
+def interval_column(place: str) -> Column:
+    """The interval of a result beside its value; ``place`` is the attribute that has the result, or None."""
+    value = attrgetter(place)
+
+    def ends_of(item: Any) -> str:
+        result: Result | None = value(item)
+        interval = result.interval if result else None
+        return DASH if interval is None else between(interval.low, interval.high)
+
+    return Column("95 % CI", text=ends_of)
+
+
+def bounded(**places: str | Callable[[Any], Result | None]) -> Recorded:
+    """Results that records have beside the columns, each with the ends of its interval.
+
+    Args:
+        places: by the name in the records, the attribute, dots for those of attributes, or what gives the result.
+    """
+    getters = {name: place if callable(place) else attrgetter(place) for name, place in places.items()}
+    return Recorded(
+        lambda item: {
+            key: value for name, result in getters.items() for key, value in bounded_record(name, result(item)).items()
+        }
+    )
+
+
+def ends(result: Result | None) -> dict[str, float | None]:
+    """The ends of a result's interval, for records that hold one result."""
+    interval = result.interval if result else None
+    return {"low": interval.low if interval else None, "high": interval.high if interval else None}
 
 
 def of_whole(fields: Recorded) -> Recorded:
@@ -147,3 +191,157 @@ def dash_texts(columns: Sequence[Column], rows: Sequence[Row], items: Sequence[A
 
 def _column_notes(columns: Iterable[Column]) -> list[NoteText]:
     return [NoteText(column.note, "column", (column.title,)) for column in columns if column.note]
+
+
+# -- Rows about metrics as raters gave them -------------------------------------------------------------
+
+
+class MetricRow(NamedTuple):
+    """A row about a metric as some raters gave it, mostly to a system.
+
+    Attributes:
+        part: the result: it has the metric's facts, its raters, and mostly a system.
+        order: has the labels of systems.
+        several: the metrics that several groups of raters rated.
+    """
+
+    part: Any
+    order: StudyOrder
+    several: frozenset[str]
+
+    @classmethod
+    def rows(cls, shown: Iterable[Any], order: StudyOrder = UNLISTED) -> list[MetricRow]:
+        """A row for each result, in order; ``order`` has the labels of systems."""
+        results = list(shown)
+        several = several_raters({(result.metric, result.raters) for result in results})
+        return [cls(result, order, several) for result in results]
+
+    def heading(self) -> str:
+        """The metric, and its raters where several groups rated it."""
+        return f"{self.part.facts.title}{self._by()}"
+
+    def directed_heading(self) -> str:
+        """The metric with an arrow towards better, and its raters where several groups rated it."""
+        return f"{self.part.facts.title}{ARROWS[self.part.facts.direction]}{self._by()}"
+
+    def _by(self) -> str:
+        return f" ({rater_words(self.part.raters)})" if self.part.metric in self.several else ""
+
+    def system_label(self) -> str:
+        """The system as the study calls it."""
+        return self.order.system_label(self.part.system)
+
+    def cell(self, *told_by: str) -> str:
+        """What a cell is called; ``told_by`` is what it is of beside the metric and its raters."""
+        return cell_name(self.part.metric, self.part.raters, self.several, *told_by)
+
+    @staticmethod
+    def record(*names: str) -> Recorded:
+        """What a record begins with: the cell's name, metric, raters, and what ``names`` say of the result."""
+        return recorded(
+            cell=lambda row: row.cell(*(getattr(row.part, name) for name in names)),
+            **{name: f"part.{name}" for name in ("metric", "raters", *names)},
+        )
+
+    @staticmethod
+    def number(name: str) -> Callable[[MetricRow], str]:
+        """What prints a number of the result, an attribute with dots, with the decimals of its metric."""
+        value = attrgetter(name)
+        return lambda row: number(value(row.part), row.part.facts.digits)
+
+
+# -- Tables in which one row has several records --------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Columns beside each other that have one record in each row; none where they have no fields.
+
+    Attributes:
+        columns: what is printed and recorded.
+        of: what they show of what a row is about; None where there is nothing to show, which prints dashes.
+    """
+
+    columns: Sequence[Column | Recorded]
+    of: Callable[[Any], Any] = lambda item: item
+
+
+def grid_of(
+    name: str,
+    title: str,
+    items: Iterable[Item],
+    blocks: Sequence[Block],
+    *,
+    group: Callable[[Item], str | None] = lambda item: None,
+    notes: Iterable[Note | str] = (),
+) -> Table:
+    """A table with a row for each thing that it is about, and a record for each block of columns in it.
+
+    Args:
+        name, title, items, group, notes: as of :func:`table_of`.
+        blocks: its columns, from left to right.
+    """
+    shown = list(items)
+    columns = [_column_in(block, column) for block in blocks for column in block.columns if isinstance(column, Column)]
+    rows: list[Row] = []
+    records: list[Mapping[str, Any]] = []
+    for item in shown:
+        cells: list[Cell] = []
+        for block in blocks:
+            part = block.of(item)
+            record = {} if part is None else record_of(block.columns, part)
+            texts = [_column_in(block, column).text_of(item) for column in block.columns if isinstance(column, Column)]
+            cells += [Cell(text, record=len(records) if record else None) for text in texts]
+            records += [record] if record else []
+        rows.append(Row(tuple(cells), group(item)))
+    said = (*noted(notes, shown), *_column_notes(columns), *dash_texts(columns, rows, shown))
+    return Table(name, title, tuple(columns), tuple(rows), said, tuple(records))
+
+
+def _column_in(block: Block, column: Column) -> Column:
+    """A column of a block as one of the whole rows."""
+
+    def shown(item: Any) -> str:
+        part = block.of(item)
+        return DASH if part is None else column.text_of(part)
+
+    def value(item: Any) -> Any:
+        part = block.of(item)
+        return None if part is None else column.value_of(part)
+
+    return replace(column, text=shown, value=value)
+
+
+# -- Tables whose rows are of several kinds -------------------------------------------------------------
+
+
+def by_kind(
+    columns: Sequence[Column | Recorded], others: Mapping[type, Sequence[Column | Recorded]]
+) -> tuple[Column | Recorded, ...]:
+    """Columns of a table in which some rows are about something else than the others.
+
+    Args:
+        columns: of most rows; their titles are the table's.
+        others: of rows about parts of other classes, as many that print.
+    """
+
+    def columns_of(row: Any) -> Sequence[Column | Recorded]:
+        about = row.part if isinstance(row, Part | MetricRow) else row
+        return next((own for kind, own in others.items() if isinstance(about, kind)), columns)
+
+    def column_at(row: Any, place: int) -> Column:
+        return [column for column in columns_of(row) if isinstance(column, Column)][place]
+
+    printed = [column for column in columns if isinstance(column, Column)]
+    return (
+        Recorded(lambda row: record_of(columns_of(row), row)),
+        *(
+            replace(
+                column,
+                field="",
+                text=lambda row, place=place: column_at(row, place).text_of(row),  # type: ignore[misc]
+                value=lambda row, place=place: column_at(row, place).value_of(row),  # type: ignore[misc]
+            )
+            for place, column in enumerate(printed)
+        ),
+    )

@@ -21,7 +21,6 @@ from bedside.ratings.suites.suite import AsPublished, Entry
 from bedside.reports.comparison_notes import with_people_notes
 from bedside.reports.figures import FIGURES, Drawing, FigureKind
 from bedside.reports.measures import TableMeasure
-from bedside.reports.rated_rubrics import rated_rubrics
 from bedside.reports.report_settings import ReportSettings
 from bedside.reports.table import Table
 from bedside.reports.table_kind import Options
@@ -33,6 +32,7 @@ from bedside.reports.table_notes import (
     with_caption_notes,
 )
 from bedside.reports.tables import TABLES, TableKind
+from bedside.reports.tables.rubrics import rated_rubrics
 
 # -- The tables and figures that suites ask for ---------------------------------------------------------
 

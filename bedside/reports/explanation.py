@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,10 @@ from bedside.ratings.juries import jury_named
 from bedside.ratings.names import is_judge, rated_by_humans, second_ids
 from bedside.ratings.rubric_metrics import adjudicated_names, is_preference, preferred_by
 from bedside.ratings.run import run_simulations
+from bedside.reports.columns import Block, Column, Part, grid_of, recorded, table_of
 from bedside.reports.number_text import DASH, number
 from bedside.reports.table import Table, Tables
-from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_content import Row
 from bedside.reports.table_notes import final_notes
 from bedside.transcripts.simulation_folder import STATES
 from bedside.transcripts.transcript import provenance_data
@@ -32,6 +34,14 @@ SHOWN = 60
 #: Longest text of a state that is shown.
 _LONGEST = 160
 _PLACE = ("id", "turn", "purpose")
+
+
+STATE_COLUMNS = (
+    recorded(dict),
+    Column("Turn", text=lambda state: str(state.get("turn", DASH))),
+    Column("Purpose", "left", text=lambda state: str(state.get("purpose", DASH))),
+    Column("State", "left", text=lambda state: _words(state)),
+)
 
 
 def states_tables(view: RatingsView, transcripts: Collection[str]) -> list[Table]:
@@ -46,14 +56,26 @@ def states_tables(view: RatingsView, transcripts: Collection[str]) -> list[Table
     for simulation in run_simulations(view.run.path):
         file = Path(simulation.path) / STATES
         if not file.is_file():
-            tables.append(_table([], 0, f"They stood in {file}, which isn't there any more."))
+            gone = f"They stood in {file}, which isn't there any more."
+            tables.append(table_of("states", "The hidden states behind it", [], STATE_COLUMNS, notes=(gone,)))
             continue
         states = list(_states(file, frozenset(transcripts)))
         if states:
-            more = len(states) - SHOWN
-            note = f"{more:,} more are not shown; --json has all. " if more > 0 else ""
-            tables.append(_table(states, len(states), f"{note}From {file}; no rater saw them. Turns count from 0."))
+            words = (*_unshown(states, SHOWN), f"From {file}; no rater saw them. Turns count from 0.")
+            table = table_of("states", f"The {len(states):,} hidden states behind it", states, STATE_COLUMNS,
+                             group=lambda state: str(state["id"]), notes=(" ".join(words),))  # fmt: skip
+            tables.append(_first(table, SHOWN))
     return tables
+
+
+def _first(table: Table, most: int) -> Table:
+    """A table with its first rows, and all records."""
+    return replace(table, rows=table.rows[:most])
+
+
+def _unshown(items: Sequence[Any], most: int) -> list[str]:
+    """A note on how many of what a table is about it doesn't show; none where it shows all."""
+    return [f"{len(items) - most:,} more are not shown; --json has all."] if len(items) > most else []
 
 
 def _states(file: Path, transcripts: Collection[str]) -> Iterator[dict[str, Any]]:
@@ -61,27 +83,6 @@ def _states(file: Path, transcripts: Collection[str]) -> Iterator[dict[str, Any]
     for _, state in read_json_lines(file, "hidden states of the simulation", {"id": TEXT}, todo=todo):
         if state["id"] in transcripts:
             yield state
-
-
-def _table(states: list[dict[str, Any]], count: int, note: str) -> Table:
-    return Table(
-        name="states",
-        title=f"The {count:,} hidden states behind it" if count else "The hidden states behind it",
-        columns=(Column("Turn"), Column("Purpose", "left"), Column("State", "left")),
-        rows=tuple(
-            Row(
-                (
-                    Cell(str(state.get("turn", DASH))),
-                    Cell(str(state.get("purpose", DASH))),
-                    Cell(_words(state)),
-                ),
-                str(state["id"]),
-            )
-            for state in states[:SHOWN]
-        ),
-        notes=(note,),
-        records=tuple(states),
-    )
 
 
 def _words(state: dict[str, Any]) -> str:
@@ -313,28 +314,35 @@ def _definition(view: RatingsView, metric: str) -> str:
 
 
 def _records_table(table: Table, cell: str, records: Sequence[Mapping[str, Any]]) -> Table:
+    """What records hold, name by name; a record's number stands over it where there are several."""
     shown = records[:_SHOWN_RECORDS]
     rows = [
-        Row((Cell(name.replace("_", " ")), Cell(_text(value))), None if len(shown) == 1 else f"{position}")
-        for position, record in enumerate(shown, 1)
-        for name, value in record.items()
-        if value is not None and value != ""
+        Part(str(number) if len(shown) > 1 else None, entry)
+        for number, record in enumerate(shown, 1)
+        for entry in record.items()
+        if entry[1] is not None and entry[1] != ""
     ]
-    notes = [f"{len(records):,} cells are of {cell}; the first {len(shown)} are shown."] if len(records) > len(
-        shown
-    ) else []  # fmt: skip
-    return Table(
-        name="cell",
-        title=f"{cell} in the table “{table.title}”",
-        columns=(Column("", "left"), Column("", "left")),
-        rows=tuple(rows),
-        notes=(*notes, *table.notes),
-        records=tuple(records),
-    )
+    columns = Block((
+        Column("", "left", text=lambda row: row.part[0].replace("_", " ")),
+        Column("", "left", text=lambda row: _text(row.part[1])),
+    ))  # fmt: skip
+    more = [f"{len(records):,} cells are of {cell}; the first {len(shown)} are shown."]
+    notes = (*(more if len(records) > len(shown) else []), *table.notes)
+    title = f"{cell} in the table “{table.title}”"
+    explained = grid_of("cell", title, rows, (columns,), group=lambda row: row.whole, notes=notes)
+    return replace(explained, records=tuple(records))
 
 
 def _text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+VALUE_COLUMNS = (
+    recorded(dict),
+    Column("Transcript", "left", value=itemgetter("transcript_id")),
+    Column("Value", value=itemgetter("value"), form=lambda value: number(value, 4)),
+    Column("Missing because", "left", text=lambda entry: entry["error"] or ""),
+)
 
 
 def _values_table(view: RatingsView, record: Mapping[str, Any]) -> Table:
@@ -346,70 +354,58 @@ def _values_table(view: RatingsView, record: Mapping[str, Any]) -> Table:
     if record.get("system") in set(view.systems()):
         values = values.filter(pl.col("system") == str(record["system"]))
     rated = values.drop_nulls("value")
-    rows = [
-        Row((Cell(name), Cell(number(value, 4)), Cell(error or "")))
-        for name, value, error in values.select("transcript_id", "value", "error").iter_rows()
-    ]
     total, n = float(rated["value"].sum()), rated.height
     sums = f"{n:,} values; {values.height - n:,} missing, which count in neither sum nor n."
     if n:
         sums = f"Mean = sum / n = {total:.6g} / {n} = {total / n:.6g}. " + sums
     if n > 1:
         sums += f" Standard deviation with n − 1: {rated['value'].std(ddof=1):.6g}."
-    return Table(
-        name="values",
-        title=f"{view.facts(metric).title}, {record.get('system', 'all')}: one value a transcript",
-        columns=(Column("Transcript", "left"), Column("Value"), Column("Missing because", "left")),
-        rows=tuple(rows),
-        notes=(
-            sums,
-            "Passes and, among people, raters are averaged first.",
-            *(final_notes(view, [metric]) if record.get("raters") == PEOPLE else ()),
-        ),
-        records=tuple(values.to_dicts()),
-    )
+    title = f"{view.facts(metric).title}, {record.get('system', 'all')}: one value a transcript"
+    final = final_notes(view, [metric]) if record.get("raters") == PEOPLE else ()
+    return table_of("values", title, values.to_dicts(), VALUE_COLUMNS,
+                    notes=(sums, "Passes and, among people, raters are averaged first.", *final))  # fmt: skip
 
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
 
 
+def _rating(rating: Mapping[str, Any]) -> str:
+    if rating["error"] is not None:
+        return DASH
+    return str(rating["label"]) if rating["label"] is not None else number(rating["value"], 4)
+
+
+#: What is recorded of a rating.
+_RATED = ("metric", "system", "transcript_id", "unit", "rater", "replicate", "value", "label", "reason", "error")
+RATING_COLUMNS = (
+    recorded(dict),
+    Column("Metric", "left", value=itemgetter("metric")),
+    Column("Transcript", "left", value=itemgetter("transcript_id")),
+    Column("Unit", "left", value=itemgetter("unit")),
+    Column("Rater", "left", value=itemgetter("rater")),
+    Column("Pass", value=itemgetter("replicate"), form=str),
+    Column("Value", text=_rating),
+    Column("Reason", "left", text=lambda rating: _cut(rating["error"] or rating["reason"] or "")),
+)
+
+
 def _ratings_table(view: RatingsView, ratings: pl.DataFrame) -> Table:
-    names = (
-        "metric",
-        "system",
-        "transcript_id",
-        "unit",
-        "rater",
-        "replicate",
-        "value",
-        "label",
-        "reason",
-        "error",
-    )
-    shown = ratings.head(_SHOWN_RATINGS).select(names)
-    rows = []
-    for row in shown.iter_rows(named=True):
-        rating = row["label"] if row["label"] is not None else number(row["value"], 4)
-        why = row["error"] or row["reason"] or ""
-        cells = (row["metric"], row["transcript_id"], row["unit"], row["rater"], str(row["replicate"]),
-                 rating if row["error"] is None else DASH, _cut(why))  # fmt: skip
-        rows.append(Row(tuple(map(Cell, cells)), row["system"]))
-    more = ratings.height - shown.height
-    notes = [f"{more:,} more are not shown; --json has all."] if more else []
+    rated = ratings.select(_RATED).to_dicts()
+    notes = _unshown(rated, _SHOWN_RATINGS)
     if view.run is not None and any(map(is_judge, ratings["rater"].unique())):
         notes.append(f"What a judge was asked and replied: bedside judgements list {typed(view.run.path)}.")
-    return Table(
-        name="ratings",
-        title=f"The {ratings.height:,} ratings behind it",
-        columns=(
-            Column("Metric", "left"), Column("Transcript", "left"), Column("Unit", "left"), Column("Rater", "left"),
-            Column("Pass"), Column("Value"), Column("Reason", "left"),
-        ),
-        rows=tuple(rows),
-        notes=tuple(notes),
-        records=tuple(ratings.select(names).to_dicts()),
-    )  # fmt: skip
+    table = table_of("ratings", f"The {len(rated):,} ratings behind it", rated, RATING_COLUMNS,
+                     group=itemgetter("system"), notes=notes)  # fmt: skip
+    return _first(table, _SHOWN_RATINGS)
+
+
+#: Of texts, each with the transcripts that it stands in.
+PROVENANCE_COLUMNS = Block((
+    Column("Kind", "left", text=lambda entry: entry[0][0]),
+    Column("Text", "left", text=lambda entry: _cut(" ".join(entry[0][1].split()))),
+    Column("Transcripts", value=lambda entry: len(entry[1])),
+))  # fmt: skip
 
 
 def _provenance_tables(view: RatingsView, transcripts: Collection[str]) -> list[Table]:
@@ -429,24 +425,11 @@ def _provenance_tables(view: RatingsView, transcripts: Collection[str]) -> list[
     standing: dict[tuple[str, str], set[str]] = {}
     for record in records:
         standing.setdefault((record["kind"], record["text"]), set()).add(record["transcript_id"])
-    rows = [
-        Row((Cell(kind), Cell(_cut(" ".join(text.split()))), Cell(f"{len(names):,}")))
-        for (kind, text), names in list(standing.items())[:_SHOWN_TEXTS]
-    ]
-    more = len(standing) - len(rows)
-    return [
-        Table(
-            name="provenance",
-            title=f"The {counted(len(standing), 'text')} of systems and tools beside these conversations",
-            columns=(Column("Kind", "left"), Column("Text", "left"), Column("Transcripts")),
-            rows=tuple(rows),
-            notes=(
-                *((f"{more:,} more are not shown; --json has all.",) if more > 0 else ()),
-                f"They are no turns. Whole: bedside view {typed(view.run.path)}.",
-            ),
-            records=tuple(records),
-        )
-    ]
+    texts = list(standing.items())
+    title = f"The {counted(len(texts), 'text')} of systems and tools beside these conversations"
+    notes = (*_unshown(texts, _SHOWN_TEXTS), f"They are no turns. Whole: bedside view {typed(view.run.path)}.")
+    table = grid_of("provenance", title, texts[:_SHOWN_TEXTS], (PROVENANCE_COLUMNS,), notes=notes)
+    return [replace(table, records=tuple(records))]
 
 
 def _tests_table(tests: Table, records: Sequence[Mapping[str, Any]]) -> list[Table]:
@@ -459,16 +442,9 @@ def _tests_table(tests: Table, records: Sequence[Mapping[str, Any]]) -> list[Tab
     ]
     if not positions or len(tests.records) != len(tests.rows):
         return []
-    return [
-        Table(
-            name="tests",
-            title="Tests it is part of",
-            columns=tests.columns,
-            rows=tuple(_renumbered(tests.rows[position], record) for record, position in enumerate(positions)),
-            notes=tests.notes,
-            records=tuple(tests.records[position] for position in positions),
-        )
-    ]
+    rows = tuple(_renumbered(tests.rows[position], record) for record, position in enumerate(positions))
+    records = tuple(tests.records[position] for position in positions)
+    return [Table("tests", "Tests it is part of", tests.columns, rows, tests.notes, records)]
 
 
 def _renumbered(row: Row, record: int) -> Row:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from bedside.core.words import counted
-from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.columns import Column, Table, recorded, table_of
 from bedside.transcripts.identifiers.kinds import KINDS, LANGUAGES, NO_PROMISE
 from bedside.transcripts.identifiers.transcript_identifiers import SeenIdentifier
 
@@ -19,6 +17,10 @@ def place_of(seen: SeenIdentifier) -> str:
     return ", ".join(filter(None, (turn, field, f"characters {seen.start}-{seen.end}")))
 
 
+def _in_line(text: str) -> str:
+    return " ".join(text.split())
+
+
 def identifiers_table(identifiers: Sequence[SeenIdentifier], *, show: bool) -> Table:
     """Each identifier in a row.
 
@@ -26,33 +28,15 @@ def identifiers_table(identifiers: Sequence[SeenIdentifier], *, show: bool) -> T
         identifiers: in order.
         show: whether what was seen is shown as it stands; else it is covered.
     """
-    titles = ("Transcript", "Place", "Kind", "Seen")
-    rows = []
-    records = []
-    for seen in identifiers:
-        text = seen.text if show else seen.masked
-        cells = (" ".join(seen.transcript.split()), place_of(seen), seen.kind, " ".join(text.split()))
-        rows.append(Row(tuple(map(Cell, cells))))
-        records.append(
-            {
-                "transcript": seen.transcript,
-                "source": seen.source,
-                "turn": seen.turn,
-                "field": seen.field,
-                "kind": seen.kind,
-                "start": seen.start,
-                "end": seen.end,
-                "seen": text,
-            }
-        )
-    return Table(
-        "identifiers",
-        "Identifiers that were seen",
-        tuple(Column(title, "left") for title in titles),
-        tuple(rows),
-        (NO_PROMISE,),
-        tuple(records),
+    columns = (
+        Column("Transcript", "left", field="transcript", form=_in_line),
+        recorded("source", "turn", "field"),
+        Column("Place", "left", text=place_of),
+        Column("Kind", "left", field="kind"),
+        recorded("start", "end"),
+        Column("Seen", "left", field="seen", value="text" if show else "masked", form=_in_line),
     )
+    return table_of("identifiers", "Identifiers that were seen", identifiers, columns, notes=(NO_PROMISE,))
 
 
 def counts_table(
@@ -70,29 +54,14 @@ def counts_table(
         languages: transcripts by language.
         model: the model of names; None where there was none.
     """
-    kinds = [kind for kind in KINDS if counts.get(kind)]
-    records = tuple(
-        {"kind": kind, "identifiers": counts[kind], "transcripts": transcripts[kind], "what": KINDS[kind]}
-        for kind in kinds
-    )
-    rows = tuple(
-        Row((Cell(kind), Cell(f"{counts[kind]:,}"), Cell(f"{transcripts[kind]:,}"), Cell(KINDS[kind])))
-        for kind in kinds
-    )
     columns = (
-        Column("Kind", "left"),
-        Column("Identifiers"),
-        Column("Transcripts"),
-        Column("What it is", "left"),
+        Column("Kind", "left", field="kind", value=str),
+        Column("Identifiers", field="identifiers", value=counts.__getitem__),
+        Column("Transcripts", field="transcripts", value=transcripts.__getitem__),
+        Column("What it is", "left", field="what", value=KINDS.__getitem__),
     )
-    return Table(
-        "identifiers_by_kind",
-        "Identifiers by kind",
-        columns,
-        rows,
-        (*looked_at(languages, model), NO_PROMISE),
-        records,
-    )
+    return table_of("identifiers_by_kind", "Identifiers by kind", [kind for kind in KINDS if counts.get(kind)],
+                    columns, notes=(*looked_at(languages, model), NO_PROMISE))  # fmt: skip
 
 
 def looked_at(languages: Mapping[str, int], model: str | None) -> Iterable[str]:
@@ -103,7 +72,7 @@ def looked_at(languages: Mapping[str, int], model: str | None) -> Iterable[str]:
         model: the model of names; None where there was none.
     """
     total = counted(sum(languages.values()), "transcript")
-    yield f"Looked at {total}: {', '.join(f'{name} ({n:,})' for name, n in sorted(Counter(languages).items()))}."
+    yield f"Looked at {total}: {', '.join(f'{name} ({n:,})' for name, n in sorted(languages.items()))}."
     if model is None:
         yield (
             "There is no model of names: those that nothing introduces are not seen. spaCy's small English model "

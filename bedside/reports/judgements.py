@@ -23,10 +23,52 @@ from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.store import Judgement, read_judgements, read_prompt
 from bedside.ratings.names import is_pair, rated_by_judges, second_id
 from bedside.ratings.run import Run
+from bedside.reports.columns import Column, Part, Recorded, Table, parts_of, recorded, table_of
+from bedside.reports.notes import Note, note, noted
 from bedside.reports.number_text import DASH, money
-from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
 from bedside.scoring.judging_orders import STORE
+from bedside.simulation.simulated_costs import total_cost
+
+# -- What judging would take, and took ------------------------------------------------------------------
+
+# Rows are about the numbers of one rubric, of a judge.
+
+
+def _rubric_column(rubrics: Iterable[Rubric]) -> Column:
+    """The title of the rubric that a row is about; ``rubrics`` has the user's own among those asked by."""
+    own = {rubric.name: rubric for rubric in rubrics}
+    return Column("Rubric", "left", value=lambda row: facts(row.part.rubric, own).title)
+
+
+_TOKENS = (
+    Column("Tokens in", value="part.input_tokens"),
+    Column("Tokens out", value="part.output_tokens"),
+    Column("Cost", value="part.cost", form=money),
+)
+PLAN_COLUMNS = (
+    recorded(lambda row: asdict(row.part)),
+    Column("Calls", value="part.calls"),
+    Column("Kept already", value="part.stored"),
+    Column("Can't be asked", value="part.not_askable"),
+    *_TOKENS,
+)
+
+
+@note("judging plan.estimates")
+def estimates(plans: Sequence[RubricPlan]) -> Iterator[str]:
+    """What is asked in all, and what isn't known of it."""
+    calls, tokens = sum(plan.calls for plan in plans), sum(plan.input_tokens for plan in plans)
+    yield (
+        f"{counted(calls, 'call')}, about {counted(tokens, 'token')} in; cost "
+        f"{money(total_cost([plan.cost for plan in plans]))}. Tokens are "
+        "estimates; replies asked for again come on top, and the reasoning of models that reason."
+    )
+    for ending, words in (
+        (AT_LEAST, "At least: the more is replied, the more such a metric asks. These are the fewest calls."),
+        (ABOUT, "About: how much a graph asks hangs on the way that the replies take through it."),
+    ):
+        if any(plan.rubric.endswith(ending) for plan in plans):
+            yield words
 
 
 def plan_table(plans: Sequence[RubricPlan], rubrics: Iterable[Rubric] = (), endpoints: Iterable[str] = ()) -> Table:
@@ -37,109 +79,49 @@ def plan_table(plans: Sequence[RubricPlan], rubrics: Iterable[Rubric] = (), endp
         rubrics: those asked by, the user's own among them.
         endpoints: lines on where judges are served and the like, for the notes.
     """
-    rubrics_by_name = {rubric.name: rubric for rubric in rubrics}
-    rows = [
-        Row(
-            tuple(
-                map(
-                    Cell,
-                    (
-                        facts(plan.rubric, rubrics_by_name).title,
-                        f"{plan.calls:,}", f"{plan.stored:,}", f"{plan.not_askable:,}",
-                        f"{plan.input_tokens:,}", f"{plan.output_tokens:,}", money(plan.cost),
-                    ),
-                )
-            ),
-            plan.judge,
-        )
-        for plan in plans
-    ]  # fmt: skip
-    calls, tokens = sum(plan.calls for plan in plans), sum(plan.input_tokens for plan in plans)
-    costs = [plan.cost for plan in plans]
-    total = None if any(cost is None for cost in costs) else sum(cost for cost in costs if cost is not None)
-    return Table(
-        name="judging_plan",
-        title="What would be asked (nothing was)",
-        columns=(
-            Column("Rubric", "left"), Column("Calls"), Column("Kept already"), Column("Can't be asked"),
-            Column("Tokens in"), Column("Tokens out"), Column("Cost"),
-        ),
-        rows=tuple(rows),
-        notes=(
-            f"{counted(calls, 'call')}, about {counted(tokens, 'token')} in; cost {money(total)}. Tokens are "
-            "estimates; replies asked for again come on top, and the reasoning of models that reason.",
-            *_hanging(plans),
-            *endpoints,
-        ),
-        records=tuple(asdict(plan) for plan in plans),
-    )  # fmt: skip
+    return table_of("judging_plan", "What would be asked (nothing was)", [Part(plan.judge, plan) for plan in plans],
+                    (_rubric_column(rubrics), *PLAN_COLUMNS), group=lambda row: row.whole,
+                    notes=(*estimates.texts(plans), *endpoints))  # fmt: skip
 
 
-def _hanging(plans: Sequence[RubricPlan]) -> list[str]:
-    """A note on metrics that may ask more than is planned."""
-    notes = {
-        AT_LEAST: "At least: the more is replied, the more such a metric asks. These are the fewest calls.",
-        ABOUT: "About: how much a graph asks hangs on the way that the replies take through it.",
-    }
-    return [note for ending, note in notes.items() if any(plan.rubric.endswith(ending) for plan in plans)]
+#: Why judgements are missing, and what a note says of each reason.
+_MISSING = {
+    "unusable": "replies that could not be used, after asking again",
+    "cut": "of these were cut off at the limit of tokens: with a larger --max-tokens, only they are asked again",
+    "refused": "refused by the judge",
+    "filtered": "stopped by the provider's content filter",
+    "failed": "requests that failed",
+    "not_asked": "not answered yet: --max-calls or --max-cost was reached, they wait for a batch, or nobody was asked",
+    "not_askable": "not askable, for want of an input or for length",
+}
 
 
-def judged_table(judged: Sequence[JudgingSummary], rubrics: Iterable[Rubric] = (), lines: Iterable[str] = ()) -> Table:
-    """What judging took, rubric by rubric.
+def _missing(row: Part) -> int:
+    return sum(getattr(row.part, reason) for reason in _MISSING if reason != "cut")
 
-    Args:
-        judged: what each judge did.
-        rubrics: those asked by, the user's own among them.
-        lines: on what was judged, for the notes.
-    """
-    rubrics_by_name = {rubric.name: rubric for rubric in rubrics}
-    rows, records = [], []
-    for asked_judge in judged:
-        for count in asked_judge.rubrics:
-            missing = count.unusable + count.refused + count.filtered + count.failed
-            missing += count.not_asked + count.not_askable
-            cells = (
-                facts(count.rubric, rubrics_by_name).title,
-                f"{count.judgements:,}", f"{count.stored:,}", f"{count.calls:,}",
-                f"{missing:,}", f"{count.input_tokens:,}", f"{count.output_tokens:,}", money(count.cost),
-            )  # fmt: skip
-            rows.append(Row(tuple(map(Cell, cells)), asked_judge.rater))
-            records.append({"judge": asked_judge.rater, **asdict(count)})
-    notes = []
-    for name, words in (
-        ("unusable", "replies that could not be used, after asking again"),
-        (
-            "cut",
-            "of these were cut off at the limit of tokens: with a larger --max-tokens, only they are asked again",
-        ),
-        ("refused", "refused by the judge"),
-        ("filtered", "stopped by the provider's content filter"),
-        ("failed", "requests that failed"),
-        (
-            "not_asked",
-            "not answered yet: --max-calls or --max-cost was reached, they wait for a batch, or nobody was asked",
-        ),
-        ("not_askable", "not askable, for want of an input or for length"),
-    ):
-        total = sum(int(str(record[name])) for record in records)
+
+JUDGED_COLUMNS = (
+    recorded(lambda row: {"judge": row.whole.rater, **asdict(row.part)}),
+    Column("Judgements", value="part.judgements"),
+    Column("Kept from before", value="part.stored"),
+    Column("Calls", value="part.calls"),
+    Column("Missing", value=_missing),
+    *_TOKENS,
+)
+
+
+@note("judged.missing", "Missing")
+def missing(judged: Sequence[JudgingSummary]) -> Iterator[str]:
+    """Why judgements are missing, and what models didn't take."""
+    for reason, words in _MISSING.items():
+        total = sum(getattr(count, reason) for summary in judged for count in summary.rubrics)
         if total:
-            notes.append(f"{total:,} {words}.")
-    notes += unsent_lines((asked_judge.rater, asked_judge.parameters) for asked_judge in judged)
-    notes += _token_notes(judged)
-    return Table(
-        name="judged",
-        title="Judgements",
-        columns=(
-            Column("Rubric", "left"), Column("Judgements"), Column("Kept from before"), Column("Calls"),
-            Column("Missing"), Column("Tokens in"), Column("Tokens out"), Column("Cost"),
-        ),
-        rows=tuple(rows),
-        notes=(*lines, *notes),
-        records=tuple(records),
-    )  # fmt: skip
+            yield f"{total:,} {words}."
+    yield from unsent_lines((summary.rater, summary.parameters) for summary in judged)
 
 
-def _token_notes(judged: Sequence[JudgingSummary]) -> Iterator[str]:
+@note("judged.tokens", "Tokens in", "Tokens out")
+def token_words(judged: Sequence[JudgingSummary]) -> Iterator[str]:
     """What is said of tokens of reasoning, and of those that a provider had in its cache."""
     counts = [count for summary in judged for count in summary.rubrics]
     reasoning = sum(count.reasoning_tokens for count in counts)
@@ -153,52 +135,87 @@ def _token_notes(judged: Sequence[JudgingSummary]) -> Iterator[str]:
         )
 
 
+def judged_table(judged: Sequence[JudgingSummary], rubrics: Iterable[Rubric] = (), lines: Iterable[str] = ()) -> Table:
+    """What judging took, rubric by rubric.
+
+    Args:
+        judged: what each judge did.
+        rubrics: those asked by, the user's own among them.
+        lines: on what was judged, for the notes.
+    """
+    said = (*lines, *noted((missing, token_words), judged))
+    return table_of("judged", "Judgements", parts_of(judged, "rubrics"), (_rubric_column(rubrics), *JUDGED_COLUMNS),
+                    group=lambda row: row.whole.rater, notes=said)  # fmt: skip
+
+
+# -- The judgements of a run ----------------------------------------------------------------------------
+
+
+def _answer(judgement: Judgement) -> str:
+    """The answer, or why there is none, cut short."""
+    answer = DASH if judgement.answer is None else orjson.dumps(judgement.answer).decode()
+    shown = judgement.error or answer
+    return shown if len(shown) <= 60 else shown[:59] + "…"
+
+
+JUDGEMENT_COLUMNS = (
+    Column("Key", "left", field="key", form=lambda key: key[:10]),
+    recorded("model"),
+    Column("Transcript", "left", field="transcript"),
+    Column("Unit", "left", field="unit"),
+    Column("Rubric", "left", field="rubric"),
+    recorded("version"),
+    Column("Pass", "left", field="pass", value="number", form=str),
+    Column("State", "left", field="state"),
+    Column("Answer", "left", text=_answer),
+    recorded("answer", "error", "calls", "input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens",
+             not_taken=lambda judgement: list(judgement.unsent), cost="cost", finished="finished"),
+)  # fmt: skip
+
+
 def judgements_table(
     path: Path, *, rubric: str | None = None, transcript: str | None = None, state: str | None = None
 ) -> Table:
     """The judgements of a run that match."""
-    store = Run(path).path / STORE
-    rows, records = [], []
-    for judgement in read_judgements(store):
-        if (
-            rubric not in (None, judgement.rubric)
-            or transcript not in (None, judgement.transcript, _second(judgement))
-            or state not in (None, judgement.state)
-        ):
-            continue
-        answer = DASH if judgement.answer is None else orjson.dumps(judgement.answer).decode()
-        shown = judgement.error or answer
-        cells = (
-            judgement.key[:10], judgement.transcript, judgement.unit, judgement.rubric, str(judgement.number),
-            judgement.state, shown if len(shown) <= 60 else shown[:59] + "…",
-        )  # fmt: skip
-        rows.append(Row(tuple(map(Cell, cells))))
-        records.append(
-            {
-                "key": judgement.key, "model": judgement.model, "transcript": judgement.transcript,
-                "unit": judgement.unit, "rubric": judgement.rubric, "version": judgement.version,
-                "pass": judgement.number, "state": judgement.state, "answer": judgement.answer,
-                "error": judgement.error, "calls": judgement.calls, "input_tokens": judgement.input_tokens,
-                "output_tokens": judgement.output_tokens, "cached_tokens": judgement.cached_tokens,
-                "reasoning_tokens": judgement.reasoning_tokens, "not_taken": list(judgement.unsent),
-                "cost": judgement.cost, "finished": judgement.finished,
-            }
-        )  # fmt: skip
-    return Table(
-        name="judgements",
-        title=f"{len(rows):,} judgements",
-        columns=tuple(
-            Column(title, "left") for title in ("Key", "Transcript", "Unit", "Rubric", "Pass", "State", "Answer")
-        ),
-        rows=tuple(rows),
-        notes=(f"See one whole: bedside judgements show {typed(path)} KEY.",),
-        records=tuple(records),
-    )
+    shown = [
+        judgement
+        for judgement in read_judgements(Run(path).path / STORE)
+        if rubric in (None, judgement.rubric)
+        and transcript in (None, judgement.transcript, _second(judgement))
+        and state in (None, judgement.state)
+    ]
+    return table_of("judgements", f"{len(shown):,} judgements", shown, JUDGEMENT_COLUMNS,
+                    notes=(f"See one whole: bedside judgements show {typed(path)} KEY.",))  # fmt: skip
 
 
 def _second(judgement: Judgement) -> str | None:
     """The transcript that a judgement's is compared with; None where it stands alone."""
     return second_id(judgement.unit) if is_pair(judgement.unit) else None
+
+
+def _two_decimals(value: float | None) -> str:
+    return DASH if value is None else f"{value:.2f}"
+
+
+#: Of entries that are recorded as they are.
+PASS_COLUMNS: tuple[Column | Recorded, ...] = (
+    recorded(lambda row: row.part),
+    Column("Rubric", "left", value="whole"),
+    Column("Units", value=lambda row: row.part["units"]),
+    Column("Passes", value=lambda row: row.part["passes"], form=str),
+    *(
+        Column(title, value=lambda row, name=name: row.part[name], form=_two_decimals)  # type: ignore[misc]
+        for title, name in (("Mean", "mean"), ("Median", "median"), ("Mode", "mode"), ("Spread", "spread"),
+                            ("Unanimous", "unanimous"), ("α", "alpha"))
+    ),
+)  # fmt: skip
+PASSES_MEANING = Note(
+    "passes.meaning",
+    "Of units with two passes or more. Mean, median and mode: of each unit's passes, then the mean over units; "
+    "units without a single most frequent level are left out of the mode. Spread: standard deviation of a "
+    "unit's passes, the mean over units. Unanimous: share of the units whose passes are all alike. α: "
+    "Krippendorff's alpha of the passes as if each were a rater.",
+)
 
 
 def passes_table(view: RatingsView) -> Table:
@@ -209,42 +226,25 @@ def passes_table(view: RatingsView) -> Table:
     Raises:
         DataError: no judge was asked more than once.
     """
-    rows, records = [], []
     ratings = view.ratings.filter(rated_by_judges())
-    for metric in view.metrics():
-        for (rater,), passes in ratings.filter(metric=metric).group_by("rater", maintain_order=True):
-            if passes["replicate"].n_unique() < 2:
-                continue
-            summary = _passes(passes)
-            alpha = self_agreement(passes, view, metric, 0)
-            record = {"metric": metric, "rater": rater, **summary, "alpha": alpha.estimate}
-            cells = [view.facts(metric).title, f"{summary['units']:,}", str(summary["passes"])]
-            cells += [
-                DASH if (value := record[key]) is None else f"{value:.2f}"
-                for key in ("mean", "median", "mode", "spread", "unanimous", "alpha")
-            ]
-            rows.append(Row(tuple(map(Cell, cells)), str(rater)))
-            records.append(record)
+    rows = [
+        Part(
+            view.facts(metric).title,
+            {"metric": metric, "rater": rater, **_passes(passes),
+             "alpha": self_agreement(passes, view, metric, 0).estimate},
+        )
+        for metric in view.metrics()
+        for (rater,), passes in ratings.filter(metric=metric).group_by("rater", maintain_order=True)
+        if passes["replicate"].n_unique() > 1
+    ]  # fmt: skip
     if not rows:
         raise DataError(
             "no judge was asked more than once",
             where=view.name,
             todo="ask several times: bedside score FILES --judge MODEL --passes 3 --out RUN",
         )
-    titles = ("Units", "Passes", "Mean", "Median", "Mode", "Spread", "Unanimous", "α")
-    return Table(
-        name="passes",
-        title="Passes of judges",
-        columns=(Column("Rubric", "left"), *map(Column, titles)),
-        rows=tuple(rows),
-        notes=(
-            "Of units with two passes or more. Mean, median and mode: of each unit's passes, then the mean over units; "
-            "units without a single most frequent level are left out of the mode. Spread: standard deviation of a "
-            "unit's passes, the mean over units. Unanimous: share of the units whose passes are all alike. α: "
-            "Krippendorff's alpha of the passes as if each were a rater.",
-        ),
-        records=tuple(records),
-    )
+    return table_of("passes", "Passes of judges", rows, PASS_COLUMNS, group=lambda row: str(row.part["rater"]),
+                    notes=(PASSES_MEANING,))  # fmt: skip
 
 
 def _passes(ratings: pl.DataFrame) -> dict[str, int | float | None]:

@@ -1,16 +1,15 @@
-"""The methods paragraph, as a paper would say it, from the run's manifest; the tables of juries and learned raters."""
+"""The methods paragraph, as a paper would say it, from the run's manifest."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 import bedside
-from bedside.analysis.jury_agreement import AgreementGain, JuryAgreement
 from bedside.analysis.metric_facts import facts
 from bedside.analysis.rater_effects import CONFOUNDED
 from bedside.analysis.ratings_view import RatingsView
@@ -21,202 +20,12 @@ from bedside.ratings.run import Run
 from bedside.ratings.table import missing_counts
 from bedside.ratings.values import causes, is_failure
 from bedside.reports.comparison_notes import CONFOUNDED_TOO
-from bedside.reports.number_text import DASH, bounded_record, decimal, number, plain_words, share_words
-from bedside.reports.rated_rubrics import rated_rubrics
 from bedside.reports.simulations import simulation_words
 from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_notes import BY_WHERE
+from bedside.reports.tables.rubrics import rated_rubrics
 from bedside.scoring.plan import families_by_metric
 from bedside.scoring.run_transcripts import library_versions
-from bedside.stats.kappa_bands import reading
-from bedside.stats.result import Result
-from bedside.tuning.rater_training import LearnedRaterTrial
-
-# -- Tables of a jury -----------------------------------------------------------------------------------
-
-#: How a jury's rule makes one rating of several, in words.
-_RULES: Mapping[str, str] = {
-    "mean": "the level nearest the mean of the members' levels; halfway between two levels it is missing",
-    "median": "the median of the members' levels; between two different ones it is missing",
-    "majority": "the level that most members gave; where several have as many votes it is missing",
-    "weights": "the level nearest the weighted mean of the members' levels; halfway between two levels it is missing",
-}
-
-
-def jury_words(jury: Jury) -> str:
-    """A jury in a sentence, as a paper would say it."""
-    by = "weights learnt from people's ratings of some cases" if jury.rule == "weights" else f"their {jury.rule}"
-    if jury.rule == "majority":
-        by = "the level that most of them gave"
-    quorum = "" if jury.quorum == len(jury.members) else f" where {jury.quorum} of them rated"
-    return (
-        f"{jury.rater} is a jury of {', '.join(jury.members)}: their ratings combined by {by}{quorum}; labels by most "
-        "votes, ties missing."
-    )
-
-
-def jury_tables(agreements: Sequence[JuryAgreement]) -> tuple[Table, ...]:
-    """A jury's members and what they come to; and where people rated, the jury beside each member."""
-    tables = [_members_table(agreements)]
-    if any(agreement.gains for agreement in agreements):
-        tables.append(_gains_table(agreements))
-    return tuple(tables)
-
-
-def _members_table(agreements: Sequence[JuryAgreement]) -> Table:
-    rows, records = [], []
-    for agreement in agreements:
-        statistics = agreement.statistics
-        cells = (
-            agreement.facts.title,
-            f"{agreement.ratings:,}",
-            f"{sum(agreement.missing.values()):,}",
-            share_words(statistics.get("kappa")),
-            share_words(statistics.get("alpha")),
-            share_words(statistics.get("ac")),
-            f"{agreement.units:,}",
-            f"{agreement.cases:,}",
-        )
-        rows.append(Row(tuple(map(Cell, cells))))
-        records.append(
-            {
-                "jury": agreement.jury.rater, "metric": agreement.metric, "ratings": agreement.ratings,
-                "missing": sum(agreement.missing.values()), "units": agreement.units, "cases": agreement.cases,
-                **{f"weight of {member}": weight for member, weight in agreement.weights.items()},
-                **bounded_record("kappa", statistics.get("kappa")),
-                **bounded_record("alpha", statistics.get("alpha")),
-                **bounded_record("ac", statistics.get("ac")),
-            }
-        )  # fmt: skip
-    return Table(
-        name="jury",
-        title=f"{agreements[0].jury.rater}: its members among themselves",
-        columns=(
-            Column("Metric", "left"), Column("Ratings"), Column("Missing"), Column("Members' κ [95 % CI]"),
-            Column("α [95 % CI]"), Column("AC [95 % CI]"), Column("Units"), Column("Cases"),
-        ),
-        rows=tuple(rows),
-        notes=tuple(_member_notes(agreements)),
-        records=tuple(records),
-    )  # fmt: skip
-
-
-def _member_notes(agreements: Sequence[JuryAgreement]) -> Iterator[str]:
-    jury = agreements[0].jury
-    yield f"A jury of {len(jury.members)}: {', '.join(jury.members)}."
-    levels = any(agreement.jury.metrics[agreement.metric].levels for agreement in agreements)
-    weighed = "votes by weight" if jury.rule == "weights" else "votes"
-    rule = _RULES[jury.rule] if levels else f"the {jury.rule} of the members' numbers"
-    yield f"Its rating: {rule}. Labels go by most {weighed}; a tie is missing."
-    passes = "their mean" if jury.rule in ("mean", "weights") else "the most frequent, else the one nearest their mean"
-    yield f"A member's passes are taken together first: {passes}."
-    if jury.quorum < len(jury.members):
-        yield f"A unit needs ratings by {jury.quorum} of the members; the others are left out of it."
-    for agreement in agreements:
-        if jury.rule == "weights":
-            shares = ", ".join(f"{member} {decimal(weight)}" for member, weight in agreement.weights.items())
-            learning = jury.learning[agreement.metric]
-            yield (
-                f"{agreement.facts.title}: weights {shares}, learnt from people's ratings of "
-                f"{counted(learning['training']['units'], 'unit')} of "
-                f"{counted(learning['training']['cases'], 'case')}"
-                + (", too few or too much alike to tell the judges apart" if _are_equal(agreement) else "")
-                + "."
-            )
-        for reason, count in agreement.missing.items():
-            yield f"{agreement.facts.title}: {counted(count, 'rating')} missing: {reason}."
-    yield "Members' κ: the mean over pairs of members; Units: those that two members rated."
-
-
-def _are_equal(agreement: JuryAgreement) -> bool:
-    weights = list(agreement.weights.values())
-    return max(weights) - min(weights) < 1e-9
-
-
-def _gains_table(agreements: Sequence[JuryAgreement]) -> Table:
-    rows, records = [], []
-    for agreement in agreements:
-        for gain in agreement.gains:
-            rows.append(gain_row(gain, agreement.facts.title))
-            records.append({"beats_best": agreement.beats_best, **gain_record(gain)})
-    return Table(
-        name="jury_gain",
-        title=f"{agreements[0].jury.rater} and its members beside people",
-        columns=gain_columns("Member", "Jury's", "Member's"),
-        rows=tuple(rows),
-        notes=tuple(_gain_notes(agreements)),
-        records=tuple(records),
-    )
-
-
-def _gain_notes(agreements: Sequence[JuryAgreement]) -> Iterator[str]:
-    yield from measure_notes([gain for agreement in agreements for gain in agreement.gains])
-    for agreement in agreements:
-        title = agreement.facts.title
-        if agreement.learnt:
-            yield (
-                f"{title}: of the units that people rated, {agreement.learnt:,} don't count, as "
-                "the jury or a member of it learnt from them or from others of their cases."
-            )
-        verdict = {
-            True: "the jury agrees with people better than its best member",
-            False: "that the jury agrees with people better than its best member is not shown",
-            None: "whether the jury agrees with people better than its best member can't be said",
-        }[agreement.beats_best]
-        yield f"{title}: {verdict}."
-    yield (
-        "It beats its best member where it beats every member with its whole interval: which of them is best is not "
-        "known, and the one that looks best on these units does so by luck, too."
-    )
-
-
-def gain_columns(other: str, own: str, others: str) -> tuple[Column, ...]:
-    """The columns of a table of gains: whom a rater is held against, and what its own and the others' figures are."""
-    return (
-        Column(other, "left"), Column(f"{own} κ"), Column(f"{others} κ"), Column("Difference [95 % CI]"),
-        Column("Units"), Column("Cases"), Column("People"),
-    )  # fmt: skip
-
-
-def gain_row(gain: AgreementGain, group: str | None) -> Row:
-    """A row of a table of gains."""
-    shown = decimal if gain.by_kappa else number
-    cells = (
-        gain.other,
-        shown(gain.own),
-        shown(gain.others),
-        plain_words(gain.gain) if gain.gain.estimate is not None else f"{DASH} ({gain.gain.missing})",
-        f"{gain.units:,}",
-        f"{gain.cases:,}",
-        f"{gain.people:,}",
-    )
-    return Row(tuple(map(Cell, cells)), group)
-
-
-def gain_record(gain: AgreementGain) -> dict[str, Any]:
-    """A record of a table of gains."""
-    return {
-        "metric": gain.metric, "rater": gain.rater, "other": gain.other, "units": gain.units, "cases": gain.cases,
-        "people": gain.people, "measure": "kappa" if gain.by_kappa else "distance", "own": gain.own,
-        "others": gain.others, **bounded_record("difference", gain.gain), "better": gain.better,
-    }  # fmt: skip
-
-
-def measure_notes(gains: Sequence[AgreementGain]) -> Iterator[str]:
-    """What the numbers of gains are."""
-    if any(gain.by_kappa for gain in gains):
-        yield (
-            "κ: mean of Cohen's kappa with each person, on the units that both and a person rated. The difference's "
-            "interval is the jackknife's by case, with t: above 0, the first agrees better."
-        )
-    titles = [gain.facts.title for gain in gains if not gain.by_kappa]
-    if titles:
-        yield (
-            f"{', '.join(dict.fromkeys(titles))} {'is' if len(set(titles)) == 1 else 'are'} on no scale: in place of κ "
-            "stands the mean distance from people's mean, and the difference is how much nearer the first is."
-        )
-
 
 # -- The methods paragraph ------------------------------------------------------------------------------
 
@@ -486,6 +295,18 @@ def deviation_words(view: RatingsView) -> list[str]:
     return [words]
 
 
+def jury_words(jury: Jury) -> str:
+    """A jury in a sentence, as a paper would say it."""
+    by = "weights learnt from people's ratings of some cases" if jury.rule == "weights" else f"their {jury.rule}"
+    if jury.rule == "majority":
+        by = "the level that most of them gave"
+    quorum = "" if jury.quorum == len(jury.members) else f" where {jury.quorum} of them rated"
+    return (
+        f"{jury.rater} is a jury of {', '.join(jury.members)}: their ratings combined by {by}{quorum}; labels by most "
+        "votes, ties missing."
+    )
+
+
 # -- which tests ------------------------------------------------------------------------------------
 
 
@@ -519,105 +340,3 @@ def levels_words(levels: Sequence[float | str]) -> str:
     if len(numbers) == len(levels):
         return f"{min(numbers):g}–{max(numbers):g}"
     return ", ".join(map(str, levels))
-
-
-# -- Tables of a learned rater --------------------------------------------------------------------------
-
-
-def trial_tables(trials: Sequence[LearnedRaterTrial]) -> tuple[Table, ...]:
-    """Learned raters beside people; and each judge beside the learned rater, where judges rated too."""
-    tables = [_trial_table(trials)]
-    if any(trial.gains for trial in trials):
-        tables.append(_judges_table(trials))
-    return tuple(tables)
-
-
-def _statistic(trial: LearnedRaterTrial, row: str, name: str) -> Result | None:
-    agreement = getattr(trial, row)
-    return agreement.statistics.get(name) if agreement is not None else None
-
-
-def _trial_table(trials: Sequence[LearnedRaterTrial]) -> Table:
-    rows, records = [], []
-    for trial in trials:
-        kappa = _statistic(trial, "mean", "kappa")
-        figures = {
-            "kappa": kappa,
-            "kappa_people": _statistic(trial, "people", "kappa"),
-            "kappa_consensus": _statistic(trial, "consensus", "kappa"),
-            "kappa_ceiling": _statistic(trial, "ceiling", "kappa"),
-        }
-        units = trial.mean.units if trial.mean is not None else 0
-        cases = trial.mean.cases if trial.mean is not None else 0
-        cells = (
-            trial.facts.title,
-            share_words(kappa),
-            reading(kappa.estimate if kappa else None) or DASH,
-            *(share_words(figures[name]) for name in ("kappa_people", "kappa_consensus", "kappa_ceiling")),
-            f"{units:,}",
-            f"{cases:,}",
-        )
-        rows.append(Row(tuple(map(Cell, cells))))
-        record: dict[str, Any] = {
-            "metric": trial.metric, "rater": trial.rater, "training_units": trial.training_units,
-            "training_cases": trial.training_cases, "out_of_fold": trial.out_of_fold, "units": units, "cases": cases,
-        }  # fmt: skip
-        for name, result in figures.items():
-            record |= bounded_record(name, result)
-        records.append(record)
-    return Table(
-        name="learned_rater",
-        title=f"{trials[0].rater} beside people",
-        columns=(
-            Column("Metric", "left"), Column("κ [95 % CI]"), Column("Reading", "left"), Column("People's κ"),
-            Column("κ with consensus"), Column("Human ceiling"), Column("Units"), Column("Cases"),
-        ),
-        rows=tuple(rows),
-        notes=tuple(_trial_notes(trials)),
-        records=tuple(records),
-    )  # fmt: skip
-
-
-def _trial_notes(trials: Sequence[LearnedRaterTrial]) -> Iterator[str]:
-    yield "The cheap baseline: a rater that knows the words and nothing of the rubric. Any judge should beat it."
-    yield (
-        "κ: mean of Cohen's kappa with each person; People's κ: the mean over pairs of people. κ with consensus stands "
-        "beside the human ceiling: one person against the consensus of the others."
-    )
-    for trial in trials:
-        learnt = f"{counted(trial.training_units, 'unit')} of {counted(trial.training_cases, 'case')}"
-        yield (
-            f"{trial.facts.title}: learnt from {learnt}, and tried on the same by raters like it, each of which learnt "
-            "from four fifths of the cases and rated the others."
-            if trial.out_of_fold
-            else f"{trial.facts.title}: learnt from {learnt}, and tried on others."
-        )
-
-
-def _judges_table(trials: Sequence[LearnedRaterTrial]) -> Table:
-    rows, records = [], []
-    for trial in trials:
-        for gain in trial.gains:
-            shown = decimal if gain.by_kappa else number
-            difference = plain_words(gain.gain)
-            if gain.gain.estimate is None:
-                difference = f"{DASH} ({gain.gain.missing})"
-            cells = (
-                gain.rater, shown(gain.own), shown(gain.others), difference,
-                {True: "yes", False: "not shown", None: "can't be said"}[gain.better],
-                f"{gain.units:,}", f"{gain.cases:,}", f"{gain.people:,}",
-            )  # fmt: skip
-            rows.append(Row(tuple(map(Cell, cells)), trial.facts.title))
-            records.append(gain_record(gain))
-    gains = [gain for trial in trials for gain in trial.gains]
-    return Table(
-        name="learned_rater_judges",
-        title=f"Judges beside {trials[0].rater}",
-        columns=(
-            Column("Judge", "left"), Column("Judge's κ"), Column("Learned rater's κ"), Column("Difference [95 % CI]"),
-            Column("Beats it", "left"), Column("Units"), Column("Cases"), Column("People"),
-        ),
-        rows=tuple(rows),
-        notes=(*measure_notes(gains), "A judge beats it where the whole interval of the difference lies above 0."),
-        records=tuple(records),
-    )  # fmt: skip

@@ -1,13 +1,13 @@
-"""Tables of a simulation: who took part, what became of its conversations, why some are missing, what it took."""
+"""Tables of a simulation: who took part, what became of its conversations, what it took or would take."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
@@ -15,18 +15,17 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import SimulatedTalks, reasons_of, simulated_talks
 from bedside.core.words import counted
 from bedside.ratings.names import is_judge
+from bedside.reports.columns import Column, Part, Table, recorded, table_of
+from bedside.reports.notes import note, noted
 from bedside.reports.number_text import DASH, decimal, money
-from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
-from bedside.simulation.call_preview import SimulationPreview
-from bedside.simulation.talks_folder import (
-    ConversationRecord,
-    LostConversation,
-    SystemTalks,
-    conversation_record,
-    talks_overview,
-)
+from bedside.simulation.simulated_costs import total_cost
+from bedside.simulation.talks_folder import ConversationRecord, LostConversation, conversation_record, talks_overview
 from bedside.transcripts.simulation_folder import checked_manifest
+
+if TYPE_CHECKING:
+    from bedside.judges.call_plan import RubricPlan
+    from bedside.simulation.call_preview import SimulationPreview
+    from bedside.simulation.record_preview import RecordPreview
 
 # -- Who took part in simulated conversations -----------------------------------------------------------
 
@@ -193,14 +192,7 @@ def _doubts(view: RatingsView, talks: SimulatedTalks) -> list[str]:
     ]
 
 
-# -- Tables of a simulation -----------------------------------------------------------------------------
-
-#: What becomes of conversations that failed, by whose doing it was, and of those that have not ended.
-_STATES = {
-    "clinician": "failed by the clinician: they count as the worst",
-    "failed": "missing, by no doing of the clinician",
-    "unfinished": "unfinished",
-}
+# -- What became of a simulation's conversations, and what it took --------------------------------------
 
 
 def simulation_tables(folder: Path) -> tuple[Table, Table]:
@@ -211,49 +203,121 @@ def simulation_tables(folder: Path) -> tuple[Table, Table]:
     """
     overview = talks_overview(folder)
     toys = checked_manifest(folder).get("toys") or ()
-    return _conversations(overview.systems, overview.lost, toys), _spent(overview.spent, overview.earlier)
-
-
-def preview_table(preview: SimulationPreview) -> Table:
-    """What a simulation would ask, by role and actor."""
-    rows, records = [], []
-    for role in preview.roles:
-        if not role.most_calls:
-            continue
-        cells = (
-            role.actor.identity,
-            f"{role.calls:,.0f}",
-            f"{role.most_calls:,}",
-            f"{role.input_tokens:,.0f}",
-            f"{role.output_tokens:,.0f}",
-            money(role.cost),
-        )
-        rows.append(Row(tuple(map(Cell, cells)), role.role))
-        records.append(
-            {
-                "role": role.role, "actor": role.actor.identity, "toy": role.actor.toy, "calls": role.calls,
-                "most_calls": role.most_calls, "input_tokens": role.input_tokens,
-                "output_tokens": role.output_tokens, "cost": role.cost,
-            }
-        )  # fmt: skip
-    costs = [role.cost for role in preview.roles]
-    total = None if None in costs else sum(cost for cost in costs if cost is not None)
-    return Table(
-        name="simulation_plan",
-        title="What would be asked (nothing was)",
-        columns=(
-            Column("Actor", "left"), Column("Calls"), Column("At most"), Column("Tokens in"), Column("Tokens out"),
-            Column("Cost"),
-        ),
-        rows=tuple(rows),
-        notes=(
-            f"{counted(preview.conversations, 'conversation')}; cost {money(total)}.",
-            f"Calls and tokens are estimates: {counted(preview.played, 'conversation')} of each clinician "
-            f"{'was' if preview.played == 1 else 'were'} had between the protocol's toys, whose replies may be shorter "
-            "than a model's. At most: with every attempt that may be needed.",
-        ),
-        records=tuple(records),
+    rows = [Part(toys, talks) for talks in overview.systems]
+    said = (*noted((messages, toys_there, endings), rows), *failures.texts(overview.lost))
+    return (
+        table_of("simulation", "Simulated conversations", rows, TALKS_COLUMNS, notes=said),
+        table_of("simulation_spent", "What it took, in all runs of it", overview.spent.items(), SPENT_COLUMNS,
+                 notes=earlier.texts(overview.earlier)),
     )  # fmt: skip
+
+
+def _mean_messages(row: Part) -> float | None:
+    return row.part.turns / row.part.finished if row.part.finished else None
+
+
+TALKS_COLUMNS = (
+    Column("System", "left", field="system", value="part.system"),
+    recorded(toy=lambda row: row.part.system in row.whole),
+    Column("Planned", field="planned", value="part.planned"),
+    Column("Finished", field="finished", value="part.finished"),
+    Column("Completed", field="completed", value="part.completed"),
+    Column("Failed", field="clinician_failed", value="part.clinician_failed"),
+    Column("Missing", field="missing", value="part.failed"),
+    Column("Unfinished", field="unfinished", value="part.unfinished"),
+    Column("Messages", field="mean_messages", value=_mean_messages, form=lambda mean: decimal(mean, 1),
+           dash="none is finished"),
+    recorded(stops=lambda row: dict(row.part.stops), flags=lambda row: dict(row.part.flags)),
+)  # fmt: skip
+
+
+@note("simulation.messages", "Messages")
+def messages(rows: Sequence[Part]) -> Iterator[str]:
+    """What messages are counted of."""
+    if any(row.part.finished for row in rows):
+        yield "Messages: mean of the finished conversations."
+
+
+@note("simulation.toys", "System")
+def toys_there(rows: Sequence[Part]) -> Iterator[str]:
+    """That figures show nothing of models."""
+    toys = rows[0].whole if rows else ()
+    if toys:
+        yield (
+            f"Toys without a model took part ({', '.join(toys)}): conversations with them show nothing about any model."
+        )
+
+
+@note("simulation.endings", "Finished")
+def endings(rows: Sequence[Part]) -> Iterator[str]:
+    """How conversations ended, and what was flagged in them."""
+    stops = sum((row.part.stops for row in rows), Counter[str]())
+    flags = sum((row.part.flags for row in rows), Counter[str]())
+    if stops:
+        yield f"They ended by: {_counts(stops)}."
+    if flags:
+        yield f"Flagged in them: {_counts(flags)}."
+
+
+@note("simulation.failures", "Failed", "Missing")
+def failures(lost: Collection[LostConversation]) -> Iterator[str]:
+    """Why conversations failed, by whose doing."""
+    failed = [entry for entry in lost if entry.state == "failed"]
+    own = Counter(entry.reason for entry in failed if entry.whose == "clinician")
+    if own:
+        yield f"Failed by the clinician, and so the worst: {_counts(own)}."
+    missing = Counter(f"{entry.whose}, {entry.reason}" for entry in failed if entry.whose != "clinician")
+    if missing:
+        yield f"Missing: {_counts(missing)}."
+
+
+def _counts(counter: Counter[str]) -> str:
+    parts = sorted(((name, n) for name, n in counter.items() if n), key=lambda part: (-part[1], part[0]))
+    return "; ".join(f"{name} {number:,}" for name, number in parts)
+
+
+SPENT_COLUMNS = (
+    Column("Role", "left", field="role", value=lambda entry: entry[0]),
+    recorded(lambda entry: entry[1]),
+    Column("Replies", value=lambda entry: entry[1]["replies"]),
+    Column("Requests", value=lambda entry: entry[1]["calls"]),
+    Column("Tokens in", value=lambda entry: entry[1]["input_tokens"]),
+    Column("Tokens out", value=lambda entry: entry[1]["output_tokens"]),
+    Column("Cost", value=lambda entry: entry[1]["cost"], form=money),
+)
+
+
+@note("simulation spent.earlier")
+def earlier(conversations: int) -> Iterator[str]:
+    """What other commands took."""
+    if conversations:
+        yield (
+            f"{counted(conversations, 'conversation')} that other commands had made here count in it; the folder's "
+            "files hold those of the last command only, and the log has all."
+        )
+
+
+LOST_COLUMNS = (
+    recorded(asdict, lambda entry: entry.about),
+    Column("Conversation", "left", value="id"),
+    Column("State", "left", value="state"),
+    Column("Whose", "left", text=lambda entry: entry.whose or DASH),
+    Column("Reason", "left", value="reason"),
+    Column("Detail", "left", text=lambda entry: entry.detail or DASH),
+)
+
+
+@note("simulation failed.states", "State")
+def states(lost: Collection[LostConversation]) -> Iterator[str]:
+    """What becomes of conversations that failed, by whose doing it was, and of those that have not ended."""
+    counts = Counter("clinician" if entry.whose == "clinician" else entry.state for entry in lost)
+    for state, words in (
+        ("clinician", "failed by the clinician: they count as the worst"),
+        ("failed", "missing, by no doing of the clinician"),
+        ("unfinished", "unfinished"),
+    ):
+        if counts[state]:
+            yield f"{counts[state]:,} {words}."
 
 
 def lost_table(folder: Path) -> Table:
@@ -262,19 +326,11 @@ def lost_table(folder: Path) -> Table:
     Raises:
         RunError: the folder is no simulation's, or its log is damaged.
     """
-    lost = talks_overview(folder).lost
-    counts = Counter("clinician" if entry.whose == "clinician" else entry.state for entry in lost)
-    return Table(
-        name="simulation_failed",
-        title="Conversations that failed, or have no transcript",
-        columns=tuple(Column(name, "left") for name in ("Conversation", "State", "Whose", "Reason", "Detail")),
-        rows=tuple(
-            Row(tuple(map(Cell, (entry.id, entry.state, entry.whose or DASH, entry.reason, entry.detail or DASH))))
-            for entry in lost
-        ),
-        notes=tuple(f"{counts[state]:,} {words}." for state, words in _STATES.items() if counts[state]),
-        records=tuple({**asdict(entry), **entry.about} for entry in lost),
-    )
+    return table_of("simulation_failed", "Conversations that failed, or have no transcript",
+                    talks_overview(folder).lost, LOST_COLUMNS, notes=(states,))  # fmt: skip
+
+
+# -- One conversation -----------------------------------------------------------------------------------
 
 
 def conversation_ids(folder: Path) -> tuple[str, ...]:
@@ -294,108 +350,6 @@ def conversation_text(folder: Path, name: str) -> str:
         DataError: no conversation of it has this id.
     """
     return "\n".join(_conversation_lines(conversation_record(folder, name)))
-
-
-def _conversations(
-    systems: Collection[SystemTalks], lost: Collection[LostConversation], toys: Collection[str]
-) -> Table:
-    rows, records = [], []
-    for talks in systems:
-        mean = None if talks.finished == 0 else talks.turns / talks.finished
-        cells = (
-            talks.system,
-            f"{talks.planned:,}",
-            f"{talks.finished:,}",
-            f"{talks.completed:,}",
-            f"{talks.clinician_failed:,}",
-            f"{talks.failed:,}",
-            f"{talks.unfinished:,}",
-            DASH if mean is None else decimal(mean, 1),
-        )
-        rows.append(Row(tuple(map(Cell, cells))))
-        records.append(
-            {
-                "system": talks.system, "toy": talks.system in toys, "planned": talks.planned,
-                "finished": talks.finished, "completed": talks.completed,
-                "clinician_failed": talks.clinician_failed, "missing": talks.failed,
-                "unfinished": talks.unfinished, "mean_messages": mean, "stops": dict(talks.stops),
-                "flags": dict(talks.flags),
-            }
-        )  # fmt: skip
-    return Table(
-        name="simulation",
-        title="Simulated conversations",
-        columns=(
-            Column("System", "left"), Column("Planned"), Column("Finished"), Column("Completed"), Column("Failed"),
-            Column("Missing"), Column("Unfinished"), Column("Messages"),
-        ),
-        rows=tuple(rows),
-        notes=tuple(_notes(systems, lost, toys)),
-        records=tuple(records),
-    )  # fmt: skip
-
-
-def _notes(
-    systems: Collection[SystemTalks], lost: Collection[LostConversation], toys: Collection[str]
-) -> Iterator[str]:
-    if any(talks.finished for talks in systems):
-        yield "Messages: mean of the finished conversations."
-    if toys:
-        names = ", ".join(toys)
-        yield f"Toys without a model took part ({names}): conversations with them show nothing about any model."
-    stops: Counter[str] = Counter()
-    flags: Counter[str] = Counter()
-    for talks in systems:
-        stops.update(talks.stops)
-        flags.update(talks.flags)
-    if stops:
-        yield f"They ended by: {_counts(stops)}."
-    if any(flags.values()):
-        yield f"Flagged in them: {_counts(flags)}."
-    failed = [entry for entry in lost if entry.state == "failed"]
-    own = Counter(entry.reason for entry in failed if entry.whose == "clinician")
-    if own:
-        yield f"Failed by the clinician, and so the worst: {_counts(own)}."
-    missing = Counter(f"{entry.whose}, {entry.reason}" for entry in failed if entry.whose != "clinician")
-    if missing:
-        yield f"Missing: {_counts(missing)}."
-
-
-def _counts(counter: Counter[str]) -> str:
-    parts = sorted(((name, n) for name, n in counter.items() if n), key=lambda part: (-part[1], part[0]))
-    return "; ".join(f"{name} {number:,}" for name, number in parts)
-
-
-def _spent(spent: Mapping[str, Mapping[str, Any]], earlier: int) -> Table:
-    rows, records = [], []
-    for role, took in spent.items():
-        cells = (
-            role,
-            *(_amount(took[name]) for name in ("replies", "calls", "input_tokens", "output_tokens")),
-            money(took["cost"]),
-        )
-        rows.append(Row(tuple(map(Cell, cells))))
-        records.append({"role": role, **took})
-    return Table(
-        name="simulation_spent",
-        title="What it took, in all runs of it",
-        columns=(
-            Column("Role", "left"), Column("Replies"), Column("Requests"), Column("Tokens in"), Column("Tokens out"),
-            Column("Cost"),
-        ),
-        rows=tuple(rows),
-        notes=(
-            f"{counted(earlier, 'conversation')} that other commands had made here count in it; the folder's files hold"
-            " those of the last command only, and the log has all.",
-        )
-        if earlier
-        else (),
-        records=tuple(records),
-    )  # fmt: skip
-
-
-def _amount(value: int | None) -> str:
-    return DASH if value is None else f"{value:,}"
 
 
 def _conversation_lines(record: ConversationRecord) -> Iterator[str]:
@@ -426,3 +380,177 @@ def _state_lines(states: Collection[Mapping[str, Any]]) -> Iterator[str]:
 
 def _shown(value: Any) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+# -- What a simulation, records or a benchmark would ask ------------------------------------------------
+
+#: What a call to a model is taken to last, where nothing was measured.
+SECONDS_A_CALL = 3.0
+
+
+def _about(amount: float) -> str:
+    return f"{amount:,.0f}"
+
+
+_ACTOR = (
+    recorded("role"),
+    Column("Actor", "left", field="actor", value="actor.identity"),
+    recorded(toy="actor.toy"),
+)
+_CALLS = Column("Calls", field="calls", form=_about)
+_AT_MOST = Column("At most", field="most_calls")
+_PRICED = (
+    Column("Tokens in", field="input_tokens", form=_about),
+    Column("Tokens out", field="output_tokens", form=_about),
+    Column("Cost", field="cost", form=money),
+)
+
+
+def preview_table(preview: SimulationPreview) -> Table:
+    """What a simulation would ask, by role and actor."""
+    conversations = counted(preview.conversations, "conversation")
+    said = (
+        f"{conversations}; cost {money(total_cost([role.cost for role in preview.roles]))}.",
+        f"Calls and tokens are estimates: {counted(preview.played, 'conversation')} of each clinician "
+        f"{'was' if preview.played == 1 else 'were'} had between the protocol's toys, whose replies may be shorter "
+        "than a model's. At most: with every attempt that may be needed.",
+    )
+    return table_of("simulation_plan", "What would be asked (nothing was)",
+                    [role for role in preview.roles if role.most_calls], (*_ACTOR, _CALLS, _AT_MOST, *_PRICED),
+                    group=lambda role: role.role, notes=said)  # fmt: skip
+
+
+def record_plan_table(preview: RecordPreview) -> Table:
+    """What making records would ask, by role and actor."""
+    said = (
+        f"{preview.records:,} to be made; cost {money(total_cost([own.cost for own in preview.actors]))}.",
+        f"Calls and tokens are estimates: {preview.played:,} "
+        f"{'was' if preview.played == 1 else 'were'} made by toys, whose replies may be shorter than a model's. "
+        "Replies that can't be used are asked for again, twice at most.",
+    )
+    return table_of("record_plan", f"What would be asked for {preview.name} (nothing was)", preview.actors,
+                    (*_ACTOR, _CALLS, *_PRICED), group=lambda own: own.role, notes=said)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkPreview:
+    """What a benchmark would ask.
+
+    Attributes:
+        simulation: what the conversations would ask.
+        judging: what judges would, rubric by rubric.
+        played: conversations of the protocol's toys that stand for those to come in ``judging``; 0 without a judge.
+        max_concurrency: most calls under way at once to a model or agent.
+    """
+
+    simulation: SimulationPreview
+    judging: tuple[RubricPlan, ...]
+    played: int
+    max_concurrency: int
+
+    def simulation_seconds(self) -> float:
+        """About how long the conversations take, at :data:`SECONDS_A_CALL` for each call to what is no toy.
+
+        A conversation's calls follow one another; of what each actor is asked, ``max_concurrency`` run at once.
+        """
+        calls: dict[str, float] = {}
+        for role in self.simulation.roles:
+            if not role.actor.toy:
+                calls[role.actor.identity] = calls.get(role.actor.identity, 0.0) + role.calls
+        chain = sum(calls.values()) / max(1, self.simulation.conversations)
+        return SECONDS_A_CALL * max(chain, *(number / self.max_concurrency for number in calls.values()), 0.0)
+
+    def judging_seconds(self) -> float:
+        """About how long judges take, likewise; one judge follows the other."""
+        judges = dict.fromkeys(plan.judge for plan in self.judging)
+        calls = [sum(plan.calls for plan in self.judging if plan.judge == judge) for judge in judges]
+        return SECONDS_A_CALL * sum(number / self.max_concurrency for number in calls)
+
+
+def scaled(plans: Sequence[RubricPlan], factor: float) -> tuple[RubricPlan, ...]:
+    """Plans of some conversations, for so many times as many."""
+    return tuple(
+        replace(
+            plan,
+            calls=round(plan.calls * factor),
+            not_askable=round(plan.not_askable * factor),
+            input_tokens=round(plan.input_tokens * factor),
+            output_tokens=round(plan.output_tokens * factor),
+            cost=None if plan.cost is None else plan.cost * factor,
+        )
+        for plan in plans
+    )
+
+
+def duration(seconds: float) -> str:
+    """A time in two figures or so."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+class PlannedStep(NamedTuple):
+    """What a step of a benchmark, or all of them, would take."""
+
+    step: str
+    calls: float
+    most_calls: int | None
+    input_tokens: float
+    output_tokens: float
+    cost: float | None
+    seconds: float
+
+
+BENCHMARK_COLUMNS = (
+    Column("Step", "left", field="step"),
+    _CALLS,
+    _AT_MOST,
+    *_PRICED,
+    Column("Time", field="seconds", form=duration),
+)
+
+
+def benchmark_plan_table(preview: BenchmarkPreview) -> Table:
+    """What the steps of a benchmark would take, and all of them together."""
+    roles, judging = preview.simulation.roles, preview.judging
+    most = sum(role.most_calls for role in roles)
+    steps = (
+        _step("Simulate", roles, most, preview.simulation_seconds()),
+        _step("Score", judging, None, preview.judging_seconds()),
+        PlannedStep("Report", 0, 0, 0, 0, 0.0, 0.0),
+    )
+    whole = _step("All", steps, None, sum(step.seconds for step in steps))
+    return table_of("benchmark_plan", "What the benchmark would take (nothing was asked)", (*steps, whole),
+                    BENCHMARK_COLUMNS, notes=benchmark_estimates.texts(preview))  # fmt: skip
+
+
+def _step(name: str, parts: Sequence[Any], most_calls: int | None, seconds: float) -> PlannedStep:
+    """What its parts would take together."""
+    sums = {
+        amount: sum(getattr(part, amount) for part in parts) for amount in ("calls", "input_tokens", "output_tokens")
+    }
+    cost = total_cost([part.cost for part in parts])
+    return PlannedStep(name, most_calls=most_calls, cost=cost, seconds=seconds, **sums)
+
+
+@note("benchmark plan.estimates")
+def benchmark_estimates(preview: BenchmarkPreview) -> Iterator[str]:
+    """How calls and time are estimated."""
+    conversations = counted(preview.simulation.conversations, "conversation")
+    judged = (
+        f" What judges are asked is that of {counted(preview.played, 'conversation')} between the protocol's toys, for "
+        f"{conversations}."
+        if preview.played
+        else " No judge is named: what needs one will be missing."
+    )
+    yield (
+        "The number of conversations is exact; calls, tokens and cost are estimates, from conversations between the "
+        f"protocol's toys, whose messages may be shorter than a model's.{judged} What is asked again comes on top."
+    )
+    yield (
+        f"Time is an estimate: {SECONDS_A_CALL:g} seconds are assumed for each call to what is no toy, with "
+        f"{preview.max_concurrency} under way at once to each model or agent. Algorithms and the report take seconds "
+        "to minutes more."
+    )

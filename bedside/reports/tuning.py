@@ -1,53 +1,40 @@
-"""What a tuning came to: the held-out figures, and what was tried in training."""
+"""Tables of judges made better: what a tuning came to, a jury, a learned rater beside people."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from bedside.core.words import counted
-from bedside.reports.number_text import bounded_record, decimal, plain_words, share_words
+from bedside.reports.columns import Block, Part, bounded, grid_of, parts_of, record_of, recorded, table_of
+from bedside.reports.notes import Note, note, noted
+from bedside.reports.number_text import DASH, decimal, number, plain_words, share_words
 from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_content import Column, Recorded
+from bedside.stats.kappa_bands import reading
+from bedside.stats.result import Result
 
 if TYPE_CHECKING:
+    from bedside.analysis.jury_agreement import JuryAgreement
+    from bedside.tuning.rater_training import LearnedRaterTrial
     from bedside.tuning.tuned_judge import TuningOutcome
 
+# -- A tuning: the figures of what was held out -------------------------------------------------------------------
 
-def tuning_tables(outcome: TuningOutcome, title: str) -> tuple[Table, ...]:
-    """The figures of what was held out, then the candidates; ``title`` is the rubric's."""
-    return _held_out(outcome, title), _candidates(outcome)
-
-
-def _held_out(outcome: TuningOutcome, title: str) -> Table:
-    figures, split = outcome.figures, outcome.split
-    rows = (
-        ("The judge as it was", share_words(figures.before)),
-        ("The tuned judge", share_words(figures.after)),
-        ("Gain", plain_words(figures.gain)),
-        ("One person and the others", share_words(figures.ceiling)),
-    )
-    return Table(
-        name="tuning",
-        title=f"{title}: agreement with people on what was held out, before and after tuning",
-        columns=(Column("Who", "left"), Column("κ [95 % CI]")),
-        rows=tuple(Row(tuple(map(Cell, cells))) for cells in rows),
-        notes=(verdict(outcome), *_held_out_notes(outcome)),
-        records=(
-            {
-                "metric": split.metric,
-                "judge": outcome.rater,
-                "tuned_version": None if outcome.tuned is None else outcome.tuned.version,
-                "units": len(split.held_out),
-                "people": figures.people,
-                "shown": outcome.shown,
-                **bounded_record("before", figures.before),
-                **bounded_record("after", figures.after),
-                **bounded_record("gain", figures.gain),
-                **bounded_record("ceiling", figures.ceiling),
-            },
-        ),
-    )
+#: The one record: of the whole tuning.
+OUTCOME_RECORD = (
+    recorded(
+        metric="split.metric", judge="rater",
+        tuned_version=lambda outcome: None if outcome.tuned is None else outcome.tuned.version,
+        units=lambda outcome: len(outcome.split.held_out), people="figures.people", shown="shown",
+    ),
+    bounded(**{name: f"figures.{name}" for name in ("before", "after", "gain", "ceiling")}),
+)  # fmt: skip
+HELD_OUT_COLUMNS = Block((
+    Column("Who", "left", value=lambda row: row[0]),
+    Column("κ [95 % CI]", value=lambda row: row[1]),
+))  # fmt: skip
 
 
 def verdict(outcome: TuningOutcome) -> str:
@@ -69,7 +56,10 @@ def verdict(outcome: TuningOutcome) -> str:
     )
 
 
-def _held_out_notes(outcome: TuningOutcome) -> Iterator[str]:
+@note("tuning.meaning")
+def meaning(outcome: TuningOutcome) -> Iterator[str]:
+    """What a tuning brought, and what the figures are."""
+    yield verdict(outcome)
     split = outcome.split
     training, held_out = split.record()["training"], split.record()["held_out"]
     yield (
@@ -81,6 +71,12 @@ def _held_out_notes(outcome: TuningOutcome) -> Iterator[str]:
         f"{counted(held_out['units'], 'unit')} of {counted(held_out['cases'], 'other case')}, drawn with seed "
         f"{split.seed}. Whatever is said later of this tuned judge leaves out what it learnt from."
     )
+
+
+@note("tuning.units")
+def units(outcome: TuningOutcome) -> Iterator[str]:
+    """Which units were not held out, and how they were drawn."""
+    split = outcome.split
     if split.earlier:
         yield f"{counted(split.earlier, 'case')} could not be held out, as an earlier tuning learnt from them."
     if split.chances == "unequal":
@@ -91,50 +87,52 @@ def _held_out_notes(outcome: TuningOutcome) -> Iterator[str]:
         yield f"{counted(outcome.unanswered, 'held-out unit')} without a usable answer of the judge are left out."
 
 
-def _candidates(outcome: TuningOutcome) -> Table:
-    names = _wording_names(outcome)
-    return Table(
-        name="tuning_candidates",
-        title="What was tried in training",
-        columns=(
-            Column("Wording", "left"), Column("Examples"), Column("Map of levels", "left"), Column("Units"),
-            Column("κ in training"),
-        ),
-        rows=tuple(
-            Row(
-                tuple(
-                    map(
-                        Cell,
-                        (
-                            names[candidate.wording], str(candidate.examples), candidate.level_map,
-                            f"{candidate.units:,}", decimal(candidate.kappa),
-                        ),
-                    )
-                )
-            )
-            for candidate in outcome.candidates
-        ),
-        notes=tuple(_candidate_notes(outcome)),
-        records=tuple(
-            {
-                "wording": candidate.wording, "examples": candidate.examples, "map": candidate.level_map,
-                "units": candidate.units, "training_kappa": candidate.kappa,
-            }
-            for candidate in outcome.candidates
-        ),
-    )  # fmt: skip
-
-
-def _candidate_notes(outcome: TuningOutcome) -> Iterator[str]:
-    yield (
-        "κ in training chose among candidates: the best of many looks better than it is, so these figures are no "
-        "result. Maps were tried on other cases than they were learnt on, wordings on other cases than they were "
-        "proposed from, and no example is of the case it is shown with."
+def _held_out(outcome: TuningOutcome, title: str) -> Table:
+    figures = outcome.figures
+    rows = (
+        ("The judge as it was", share_words(figures.before)),
+        ("The tuned judge", share_words(figures.after)),
+        ("Gain", plain_words(figures.gain)),
+        ("One person and the others", share_words(figures.ceiling)),
     )
-    for line in outcome.rejected:
-        yield f"Not tried, {line}."
+    caption = f"{title}: agreement with people on what was held out, before and after tuning"
+    table = grid_of("tuning", caption, rows, (HELD_OUT_COLUMNS,), notes=noted((meaning, units), outcome))
+    return replace(table, records=(record_of(OUTCOME_RECORD, outcome),))
+
+
+# -- A tuning: what was tried in training -------------------------------------------------------------------------
+
+CANDIDATE_COLUMNS = (
+    recorded(wording="part.wording"),
+    Column("Wording", "left", value=lambda row: row.whole[row.part.wording]),
+    Column("Examples", field="examples", value="part.examples", form=str),
+    Column("Map of levels", "left", field="map", value="part.level_map"),
+    Column("Units", field="units", value="part.units"),
+    Column("κ in training", field="training_kappa", value="part.kappa", form=decimal),
+)
+CANDIDATES_MEANING = Note(
+    "tuning candidates.meaning",
+    "κ in training chose among candidates: the best of many looks better than it is, so these figures are no "
+    "result. Maps were tried on other cases than they were learnt on, wordings on other cases than they were "
+    "proposed from, and no example is of the case it is shown with.",
+)
+
+
+@note("tuning candidates.not tried")
+def not_tried(outcome: TuningOutcome) -> Iterator[str]:
+    """Wordings that were proposed and not tried."""
+    yield from (f"Not tried, {line}." for line in outcome.rejected)
     if outcome.fewer:
         yield f"The budget left no room for {counted(outcome.fewer, 'more wording')}."
+
+
+def tuning_tables(outcome: TuningOutcome, title: str) -> tuple[Table, ...]:
+    """The figures of what was held out, then the candidates; ``title`` is the rubric's."""
+    names = _wording_names(outcome)
+    rows = [Part(names, candidate) for candidate in outcome.candidates]
+    candidates = table_of("tuning_candidates", "What was tried in training", rows, CANDIDATE_COLUMNS,
+                          notes=noted((CANDIDATES_MEANING, not_tried), outcome))  # fmt: skip
+    return _held_out(outcome, title), candidates
 
 
 def _wording_names(outcome: TuningOutcome) -> dict[str, str]:
@@ -143,3 +141,248 @@ def _wording_names(outcome: TuningOutcome) -> dict[str, str]:
     versions.pop(outcome.base.version, None)
     names = {outcome.base.version: "as it was"}
     return names | {version: f"proposed {number} ({version})" for number, version in enumerate(versions, 1)}
+
+
+# -- How much better one rater agrees with people than another ------------------------------------------
+
+# Rows are gains, parts of a jury's agreement or of a learned rater's trial.
+
+
+def _gain_number(name: str) -> Callable[[Part], str]:
+    """What prints a rater's figure: a kappa, or a distance."""
+    return lambda row: (decimal if row.part.by_kappa else number)(getattr(row.part, name))
+
+
+def _difference(row: Part) -> str:
+    gain: Result = row.part.gain
+    return f"{DASH} ({gain.missing})" if gain.estimate is None else plain_words(gain)
+
+
+def _gain_columns(other: Column, own: str, others: str, *verdict: Column) -> tuple[Column | Recorded, ...]:
+    """The columns of a table of gains.
+
+    Args:
+        other: whom a rater is held against, or who is.
+        own, others: whose figures stand beside each other.
+        verdict: what is said of the difference.
+    """
+    return (
+        recorded(**{name: f"part.{name}" for name in ("metric", "rater", "other", "units", "cases", "people")},
+                 measure=lambda row: "kappa" if row.part.by_kappa else "distance", own="part.own",
+                 others="part.others"),
+        bounded(difference="part.gain"),
+        recorded(better="part.better"),
+        other,
+        Column(f"{own} κ", text=_gain_number("own")),
+        Column(f"{others} κ", text=_gain_number("others")),
+        Column("Difference [95 % CI]", text=_difference),
+        *verdict,
+        Column("Units", value="part.units"),
+        Column("Cases", value="part.cases"),
+        Column("People", value="part.people"),
+    )  # fmt: skip
+
+
+@note("gains.measure")
+def gain_measure(rows: Sequence[Part]) -> Iterator[str]:
+    """What the numbers of gains are."""
+    if any(gain.by_kappa for gain in (row.part for row in rows)):
+        yield (
+            "κ: mean of Cohen's kappa with each person, on the units that both and a person rated. The difference's "
+            "interval is the jackknife's by case, with t: above 0, the first agrees better."
+        )
+    titles = [gain.facts.title for gain in (row.part for row in rows) if not gain.by_kappa]
+    if titles:
+        yield (
+            f"{', '.join(dict.fromkeys(titles))} {'is' if len(set(titles)) == 1 else 'are'} on no scale: in place of κ "
+            "stands the mean distance from people's mean, and the difference is how much nearer the first is."
+        )
+
+
+# -- A jury ---------------------------------------------------------------------------------------------
+
+#: How a jury's rule makes one rating of several, in words.
+_RULES: Mapping[str, str] = {
+    "mean": "the level nearest the mean of the members' levels; halfway between two levels it is missing",
+    "median": "the median of the members' levels; between two different ones it is missing",
+    "majority": "the level that most members gave; where several have as many votes it is missing",
+    "weights": "the level nearest the weighted mean of the members' levels; halfway between two levels it is missing",
+}
+
+
+def _statistic(name: str) -> Callable[[Any], Result | None]:
+    """A statistic of the agreement among members."""
+    return lambda agreement: agreement.statistics.get(name)
+
+
+def _missing_ratings(agreement: JuryAgreement) -> int:
+    return sum(agreement.missing.values())
+
+
+MEMBER_COLUMNS = (
+    recorded(jury="jury.rater", metric="metric", ratings="ratings", missing=_missing_ratings, units="units",
+             cases="cases"),
+    recorded(lambda own: {f"weight of {member}": weight for member, weight in own.weights.items()}),
+    bounded(**{name: _statistic(name) for name in ("kappa", "alpha", "ac")}),
+    Column("Metric", "left", value="facts.title"),
+    Column("Ratings", value="ratings"),
+    Column("Missing", value=_missing_ratings),
+    Column("Members' κ [95 % CI]", value=_statistic("kappa"), form=share_words),
+    Column("α [95 % CI]", value=_statistic("alpha"), form=share_words),
+    Column("AC [95 % CI]", value=_statistic("ac"), form=share_words),
+    Column("Units", value="units"),
+    Column("Cases", value="cases"),
+)  # fmt: skip
+
+
+@note("jury.rule")
+def jury_rule(agreements: Sequence[JuryAgreement]) -> Iterator[str]:
+    """Who is in the jury, and how it makes one rating of several."""
+    jury = agreements[0].jury
+    yield f"A jury of {len(jury.members)}: {', '.join(jury.members)}."
+    levels = any(agreement.jury.metrics[agreement.metric].levels for agreement in agreements)
+    weighed = "votes by weight" if jury.rule == "weights" else "votes"
+    rule = _RULES[jury.rule] if levels else f"the {jury.rule} of the members' numbers"
+    yield f"Its rating: {rule}. Labels go by most {weighed}; a tie is missing."
+    passes = "their mean" if jury.rule in ("mean", "weights") else "the most frequent, else the one nearest their mean"
+    yield f"A member's passes are taken together first: {passes}."
+    if jury.quorum < len(jury.members):
+        yield f"A unit needs ratings by {jury.quorum} of the members; the others are left out of it."
+
+
+@note("jury.weights and gaps", "Missing")
+def jury_gaps(agreements: Sequence[JuryAgreement]) -> Iterator[str]:
+    """What each member weighs, and why ratings are missing."""
+    jury = agreements[0].jury
+    for agreement in agreements:
+        if jury.rule == "weights":
+            shares = ", ".join(f"{member} {decimal(weight)}" for member, weight in agreement.weights.items())
+            learning = jury.learning[agreement.metric]
+            yield (
+                f"{agreement.facts.title}: weights {shares}, learnt from people's ratings of "
+                f"{counted(learning['training']['units'], 'unit')} of "
+                f"{counted(learning['training']['cases'], 'case')}"
+                + (", too few or too much alike to tell the judges apart" if _are_equal(agreement) else "")
+                + "."
+            )
+        for reason, count in agreement.missing.items():
+            yield f"{agreement.facts.title}: {counted(count, 'rating')} missing: {reason}."
+    yield "Members' κ: the mean over pairs of members; Units: those that two members rated."
+
+
+def _are_equal(agreement: JuryAgreement) -> bool:
+    weights = list(agreement.weights.values())
+    return max(weights) - min(weights) < 1e-9
+
+
+@note("jury gain.verdict", "Difference [95 % CI]")
+def jury_verdict(agreements: Sequence[JuryAgreement]) -> Iterator[str]:
+    """Whether the jury beats its best member."""
+    for agreement in agreements:
+        title = agreement.facts.title
+        if agreement.learnt:
+            yield (
+                f"{title}: of the units that people rated, {agreement.learnt:,} don't count, as "
+                "the jury or a member of it learnt from them or from others of their cases."
+            )
+        verdict = {
+            True: "the jury agrees with people better than its best member",
+            False: "that the jury agrees with people better than its best member is not shown",
+            None: "whether the jury agrees with people better than its best member can't be said",
+        }[agreement.beats_best]
+        yield f"{title}: {verdict}."
+    yield (
+        "It beats its best member where it beats every member with its whole interval: which of them is best is not "
+        "known, and the one that looks best on these units does so by luck, too."
+    )
+
+
+def jury_tables(agreements: Sequence[JuryAgreement]) -> tuple[Table, ...]:
+    """A jury's members and what they come to; and where people rated, the jury beside each member."""
+    jury = agreements[0].jury.rater
+    members = table_of("jury", f"{jury}: its members among themselves", agreements, MEMBER_COLUMNS,
+                       notes=(jury_rule, jury_gaps))  # fmt: skip
+    gains = parts_of(agreements, "gains")
+    if not gains:
+        return (members,)
+    columns = _gain_columns(Column("Member", "left", value="part.other"), "Jury's", "Member's")
+    columns = (recorded(beats_best="whole.beats_best"), *columns)
+    return members, table_of("jury_gain", f"{jury} and its members beside people", gains, columns,
+                             group=lambda row: row.whole.facts.title,
+                             notes=(gain_measure, *jury_verdict.texts(agreements)))  # fmt: skip
+
+
+# -- A learned rater beside people ----------------------------------------------------------------------
+
+
+def _of_trial(agreement: str) -> Callable[[Any], Result | None]:
+    """Kappa of one of a trial's agreements."""
+
+    def kappa(trial: LearnedRaterTrial) -> Result | None:
+        own = getattr(trial, agreement)
+        return None if own is None else own.statistics.get("kappa")
+
+    return kappa
+
+
+def _reading(trial: LearnedRaterTrial) -> str:
+    kappa = _of_trial("mean")(trial)
+    return reading(kappa.estimate if kappa else None) or DASH
+
+
+TRIAL_COLUMNS = (
+    recorded("metric", "rater", "training_units", "training_cases", "out_of_fold",
+             units=lambda trial: trial.mean.units if trial.mean else 0,
+             cases=lambda trial: trial.mean.cases if trial.mean else 0),
+    Column("Metric", "left", value="facts.title"),
+    Column("κ [95 % CI]", field="kappa", value=_of_trial("mean"), form=share_words),
+    Column("Reading", "left", text=_reading),
+    Column("People's κ", field="kappa_people", value=_of_trial("people"), form=share_words),
+    Column("κ with consensus", field="kappa_consensus", value=_of_trial("consensus"), form=share_words),
+    Column("Human ceiling", field="kappa_ceiling", value=_of_trial("ceiling"), form=share_words),
+    Column("Units", value=lambda trial: trial.mean.units if trial.mean else 0),
+    Column("Cases", value=lambda trial: trial.mean.cases if trial.mean else 0),
+)  # fmt: skip
+TRIAL_MEANING = (
+    Note(
+        "learned rater.baseline",
+        "The cheap baseline: a rater that knows the words and nothing of the rubric. Any judge should beat it.",
+    ),
+    Note(
+        "learned rater.meaning",
+        "κ: mean of Cohen's kappa with each person; People's κ: the mean over pairs of people. κ with consensus stands "
+        "beside the human ceiling: one person against the consensus of the others.",
+    ),
+)
+BEATS = Note(
+    "learned rater.beats", "A judge beats it where the whole interval of the difference lies above 0.", ("Beats it",)
+)
+
+
+@note("learned rater.training")
+def training(trials: Sequence[LearnedRaterTrial]) -> Iterator[str]:
+    """What it learnt from, and what it was tried on."""
+    for trial in trials:
+        learnt = f"{counted(trial.training_units, 'unit')} of {counted(trial.training_cases, 'case')}"
+        yield (
+            f"{trial.facts.title}: learnt from {learnt}, and tried on the same by raters like it, each of which learnt "
+            "from four fifths of the cases and rated the others."
+            if trial.out_of_fold
+            else f"{trial.facts.title}: learnt from {learnt}, and tried on others."
+        )
+
+
+def trial_tables(trials: Sequence[LearnedRaterTrial]) -> tuple[Table, ...]:
+    """Learned raters beside people; and each judge beside the learned rater, where judges rated too."""
+    rater = trials[0].rater
+    beside_people = table_of("learned_rater", f"{rater} beside people", trials, TRIAL_COLUMNS,
+                             notes=(*TRIAL_MEANING, training))  # fmt: skip
+    gains = parts_of(trials, "gains")
+    if not gains:
+        return (beside_people,)
+    verdicts = {True: "yes", False: "not shown", None: "can't be said"}
+    columns = _gain_columns(Column("Judge", "left", value="part.rater"), "Judge's", "Learned rater's",
+                            Column("Beats it", "left", text=lambda row: verdicts[row.part.better]))  # fmt: skip
+    judges = table_of("learned_rater_judges", f"Judges beside {rater}", gains, columns,
+                      group=lambda row: row.whole.facts.title, notes=(gain_measure, BEATS))  # fmt: skip
+    return beside_people, judges

@@ -156,8 +156,8 @@ def table_names(path: Path) -> Iterator[str]:
             continue
         function = call.func.id if isinstance(call.func, ast.Name) else ""
         names = [keyword.value for keyword in call.keywords if keyword.arg == "name"]
-        if function in ("show_records", "say_or_show"):
-            names = [call.args[0 if function == "show_records" else 1]]
+        if function in ("show_records", "say_or_show", "table_of", "grid_of"):
+            names = [call.args[1 if function == "say_or_show" else 0]]
         elif function not in ("Table", "TableContent"):
             continue
         for name in names:

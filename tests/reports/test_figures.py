@@ -40,7 +40,7 @@ from bedside.reports.figures.confusion import _counts
 from bedside.reports.figures.drift import _tiles
 from bedside.reports.rated_pairs import PairsOptions, pairs_of
 from bedside.reports.report_settings import ReportSettings
-from bedside.reports.turn_curves import curves_of
+from bedside.reports.tables.cumulative import curves_of
 from bedside.stats.result import Result
 from tests.reports.builders import full_table, made_run, rating, view_of
 

@@ -22,9 +22,9 @@ from bedside.ratings.values import cause, causes, failures
 from bedside.reports.build import write_report
 from bedside.reports.contents import make_tables
 from bedside.reports.methods import methods
-from bedside.reports.rated_rubrics import rated_rubrics
 from bedside.reports.report_settings import ReportSettings
 from bedside.reports.results_notes import statistic_text
+from bedside.reports.tables.rubrics import rated_rubrics
 from bedside.scoring.run_transcripts import library_versions
 from bedside.stats.result import Result
 from bedside.transcripts.reading import read_transcripts

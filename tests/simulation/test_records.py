@@ -14,7 +14,7 @@ import pytest
 from bedside.core.errors import InputError
 from bedside.judges.llm.prices import Price, estimate_tokens
 from bedside.judges.llm.protocol import Sampling
-from bedside.reports.record_plans import record_plan_table
+from bedside.reports.simulations import record_plan_table
 from bedside.simulation.actor_contract import Named, read_actor
 from bedside.simulation.record_making import MadeRecord, RecordPlan, RecordTask, make_records
 from bedside.simulation.record_preview import preview_records

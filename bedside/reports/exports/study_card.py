@@ -14,8 +14,8 @@ from bedside.reports.checklist import FACTS, ReportedStudy
 from bedside.reports.exports.exported_study import ORIGIN_WORDS, ORIGINS, ExportedStudy
 from bedside.reports.exports.study_tables import StudyTable, rater_kind
 from bedside.reports.methods import methods
-from bedside.reports.rated_rubrics import rated_rubrics
 from bedside.reports.renderers.markdown import escape_markdown
+from bedside.reports.tables.rubrics import rated_rubrics
 
 #: The card's file.
 CARD = "README.md"

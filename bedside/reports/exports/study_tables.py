@@ -25,7 +25,7 @@ from bedside.ratings.names import (
 )
 from bedside.ratings.table import COLUMNS, TableWriter
 from bedside.reports.exports.exported_study import ORIGINS, ExportedStudy
-from bedside.reports.rated_rubrics import known_rubric
+from bedside.reports.tables.rubrics import known_rubric
 from bedside.scoring.plan import families_by_metric
 from bedside.transcripts.convokit_corpus import RATINGS_KEY, REASONS_KEY
 from bedside.transcripts.transcript import provenance_data

@@ -23,8 +23,7 @@ from bedside.reports.figure_parts import (
 )
 from bedside.reports.measures import named_metrics
 from bedside.reports.number_text import rater_words
-from bedside.reports.tables.cumulative import CumulativeOptions
-from bedside.reports.turn_curves import Curve, curves_of
+from bedside.reports.tables.cumulative import CumulativeOptions, Curve, curves_of
 
 #: Of the lines of a reference, one for each stratum.
 _SHADES = ("black", "#888888", "#bbbbbb")

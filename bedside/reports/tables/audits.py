@@ -2,52 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from bedside.analysis.audits import Audit, audits
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.words import counted
+from bedside.reports.columns import Column, Table, ends, recorded, table_of
+from bedside.reports.notes import note
 from bedside.reports.number_text import DASH, rater_words, share_words
-from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
 
 _TITLE = "Audits: a judge's ratings that people were shown"
 #: Fewer cases than this make a rough interval.
 _FEW = 10
-
-
-def audits_table(verdicts: Sequence[Audit]) -> Table:
-    """The table of audits already computed."""
-    several = any(verdict.answers > verdict.units for verdict in verdicts)
-    columns = (
-        Column("Metric", "left"), Column("Judge gave"), Column("Units"), Column("People"), Column("Answers"),
-        Column("Confirmed [95 % CI]"), Column("By majority"), Column("The others say", "left"),
-    )  # fmt: skip
-    # Where one person audited each unit, answers are units, and there is no majority.
-    used = [i for i in range(len(columns)) if several or columns[i].title not in ("Answers", "By majority")]
-    rows = []
-    for number, verdict in enumerate(verdicts):
-        cells = (
-            Cell(verdict.title if verdict.level is None else ""),
-            Cell("any" if verdict.level is None else verdict.level),
-            Cell(f"{verdict.units:,}"),
-            Cell(str(len(verdict.people))),
-            Cell(f"{verdict.answers:,}"),
-            Cell(share_words(verdict.confirmed), record=number),
-            Cell(_majority(verdict)),
-            Cell(_others(verdict)),
-        )
-        rows.append(Row(tuple(cells[place] for place in used), _heading(verdict)))
-    return Table(
-        name="audits",
-        title=_TITLE,
-        columns=tuple(columns[place] for place in used),
-        rows=tuple(rows),
-        notes=_notes(verdicts, several=several),
-        records=tuple(_record(verdict) for verdict in verdicts),
-    )
 
 
 def _heading(verdict: Audit) -> str:
@@ -66,75 +33,114 @@ def _others(verdict: Audit) -> str:
     return ", ".join(parts) or DASH
 
 
-def _notes(verdicts: Sequence[Audit], *, several: bool) -> tuple[str, ...]:
-    whole = [verdict for verdict in verdicts if verdict.level is None]
-    nested = [verdict for verdict in whole if verdict.answers > verdict.cases]
-    notes = [
+COLUMNS = (
+    recorded(
+        cell=lambda own: f"{own.title}/{own.judge or 'not recorded'}/{own.level or 'any'}", metric="rubric",
+        title="title", judge="judge",
+    ),
+    Column("Metric", "left", text=lambda own: own.title if own.level is None else ""),
+    Column("Judge gave", field="judge_gave", value="level", form=lambda level: "any" if level is None else level),
+    recorded(people=lambda own: ", ".join(own.people)),
+    Column("Units", field="units"),
+    recorded("transcripts", "cases", "chances", "picked", "by_majority", "ties",
+             statistic=lambda own: "share confirmed", estimate="confirmed.estimate"),
+    recorded(lambda own: ends(own.confirmed)),
+    recorded(interval=lambda own: own.confirmed.interval.method if own.confirmed.interval else None, n="confirmed.n"),
+    Column("People", text=lambda own: str(len(own.people))),
+    Column("Answers", field="answers"),
+    Column("Confirmed [95 % CI]", text=lambda own: share_words(own.confirmed)),
+    Column("By majority", text=_majority),
+    Column("The others say", "left", text=_others),
+    recorded(
+        answers_confirming="confirming",
+        others=lambda own: "; ".join(f"{word} {count}" for word, count in own.corrections.items()),
+        others_without_answer="uncorrected", answers_missing="missing", missing="confirmed.missing",
+    ),
+)  # fmt: skip
+
+
+def _of_units(verdicts: Sequence[Audit]) -> list[Audit]:
+    """Those of all that a judge gave, not of one level."""
+    return [verdict for verdict in verdicts if verdict.level is None]
+
+
+def _several(verdicts: Sequence[Audit]) -> bool:
+    """Whether several people audited some unit."""
+    return any(verdict.answers > verdict.units for verdict in verdicts)
+
+
+@note("audits.meaning")
+def meaning(verdicts: Sequence[Audit]) -> Iterator[str]:
+    """What the numbers are."""
+    majority = "By majority: units on which more than half of those who audited them say so. "
+    yield (
         "Confirmed: share of people's answers that say that the judge is right. "
-        + ("By majority: units on which more than half of those who audited them say so. " if several else "")
-        + "The others say: how many answers that don't confirm give what instead.",
-        "People saw the judge's rating first, which draws them towards it: this is no agreement of independent raters, "
-        "and no κ is given.",
-    ]
-    methods = dict.fromkeys(
-        verdict.confirmed.interval.method for verdict in verdicts if verdict.confirmed.interval is not None
+        f"{majority if _several(verdicts) else ''}"
+        "The others say: how many answers that don't confirm give what instead."
     )
+    yield (
+        "People saw the judge's rating first, which draws them towards it: this is no agreement of independent raters, "
+        "and no κ is given."
+    )
+
+
+@note("audits.intervals", "Confirmed [95 % CI]")
+def intervals(verdicts: Sequence[Audit]) -> Iterator[str]:
+    """How intervals were made, and that some rest on little."""
+    whole = _of_units(verdicts)
+    nested = [verdict for verdict in whole if verdict.answers > verdict.cases]
+    methods = dict.fromkeys(verdict.confirmed.interval.method for verdict in verdicts if verdict.confirmed.interval)
     if methods:
-        by_case = any(verdict.cases < verdict.transcripts for verdict in whole)
-        drawn = "cases" if by_case else "transcripts"
-        notes.append(f"Intervals: {'; '.join(methods)}{f', where clusters are {drawn}' if nested else ''}.")
-    if nested and min(verdict.cases for verdict in nested) < _FEW:
-        fewest = min(nested, key=lambda verdict: verdict.cases)
+        drawn = "cases" if any(verdict.cases < verdict.transcripts for verdict in whole) else "transcripts"
+        yield f"Intervals: {'; '.join(methods)}{f', where clusters are {drawn}' if nested else ''}."
+    fewest = min(nested, key=lambda verdict: verdict.cases, default=None)
+    if fewest is not None and fewest.cases < _FEW:
         drawn = counted(fewest.cases, "case" if fewest.cases < fewest.transcripts else "transcript")
-        notes.append(f"Some rest on only {drawn}: their intervals are rough.")
-    notes += _drawing_notes(whole)
-    missing = sum(verdict.missing for verdict in whole)
-    if missing:
-        notes.append(f"Left out, as they were skipped or say two things at once: {counted(missing, 'answer')}.")
-    return tuple(notes)
+        yield f"Some rest on only {drawn}: their intervals are rough."
 
 
-def _drawing_notes(verdicts: Sequence[Audit]) -> list[str]:
+@note("audits.chances", "Confirmed [95 % CI]")
+def chances(verdicts: Sequence[Audit]) -> Iterator[str]:
     """How the audited units were drawn, where not with one chance."""
-    notes = []
+    whole = _of_units(verdicts)
     unequal, none = (
-        list(dict.fromkeys(verdict.title for verdict in verdicts if verdict.chances == chances))
-        for chances in ("unequal", "none")
+        list(dict.fromkeys(verdict.title for verdict in whole if verdict.chances == how)) for how in ("unequal", "none")
     )
     if unequal:
-        notes.append(
+        yield (
             f"{', '.join(unequal)}: units were drawn with unequal chances, as the plan's strata have it. The share "
             "confirmed is of all units that they were drawn from: each answer is weighted by one over its unit's "
             "chance. What is counted is counted as it was answered."
         )
     if none:
-        notes.append(
+        yield (
             f"{', '.join(none)}: units were picked for what they are, such as disagreement, and not drawn. The share "
             "confirmed is about these units, and would differ if all had been audited."
         )
-    notes += [
-        f"{verdict.title}: {counted(verdict.picked, 'unit')} picked for what they are (such as disagreement), and not "
-        "drawn, are left out."
-        for verdict in verdicts
-        if verdict.picked
-    ]
-    return notes
+    for verdict in whole:
+        if verdict.picked:
+            yield (
+                f"{verdict.title}: {counted(verdict.picked, 'unit')} picked for what they are (such as disagreement), "
+                "and not drawn, are left out."
+            )
 
 
-def _record(verdict: Audit) -> Mapping[str, Any]:
-    share, interval = verdict.confirmed, verdict.confirmed.interval
-    return {
-        "cell": f"{verdict.title}/{verdict.judge or 'not recorded'}/{verdict.level or 'any'}",
-        "metric": verdict.rubric, "title": verdict.title, "judge": verdict.judge, "judge_gave": verdict.level,
-        "people": ", ".join(verdict.people), "units": verdict.units, "transcripts": verdict.transcripts,
-        "cases": verdict.cases, "chances": verdict.chances, "picked": verdict.picked,
-        "by_majority": verdict.by_majority, "ties": verdict.ties, "statistic": "share confirmed",
-        "estimate": share.estimate, "low": interval.low if interval else None,
-        "high": interval.high if interval else None, "interval": interval.method if interval else None,
-        "n": share.n, "answers": verdict.answers, "answers_confirming": verdict.confirming,
-        "others": "; ".join(f"{word} {count}" for word, count in verdict.corrections.items()),
-        "others_without_answer": verdict.uncorrected, "answers_missing": verdict.missing, "missing": share.missing,
-    }  # fmt: skip
+@note("audits.missing", "Units")
+def missing(verdicts: Sequence[Audit]) -> Iterator[str]:
+    """Answers that don't count."""
+    left_out = sum(verdict.missing for verdict in _of_units(verdicts))
+    if left_out:
+        yield f"Left out, as they were skipped or say two things at once: {counted(left_out, 'answer')}."
+
+
+def audits_table(verdicts: Sequence[Audit]) -> Table:
+    """The table of audits already computed.
+
+    Where one person audited each unit, answers are units, and there is no majority.
+    """
+    table = table_of("audits", _TITLE, verdicts, COLUMNS, group=_heading, notes=(meaning, intervals, chances, missing))
+    needless = () if _several(verdicts) else ("Answers", "By majority")
+    return table.of_columns([place for place, column in enumerate(table.columns) if column.title not in needless])
 
 
 def build(view: RatingsView, _seed: int) -> Table | None:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple
 
 import polars as pl
 from pydantic import Field
 
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.ratings.suites.published_numbers import PublishedNumber
+from bedside.reports.columns import Block, Column, Part, Table, grid_of, recorded
 from bedside.reports.measures import Headed, named_metrics
-from bedside.reports.number_text import DASH, number, rater_words
-from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.number_text import number, rater_words
 from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes
+
+_TITLE = "Labels given, by system"
 
 
 class CountsOptions(Options):
@@ -38,98 +39,136 @@ class CountsOptions(Options):
     published: tuple[PublishedNumber, ...] = ()
 
 
+class LabelCount(NamedTuple):
+    """How often a system's transcripts got a label.
+
+    Attributes:
+        n: how often.
+        transcripts: those that have it.
+        of: how many labels of the code they got.
+        coded: those that have any.
+    """
+
+    n: int
+    transcripts: int
+    of: int
+    coded: int
+
+    @property
+    def share(self) -> float:
+        """Of all labels of the code."""
+        return self.n / self.of
+
+    @property
+    def per_transcript(self) -> float:
+        """How often a transcript that has any label has this one."""
+        return self.n / self.coded
+
+
+class LabelRow(NamedTuple):
+    """A label of a code as raters gave it, or all its labels together.
+
+    Attributes:
+        metric, group: the code, and who gave it.
+        several: whether others gave it, too.
+        title: the label's.
+        label: its name; the title of all together.
+        counts: by system, where it has any label.
+    """
+
+    metric: str
+    group: str
+    several: bool
+    title: str
+    label: str
+    counts: Mapping[str, LabelCount]
+
+
+def _label_rows(
+    view: RatingsView, names: Iterable[str], labelled: pl.DataFrame, total: str | None
+) -> Iterator[LabelRow]:
+    """A row for each label of each code under each group of raters, and one for all where ``total`` names it."""
+    counts = (pl.len().alias("n"), pl.col("transcript_id").n_unique().alias("transcripts"))
+    for metric in names:
+        of_metric = labelled.filter(metric=metric)
+        groups = sorted(of_metric["group"].unique(), key=lambda name: (name != PEOPLE, name))
+        for group in groups:
+            of_group = of_metric.filter(group=group)
+            coded = {system: numbers for system, *numbers in of_group.group_by("system").agg(*counts).iter_rows()}
+            own = {
+                (label, system): numbers
+                for label, system, *numbers in of_group.group_by("label", "system").agg(*counts).iter_rows()
+            }
+            listed = [*(view.order.levels.get(metric) or view.facts(metric).labels)]
+            labels = sorted(
+                {label for label, _ in own},
+                key=lambda label: (listed.index(label) if label in listed else len(listed), label),
+            )
+            for label in labels:
+                by_system = {
+                    system: LabelCount(*own.get((label, system), (0, 0)), *numbers) for system, numbers in coded.items()
+                }
+                yield LabelRow(metric, group, len(groups) > 1, view.order.level_label(metric, label), label, by_system)
+            if total:
+                every = {system: LabelCount(*numbers, *numbers) for system, numbers in coded.items()}
+                yield LabelRow(metric, group, len(groups) > 1, total, total, every)
+
+
 def build(view: RatingsView, seed: int, options: CountsOptions) -> Table | None:
     """Counts and shares of labels, or means per transcript; None where there are none."""
     metrics = named_metrics(view, options.metrics)
     labelled = view.ratings.filter(pl.col("label").is_not_null()).with_columns(
         pl.col("system").fill_null(ALL), view.rater_group().alias("group")
     )
-    labelled_metrics = set(labelled["metric"])
-    names = metrics.rated
-    if not metrics.names:
-        names = tuple(name for name in view.metrics() if name in labelled_metrics)
-    counted = (
-        labelled.filter(pl.col("metric").is_in(names))
-        .group_by("metric", "group", "system", "label")
-        .agg(pl.len().alias("n"), pl.col("transcript_id").n_unique().alias("transcripts"))
-    )
-    if counted.is_empty():
+    there = set(labelled["metric"])
+    names = metrics.rated if metrics.names else tuple(name for name in view.metrics() if name in there)
+    labelled = labelled.filter(pl.col("metric").is_in(names))
+    if labelled.is_empty():
         return None
-    coded = (
-        labelled.filter(pl.col("metric").is_in(names))
-        .group_by("metric", "group", "system")
-        .agg(pl.len().alias("n"), pl.col("transcript_id").n_unique().alias("transcripts"))
-    )
-    totals = {(r["metric"], r["group"], r["system"]): r for r in coded.iter_rows(named=True)}
+    rows = list(_label_rows(view, names, labelled, options.total))
     printed = {(_key(number.measure), _key(number.system)): number.printed for number in options.published}
-    systems = view.order.ordered_systems(counted["system"].unique())
-    counts = {(r["metric"], r["group"], r["label"], r["system"]): r for r in counted.iter_rows(named=True)}
-    rows: list[Row] = []
-    records: list[dict[str, Any]] = []
-    for metric in names:
-        metric_facts = view.facts(metric)
-        groups = sorted({key[1] for key in counts if key[0] == metric}, key=lambda name: (name != PEOPLE, name))
-        for group in groups:
-            by = f" ({rater_words(group)})" if len(groups) > 1 else ""
-            given = {key[2] for key in counts if key[:2] == (metric, group)}
-            labels: list[str | None] = [*_ordered(view.order.levels.get(metric) or metric_facts.labels, given)]
-            for label in [*labels, None] if options.total else labels:
-                title = str(options.total) if label is None else view.order.level_label(metric, label)
-                cells = [Cell(title)]
-                for system in systems:
-                    coded_there = totals.get((metric, group, system))
-                    if coded_there is None:
-                        cells.append(Cell(DASH))
-                        continue
-                    row = coded_there if label is None else counts.get((metric, group, label, system))
-                    mean = (row["n"] if row else 0) / coded_there["transcripts"]
-                    share = (row["n"] if row else 0) / coded_there["n"]
-                    text = f"{row['n'] if row else 0:,} ({number(100 * share, 1)} %)"
-                    if options.per == "transcript":
-                        text = number(mean, 2)
-                    beside = printed.get((_key(title), _key(view.order.system_label(system))))
-                    text += f" {{{beside}}}" if beside is not None else ""
-                    cells.append(Cell(text, record=len(records)))
-                    records.append(
-                        _record(metric, group, label or title, system, row, by)
-                        | {
-                            "share": share,
-                            "per_transcript": mean,
-                            "coded_transcripts": coded_there["transcripts"],
-                        }
-                    )
-                rows.append(
-                    Row(
-                        tuple(cells),
-                        metric_facts.title + by if _needs_heading(options, names, groups) else None,
-                    )
-                )
-    return Table(
-        name=options.id or "counts",
-        title=options.title or "Labels given, by system",
-        columns=(
-            Column(options.label, "left"),
-            *(Column(view.order.system_label(system), group=options.heading) for system in systems),
-        ),
-        rows=tuple(rows),
-        notes=(
-            _what(options, coded),
-            *absent_notes(metrics.absent),
-        ),
-        records=tuple(records),
-    )
+
+    def block(system: str) -> Block:
+        name = view.order.system_label(system)
+
+        def words(cell: Part) -> str:
+            text = f"{cell.part.n:,} ({number(100 * cell.part.share, 1)} %)"
+            if options.per == "transcript":
+                text = number(cell.part.per_transcript, 2)
+            beside = printed.get((_key(cell.whole.title), _key(name)))
+            return text if beside is None else f"{text} {{{beside}}}"
+
+        def cell_name(cell: Part) -> str:
+            by = f"@{cell.whole.group}" if cell.whole.several else ""
+            return f"{cell.whole.metric}{by}/{cell.whole.label}/{system}"
+
+        record = recorded(
+            cell=cell_name, metric="whole.metric", raters="whole.group", label="whole.label",
+            system=lambda cell: system, n="part.n", transcripts="part.transcripts", share="part.share",
+            per_transcript="part.per_transcript", coded_transcripts="part.coded",
+        )  # fmt: skip
+        column = Column(name, group=options.heading, text=words)
+        return Block((record, column), lambda row: Part(row, row.counts[system]) if system in row.counts else None)
+
+    def heading(row: LabelRow) -> str | None:
+        if not headed and not row.several:
+            return None
+        return view.facts(row.metric).title + (f" ({rater_words(row.group)})" if row.several else "")
+
+    # A table with a heading of its own that counts one thing doesn't say again what that is.
+    headed = options.heading is None or len(names) > 1
+    systems = view.order.ordered_systems(labelled["system"].unique())
+    heads = Block((Column(options.label, "left", value="title"),))
+    table = grid_of("counts", _TITLE, rows, (heads, *map(block, systems)), group=heading,
+                    notes=(_what(options, rows),))  # fmt: skip
+    return options.finish(table, absent_notes(metrics.absent))
 
 
-def _needs_heading(options: CountsOptions, names: Collection[str], groups: Collection[str]) -> bool:
-    """Whether rows stand under what they count; not where the table has a heading of its own and counts one thing."""
-    return options.heading is None or len(names) > 1 or len(groups) > 1
-
-
-def _what(options: CountsOptions, coded: pl.DataFrame) -> str:
+def _what(options: CountsOptions, rows: Iterable[LabelRow]) -> str:
     """What the numbers are."""
     if options.per == "system":
         return "How often the label was given, and its share of all that the system's transcripts got."
-    counts = sorted(set(coded["transcripts"]))
+    counts = sorted({count.coded for row in rows for count in row.counts.values()})
     n = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
     return (
         "How often the label was given in a transcript, mean over those that have any label "
@@ -141,25 +180,4 @@ def _key(name: str) -> str:
     return " ".join(name.casefold().split())
 
 
-def _ordered(listed: Iterable[str], labels: set[str]) -> list[str]:
-    """Labels as they are listed, then the others by letters."""
-    scale_labels = list(listed)
-    return sorted(
-        labels,
-        key=lambda label: (scale_labels.index(label) if label in scale_labels else len(scale_labels), label),
-    )
-
-
-def _record(metric: str, group: str, label: str, system: str, row: Any, by: str) -> dict[str, Any]:
-    return {
-        "cell": f"{metric}{'@' + group if by else ''}/{label}/{system}",
-        "metric": metric,
-        "raters": group,
-        "label": label,
-        "system": system,
-        "n": row["n"] if row else 0,
-        "transcripts": row["transcripts"] if row else 0,
-    }
-
-
-TABLE = TableKind("counts", "Labels given, by system", 40, build, CountsOptions, shown="named", averages=False)
+TABLE = TableKind("counts", _TITLE, 40, build, CountsOptions, shown="named", averages=False)

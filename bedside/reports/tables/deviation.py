@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from pydantic import Field
 
@@ -12,10 +11,10 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.analysis.study_parts import UNLISTED, StudyOrder
 from bedside.core.words import counted
+from bedside.reports.columns import Column, MetricRow, Table, bounded, recorded, table_of
 from bedside.reports.measures import Headed, named_metrics
-from bedside.reports.number_text import DASH, cell_name, number, rater_words, several_raters, signed
-from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.notes import Note, note
+from bedside.reports.number_text import DASH, signed
 from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes
 
@@ -32,6 +31,62 @@ class DeviationOptions(Options):
     metrics: Headed = Field(default_factory=dict)
 
 
+def _difference(row: MetricRow) -> str:
+    difference, digits = row.part.difference, row.part.facts.digits
+    text, interval = signed(difference.estimate, digits), difference.interval
+    return text + (f" [{signed(interval.low, digits)}, {signed(interval.high, digits)}]" if interval else "")
+
+
+COLUMNS = (
+    MetricRow.record("system"),
+    Column("System", "left", text=MetricRow.system_label),
+    Column("n", value="part.n", form=str),
+    Column("Mean", field="mean", value="part.mean", text=MetricRow.number("mean")),
+    recorded(n="part.n", transcripts="part.transcripts", missing_values="part.missing"),
+    Column("n, reference", value="part.reference_n", form=str),
+    Column("Mean, reference", field="reference_mean", value="part.reference", text=MetricRow.number("reference")),
+    recorded(reference_n="part.reference_n", reference_transcripts="part.reference_transcripts",
+             reference_missing_values="part.reference_missing"),
+    Column("Deviation", field="deviation", value="part.deviation", text=MetricRow.number("deviation")),
+    Column("Difference [95 % CI]", text=_difference),
+    bounded(difference="part.difference"),
+    recorded(method=lambda row: (row.part.difference.interval or row.part.difference).method,
+             missing="part.difference.missing"),
+)  # fmt: skip
+MEANING = Note(
+    "deviation.meaning",
+    "Deviation: absolute difference between the mean over the system's cases and the mean over the reference's. "
+    "Difference: system minus reference, with Welch's t interval.",
+)
+
+
+@note("deviation.cases", "n", "n, reference")
+def of_cases(rows: Sequence[MetricRow]) -> Iterator[str]:
+    """That n are cases."""
+    shown: list[Deviation] = [row.part for row in rows]
+    if any(own.transcripts > own.n or own.reference_transcripts > own.reference_n for own in shown):
+        yield "n: cases; the transcripts of a case are averaged first, and each case counts once."
+
+
+@note("deviation.missing values", "Mean", "Mean, reference")
+def missing_values(rows: Sequence[MetricRow]) -> Iterator[str]:
+    """How many values are in no mean."""
+    shown: list[Deviation] = [row.part for row in rows]
+    missing = sum({(own.metric, own.raters, own.system): own.missing for own in shown}.values())
+    absent = sum({(own.metric, own.raters): own.reference_missing for own in shown}.values())
+    if missing or absent:
+        yield f"Missing values, left out of the means: {missing}, and {absent} in the reference."
+
+
+@note("deviation.missing", "Deviation", "Difference [95 % CI]")
+def missing(rows: Sequence[MetricRow]) -> Iterator[str]:
+    """Why there is no difference, or no interval of it."""
+    for reason in dict.fromkeys(row.part.difference.missing for row in rows if row.part.difference.missing):
+        having = [row.part for row in rows if row.part.difference.missing == reason]
+        dash = DASH if any(own.deviation is None for own in having) else ""
+        yield f"{dash} {counted(len(having), 'time')}: {reason}.".strip().capitalize()
+
+
 def deviation_table(deviations: Sequence[Deviation], reference: str, order: StudyOrder = UNLISTED) -> Table:
     """The table of deviations already computed.
 
@@ -40,103 +95,8 @@ def deviation_table(deviations: Sequence[Deviation], reference: str, order: Stud
         reference: the name of the corpus.
         order: has the labels of systems.
     """
-    doubled = several_raters({(mean_deviation.metric, mean_deviation.raters) for mean_deviation in deviations})
-    rows = []
-    for position, mean_deviation in enumerate(deviations):
-        by = f" ({rater_words(mean_deviation.raters)})" if mean_deviation.metric in doubled else ""
-        others = _cells(mean_deviation, mean_deviation.facts.digits)
-        cells = (
-            Cell(order.system_label(mean_deviation.system)),
-            *(Cell(text, record=position) for text in others),
-        )
-        rows.append(Row(cells, mean_deviation.facts.title + by))
-    return Table(
-        name="deviation",
-        title=f"Deviation from the reference corpus {reference}",
-        columns=(
-            Column("System", "left"), Column("n"), Column("Mean"), Column("n, reference"),
-            Column("Mean, reference"), Column("Deviation"), Column("Difference [95 % CI]"),
-        ),
-        rows=tuple(rows),
-        notes=_notes(deviations),
-        records=tuple(_record(mean_deviation, doubled) for mean_deviation in deviations),
-    )  # fmt: skip
-
-
-def _cells(mean_deviation: Deviation, digits: int) -> tuple[str, ...]:
-    difference = mean_deviation.difference
-    text = signed(difference.estimate, digits)
-    if difference.interval is not None:
-        text += f" [{signed(difference.interval.low, digits)}, {signed(difference.interval.high, digits)}]"
-    return (
-        str(mean_deviation.n),
-        number(mean_deviation.mean, digits),
-        str(mean_deviation.reference_n),
-        number(mean_deviation.reference, digits),
-        number(mean_deviation.deviation, digits),
-        text,
-    )
-
-
-def _notes(deviations: Sequence[Deviation]) -> tuple[str, ...]:
-    notes = [
-        "Deviation: absolute difference between the mean over the system's cases and the mean over the reference's. "
-        "Difference: system minus reference, with Welch's t interval.",
-    ]
-    if any(d.transcripts > d.n or d.reference_transcripts > d.reference_n for d in deviations):
-        notes.append("n: cases; the transcripts of a case are averaged first, and each case counts once.")
-    missing = sum(
-        {
-            (mean_deviation.metric, mean_deviation.raters, mean_deviation.system): mean_deviation.missing
-            for mean_deviation in deviations
-        }.values()
-    )
-    absent = sum(
-        {
-            (mean_deviation.metric, mean_deviation.raters): mean_deviation.reference_missing
-            for mean_deviation in deviations
-        }.values()
-    )
-    if missing or absent:
-        notes.append(f"Missing values, left out of the means: {missing}, and {absent} in the reference.")
-    for reason in dict.fromkeys(
-        mean_deviation.difference.missing for mean_deviation in deviations if mean_deviation.difference.missing
-    ):
-        count = sum(mean_deviation.difference.missing == reason for mean_deviation in deviations)
-        what = (
-            DASH
-            if any(
-                mean_deviation.deviation is None and mean_deviation.difference.missing == reason
-                for mean_deviation in deviations
-            )
-            else ""
-        )
-        notes.append(f"{what} {counted(count, 'time')}: {reason}.".strip().capitalize())
-    return tuple(notes)
-
-
-def _record(mean_deviation: Deviation, several: Collection[str]) -> Mapping[str, Any]:
-    difference = mean_deviation.difference
-    return {
-        "cell": cell_name(mean_deviation.metric, mean_deviation.raters, several, mean_deviation.system),
-        "metric": mean_deviation.metric,
-        "raters": mean_deviation.raters,
-        "system": mean_deviation.system,
-        "mean": mean_deviation.mean,
-        "n": mean_deviation.n,
-        "transcripts": mean_deviation.transcripts,
-        "missing_values": mean_deviation.missing,
-        "reference_mean": mean_deviation.reference,
-        "reference_n": mean_deviation.reference_n,
-        "reference_transcripts": mean_deviation.reference_transcripts,
-        "reference_missing_values": mean_deviation.reference_missing,
-        "deviation": mean_deviation.deviation,
-        "difference": difference.estimate,
-        "difference_low": difference.interval.low if difference.interval else None,
-        "difference_high": difference.interval.high if difference.interval else None,
-        "method": difference.interval.method if difference.interval else difference.method,
-        "missing": difference.missing,
-    }
+    return table_of("deviation", f"Deviation from the reference corpus {reference}", MetricRow.rows(deviations, order),
+                    COLUMNS, group=MetricRow.heading, notes=(MEANING, of_cases, missing_values, missing))  # fmt: skip
 
 
 def build(view: RatingsView, seed: int, options: DeviationOptions) -> Table | None:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.words import counted
+from bedside.reports.columns import Column, Table, recorded, table_of
 from bedside.reports.measures import Headed, TableMeasure
+from bedside.reports.notes import Note, note
 from bedside.reports.number_text import DASH, n_of, number, p_value
 from bedside.reports.samples import MeasureRow, Sample, measure
-from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes
 from bedside.stats.result import Result
+
+_TITLE = "Distribution over transcripts"
 
 
 class DistributionOptions(Options):
@@ -29,6 +32,76 @@ class DistributionOptions(Options):
     metrics: Headed = Field(default_factory=dict)
 
 
+class Distribution(NamedTuple):
+    """How one measure is distributed over the transcripts of a system.
+
+    Attributes:
+        name: the system's, as the study calls it.
+        title: the metric's.
+        item, system, sample: what was measured, of which system, and the values.
+        test: of its skewness.
+    """
+
+    name: str
+    title: str
+    item: MeasureRow
+    system: str
+    sample: Sample
+    test: Result
+
+
+def _of_values(statistic: Callable[[np.ndarray[Any, Any]], float | None]) -> Callable[[Distribution], str]:
+    """What prints a statistic of the values, scaled as the measure is."""
+    return lambda own: number(statistic(own.sample.values * own.item.scale), own.item.digits)
+
+
+COLUMNS = (
+    recorded(cell=lambda own: f"{own.item.key}/{own.system}", metric="item.metric", raters="item.group",
+             system="system"),
+    Column("System", "left", value="name"),
+    Column("n", field="n", value="sample.n", text=lambda own: n_of(own.sample.n, own.sample.of)),
+    recorded(of="sample.of", missing="sample.missing", why_missing="sample.why"),
+    Column("Mean", field="mean", value="sample.estimate", text=_of_values(lambda values: float(values.mean()))),
+    Column("SD", field="sd", value="sample.sd",
+           text=_of_values(lambda values: float(values.std(ddof=1)) if values.size > 1 else None)),
+    Column("Median", field="median", value=lambda own: float(np.median(own.sample.values)),
+           text=_of_values(lambda values: float(np.median(values)))),
+    Column("Lowest", field="minimum", value=lambda own: float(own.sample.values.min()),
+           text=_of_values(lambda values: float(values.min()))),
+    Column("Highest", field="maximum", value=lambda own: float(own.sample.values.max()),
+           text=_of_values(lambda values: float(values.max()))),
+    Column("Skewness", field="skewness", value="test.estimate", form=number),
+    recorded(test="test.method"),
+    Column("z", field="statistic", value="test.statistic", form=number),
+    Column("p", field="p", value="test.p", form=p_value),
+    Column("p corrected", field="p_corrected", value="test.p_adjusted", form=p_value),
+    recorded(correction="test.correction", family="test.family", family_size="test.family_size",
+             no_test="test.missing"),
+)  # fmt: skip
+MEANING = Note(
+    "distribution.meaning",
+    "Skewness: third standardised moment; z and p: D'Agostino's (1970) test that it is 0, two-sided.",
+)
+
+
+@note("distribution.p", "p corrected")
+def corrected(shown: Sequence[Distribution]) -> Iterator[str]:
+    """What the family of tests is."""
+    test = shown[0].test
+    yield f"p corrected by Holm within the family “{test.family}” of {counted(test.family_size or 0, 'test')}."
+
+
+@note("distribution.missing", "Skewness", "z", "p", "p corrected")
+def missing(shown: Sequence[Distribution]) -> Iterator[str]:
+    """Why there is no test."""
+    reasons: dict[str, list[str]] = {}
+    for own in shown:
+        if own.test.missing:
+            reasons.setdefault(own.test.missing, []).append(f"{own.title} of {own.system}")
+    for reason, of in reasons.items():
+        yield f"{DASH}: {reason}: {', '.join(of[:4])}{f' and {len(of) - 4} more' if len(of) > 4 else ''}."
+
+
 def build(view: RatingsView, seed: int, options: DistributionOptions) -> Table | None:
     """Mean, spread, median, extremes and skewness with D'Agostino's test; None where no metric has a value."""
     from bedside.stats.families import family
@@ -38,75 +111,21 @@ def build(view: RatingsView, seed: int, options: DistributionOptions) -> Table |
     if not any(headed.values()):
         headed = {"": tuple(TableMeasure(metric=name) for name in view.metrics())}
     measured = measure(view, headed)
-    if not measured.items:
-        return None
     cells: list[tuple[MeasureRow, str, Sample]] = []
     for item, samples in measured.items:
         of_system = {system: sample for (system, _), sample in samples.items()}
         systems = view.order.ordered_systems(of_system)
         cells += [(item, system, of_system[system]) for system in systems if of_system[system].n]
-    name = f"skewness of {len(cells)} distributions"
-    tests = family([skewness(sample.values) for _, _, sample in cells], name)
-    rows = tuple(
-        Row((Cell(view.order.system_label(system)), *_cells(item, sample, test, position)), item.title)
-        for position, ((item, system, sample), test) in enumerate(zip(cells, tests, strict=True))
-    )
-    return Table(
-        name=options.id or "distribution",
-        title=options.title or "Distribution over transcripts",
-        columns=(
-            Column("System", "left"), Column("n"), Column("Mean"), Column("SD"), Column("Median"), Column("Lowest"),
-            Column("Highest"), Column("Skewness"), Column("z"), Column("p"), Column("p corrected"),
-        ),
-        rows=rows,
-        notes=(*_notes(view, tests, cells), *absent_notes(measured.absent)),
-        records=tuple(
-            {
-                "cell": f"{item.key}/{system}", "metric": item.metric, "raters": item.group, "system": system,
-                "n": sample.n, "of": sample.of, "missing": sample.missing, "why_missing": sample.why,
-                "mean": sample.estimate,
-                "sd": sample.sd, "median": float(np.median(sample.values)), "minimum": float(sample.values.min()),
-                "maximum": float(sample.values.max()), "skewness": test.estimate, "test": test.method,
-                "statistic": test.statistic, "p": test.p, "p_corrected": test.p_adjusted,
-                "correction": test.correction, "family": test.family, "family_size": test.family_size,
-                "no_test": test.missing,
-            }
-            for (item, system, sample), test in zip(cells, tests, strict=True)
-        ),
-    )  # fmt: skip
-
-
-def _cells(item: MeasureRow, sample: Sample, test: Result, position: int) -> list[Cell]:
-    digits = item.digits
-    values = sample.values * item.scale
-    texts = [
-        n_of(sample.n, sample.of),
-        number(float(values.mean()), digits),
-        number(float(values.std(ddof=1)) if values.size > 1 else None, digits),
-        number(float(np.median(values)), digits),
-        number(float(values.min()), digits),
-        number(float(values.max()), digits),
-        number(test.estimate, 2),
-        number(test.statistic, 2),
-        p_value(test.p),
-        p_value(test.p_adjusted),
+    if not cells:
+        return None
+    tests = family([skewness(sample.values) for _, _, sample in cells], f"skewness of {len(cells)} distributions")
+    rows = [
+        Distribution(view.order.system_label(system), view.facts(item.metric).title, item, system, sample, test)
+        for (item, system, sample), test in zip(cells, tests, strict=True)
     ]
-    return [Cell(text, record=position) for text in texts]
+    table = table_of("distribution", _TITLE, rows, COLUMNS, group=lambda own: own.item.title,
+                     notes=(MEANING, corrected, missing))  # fmt: skip
+    return options.finish(table, absent_notes(measured.absent))
 
 
-def _notes(view: RatingsView, tests: Sequence[Result], cells: Sequence[tuple[MeasureRow, str, Sample]]) -> list[str]:
-    notes = ["Skewness: third standardised moment; z and p: D'Agostino's (1970) test that it is 0, two-sided."]
-    size = tests[0].family_size
-    notes.append(f"p corrected by Holm within the family “{tests[0].family}” of {counted(size or 0, 'test')}.")
-    reasons: dict[str, list[str]] = {}
-    for test, (item, system, _) in zip(tests, cells, strict=True):
-        if test.missing:
-            reasons.setdefault(test.missing, []).append(f"{view.facts(item.metric).title} of {system}")
-    notes += [
-        f"{DASH}: {reason}: {', '.join(of[:4])}{f' and {len(of) - 4} more' if len(of) > 4 else ''}."
-        for reason, of in reasons.items()
-    ]
-    return notes
-
-
-TABLE = TableKind("distribution", "Distribution over transcripts", 42, build, DistributionOptions, shown="named")
+TABLE = TableKind("distribution", _TITLE, 42, build, DistributionOptions, shown="named")

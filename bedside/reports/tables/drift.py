@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from pydantic import Field
 
 from bedside.analysis.drift import Change, Drift, MeanChange, drift
+from bedside.analysis.metric_facts import MetricFacts
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.analysis.study_parts import UNLISTED, StudyOrder
 from bedside.core.words import counted
 from bedside.ratings.names import judge_model
+from bedside.reports.columns import Column, MetricRow, Recorded, Table, ends, recorded, table_of
 from bedside.reports.measures import Headed, named_metrics
-from bedside.reports.number_text import DASH, cell_name, number, rater_words, several_raters, signed
-from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.notes import note, noted
+from bedside.reports.number_text import DASH, number, signed
 from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes
+from bedside.stats.result import Result
 
 _MEANS = "mean of absolute changes"
 
@@ -37,131 +39,117 @@ class DriftOptions(Options):
     metrics: Headed = Field(default_factory=dict)
 
 
-def drift_table(length_drift: Drift, order: StudyOrder = UNLISTED) -> Table:
-    """The table of drift already computed; ``order`` has the labels of systems."""
-    doubled = several_raters({(system_change.metric, system_change.raters) for system_change in length_drift.changes})
-    rows: list[Row] = []
-    records: list[Mapping[str, Any]] = []
-    for system_change in length_drift.changes:
-        by = f" ({rater_words(system_change.raters)})" if system_change.metric in doubled else ""
-        others = _cells(system_change, system_change.facts.digits)
-        cells = (
-            Cell(order.system_label(system_change.system)),
-            *(Cell(text, record=len(records)) for text in others),
-        )
-        rows.append(Row(cells, system_change.facts.title + by))
-        records.append(_record(length_drift, system_change, doubled))
-    kinds = several_raters({(_MEANS, system_change.raters) for system_change in length_drift.means})
-    for mean in length_drift.means:
-        rows.append(Row(_mean_cells(mean, len(records), length_drift, order), _MEANS.capitalize()))
-        records.append({**dict.fromkeys(records[0]), **_mean_record(length_drift, mean, kinds)})
-    return Table(
-        name="drift",
-        title=f"Change from {length_drift.by} {length_drift.shortest:g} to {length_drift.longest:g}",
-        columns=(
-            Column("System", "left"), Column("n"), Column(f"Mean at {length_drift.shortest:g}"),
-            Column(f"Mean at {length_drift.longest:g}"), Column("Change, %"), Column("95 % CI"),
-        ),
-        rows=tuple(rows),
-        notes=_notes(length_drift),
-        records=tuple(records),
+def _as_change(mean: MeanChange) -> Change:
+    """A mean of changes as the change of a metric of its own."""
+    method = "mean over metrics of the absolute change in per cent"
+    missing = f"{mean.undefined} changes are undefined" if mean.undefined else None
+    result = Result(name=_MEANS, method=method, estimate=mean.mean, n=mean.n, missing=missing)
+    return Change(MetricFacts(_MEANS, _MEANS.capitalize(), ""), mean.raters, mean.system, result, 0, 0)
+
+
+def _is_mean(row: MetricRow) -> bool:
+    return bool(row.part.metric == _MEANS)
+
+
+def _of_change(value: Callable[[Change], Any]) -> Callable[[MetricRow], Any]:
+    """A value that means of changes don't have."""
+    return lambda row: None if _is_mean(row) else value(row.part)
+
+
+def _heading(row: MetricRow) -> str:
+    return _MEANS.capitalize() if _is_mean(row) else row.heading()
+
+
+def _system(row: MetricRow) -> str:
+    by = f" ({judge_model(row.part.raters)})" if _is_mean(row) and _MEANS in row.several else ""
+    return row.system_label() + by
+
+
+def _interval(row: MetricRow) -> str:
+    interval = row.part.change.interval
+    return f"[{signed(interval.low, 2)}, {signed(interval.high, 2)}]" if interval else DASH
+
+
+def _mean_column(length: float, field: str, which: str) -> Column:
+    """The mean at one of the lengths, by its name among the details of a change."""
+
+    def mean(row: MetricRow) -> float | None:
+        value: float | None = row.part.change.details.get(which)
+        return value
+
+    return Column(f"Mean at {length:g}", field=field, value=mean,
+                  text=lambda row: number(mean(row), row.part.facts.digits))  # fmt: skip
+
+
+def _columns(shown: Drift) -> tuple[Column | Recorded, ...]:
+    return (
+        MetricRow.record("system"),
+        recorded(lambda row: {"by": shown.by, "shortest": shown.shortest, "longest": shown.longest}),
+        Column("System", "left", text=_system),
+        Column("n", field="n", value="part.change.n",
+               text=lambda row: counted(row.part.change.n, "metric") if _is_mean(row) else str(row.part.change.n)),
+        recorded(alone_shortest=_of_change(lambda own: own.alone_shortest),
+                 alone_longest=_of_change(lambda own: own.alone_longest)),
+        _mean_column(shown.shortest, "mean_shortest", "mean before"),
+        _mean_column(shown.longest, "mean_longest", "mean after"),
+        Column("Change, %", field="change_percent", value="part.change.estimate",
+               text=lambda row: (number if _is_mean(row) else signed)(row.part.change.estimate, 2)),
+        Column("95 % CI", text=_interval),
+        recorded(lambda row: ends(row.part.change)),
+        recorded(method=lambda row: (row.part.change.interval or row.part.change).method,
+                 remarks=_of_change(lambda own: "; ".join(own.change.remarks)), missing="part.change.missing"),
     )  # fmt: skip
 
 
-def _cells(system_change: Change, digits: int) -> tuple[str, ...]:
-    change = system_change.change
-    interval = change.interval
-    return (
-        str(change.n),
-        number(change.details.get("mean before"), digits),
-        number(change.details.get("mean after"), digits),
-        signed(change.estimate, 2),
-        f"[{signed(interval.low, 2)}, {signed(interval.high, 2)}]" if interval else DASH,
+@note("drift.meaning")
+def meaning(shown: Drift) -> Iterator[str]:
+    """What a change and its interval are."""
+    yield (
+        f"Change: of the mean at {shown.by} {shown.longest:g} over the mean at {shown.shortest:g}, in per cent of the "
+        "latter. n: cases with a value at both, over which both means are taken."
     )
-
-
-def _mean_cells(mean: MeanChange, position: int, length_drift: Drift, order: StudyOrder) -> tuple[Cell, ...]:
-    kinds = {other.raters for other in length_drift.means}
-    by = f" ({judge_model(mean.raters)})" if len(kinds) > 1 else ""
-    metrics = counted(mean.n, "metric")
-    texts = (metrics, DASH, DASH, number(mean.mean, 2), DASH)
-    return (Cell(order.system_label(mean.system) + by), *(Cell(text, record=position) for text in texts))
-
-
-def _notes(length_drift: Drift) -> tuple[str, ...]:
-    notes = [
-        f"Change: of the mean at {length_drift.by} {length_drift.longest:g} over the mean at "
-        f"{length_drift.shortest:g}, in per cent of the latter. n: cases with a value at both, over which both means "
-        "are taken.",
-    ]
-    changes = [system_change.change for system_change in length_drift.changes]
-    methods = dict.fromkeys(change.interval.method for change in changes if change.interval)
-    notes += [f"Interval: {method}." for method in methods]
+    changes = [own.change for own in shown.changes]
+    yield from dict.fromkeys(f"Interval: {change.interval.method}." for change in changes if change.interval)
     fewer = sum(any("undefined on" in remark for remark in change.remarks) for change in changes)
     if fewer:
-        notes.append(
+        yield (
             f"{counted(fewer, 'interval')}: some resamples have no mean above zero to take per "
             "cent of and are left out; the CSV says how many."
         )
-    if length_drift.between:
-        listed = ", ".join(f"{length:g}" for length in length_drift.between)
-        notes.append(f"Lengths between are left out: {listed}.")
-    alone = sum(system_change.alone_shortest + system_change.alone_longest for system_change in length_drift.changes)
+
+
+@note("drift.left out")
+def left_out(shown: Drift) -> Iterator[str]:
+    """What is in no change."""
+    if shown.between:
+        yield f"Lengths between are left out: {', '.join(f'{length:g}' for length in shown.between)}."
+    alone = sum(own.alone_shortest + own.alone_longest for own in shown.changes)
     if alone:
-        notes.append(
+        yield (
             f"{counted(alone, 'value')} had no partner at the other length and {'was' if alone == 1 else 'were'} left "
             "out; the CSV counts them."
         )
-    if length_drift.without:
-        have = "transcript has" if length_drift.without == 1 else "transcripts have"
-        were = "was" if length_drift.without == 1 else "were"
-        notes.append(f"{length_drift.without:,} {have} no {length_drift.by} and {were} left out.")
-    for reason in dict.fromkeys(change.missing for change in changes if change.missing):
-        count = sum(change.missing == reason for change in changes)
-        notes.append(f"{DASH} {counted(count, 'time')}: {reason}.")
-    if length_drift.means:
-        notes.append(f"{DASH}: a mean over metrics is of their changes alone, and has no interval.")
-    return tuple(notes)
+    if shown.without:
+        have, were = ("transcript has", "was") if shown.without == 1 else ("transcripts have", "were")
+        yield f"{shown.without:,} {have} no {shown.by} and {were} left out."
 
 
-def _record(length_drift: Drift, system_change: Change, several: Collection[str]) -> Mapping[str, Any]:
-    change = system_change.change
-    return {
-        "cell": cell_name(system_change.metric, system_change.raters, several, system_change.system),
-        "metric": system_change.metric,
-        "raters": system_change.raters,
-        "system": system_change.system,
-        "by": length_drift.by,
-        "shortest": length_drift.shortest,
-        "longest": length_drift.longest,
-        "n": change.n,
-        "alone_shortest": system_change.alone_shortest,
-        "alone_longest": system_change.alone_longest,
-        "mean_shortest": change.details.get("mean before"),
-        "mean_longest": change.details.get("mean after"),
-        "change_percent": change.estimate,
-        "low": change.interval.low if change.interval else None,
-        "high": change.interval.high if change.interval else None,
-        "method": change.interval.method if change.interval else change.method,
-        "remarks": "; ".join(change.remarks),
-        "missing": change.missing,
-    }
+@note("drift.missing", "Change, %", "95 % CI")
+def missing(shown: Drift) -> Iterator[str]:
+    """Why there is no change, or no interval."""
+    reasons = [own.change.missing for own in shown.changes if own.change.missing]
+    for reason in dict.fromkeys(reasons):
+        yield f"{DASH} {counted(reasons.count(reason), 'time')}: {reason}."
+    if shown.means:
+        yield f"{DASH}: a mean over metrics is of their changes alone, and has no interval."
 
 
-def _mean_record(length_drift: Drift, mean: MeanChange, several: Collection[str]) -> Mapping[str, Any]:
-    return {
-        "cell": cell_name(_MEANS, mean.raters, several, mean.system),
-        "metric": _MEANS,
-        "raters": mean.raters,
-        "system": mean.system,
-        "by": length_drift.by,
-        "shortest": length_drift.shortest,
-        "longest": length_drift.longest,
-        "n": mean.n,
-        "change_percent": mean.mean,
-        "method": "mean over metrics of the absolute change in per cent",
-        "missing": f"{mean.undefined} changes are undefined" if mean.undefined else None,
-    }
+def drift_table(length_drift: Drift, order: StudyOrder = UNLISTED) -> Table:
+    """The table of drift already computed; ``order`` has the labels of systems."""
+    rows = MetricRow.rows([*length_drift.changes, *map(_as_change, length_drift.means)], order)
+    title = f"Change from {length_drift.by} {length_drift.shortest:g} to {length_drift.longest:g}"
+    return table_of("drift", title, rows, _columns(length_drift), group=_heading,
+                    notes=noted((meaning, left_out, missing), length_drift))  # fmt: skip
 
 
 def drift_of(view: RatingsView, options: DriftOptions, seed: int) -> Drift:

@@ -2,102 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.words import counted
-from bedside.reports.number_text import bounded_record, decimal, rater_words, share_words
-from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.columns import Column, Part, Table, bounded, by_kind, recorded, table_of
+from bedside.reports.notes import Note, note
+from bedside.reports.number_text import decimal, rater_words, share_words
 from bedside.reports.table_kind import TableKind
-from bedside.simulation.intended_acts import IntendedAct, IntendedCoded, intended_acts
+from bedside.simulation.intended_acts import IntendedCoded, intended_acts
 
 _TITLE = "Intended acts against coded ones"
-_NOTE = (
+
+
+def _as_meant(row: Part) -> int:
+    return int(row.part.coded.get(row.part.label, 0))
+
+
+def _counts(row: Part) -> str:
+    ordered = sorted(row.part.coded.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{label} {number:,}" for label, number in ordered)
+
+
+def _heading(row: Part) -> str:
+    return f"{row.whole.facts.title}, by {rater_words(row.whole.rater)}"
+
+
+ACT_COLUMNS = (
+    recorded(cell=lambda row: f"{row.whole.metric}/{row.whole.rater}/{row.part.act}", metric="whole.metric",
+             rater="whole.rater"),
+    Column("Meant", "left", field="act", value="part.act"),
+    Column("Meant as", "left", field="meant", value="part.label"),
+    Column("Turns", field="turns", value="part.turns"),
+    Column("Coded", "left", text=_counts),
+    Column("Coded as meant [95 % CI]", field="as_meant", value=_as_meant,
+           text=lambda row: decimal(_as_meant(row) / row.part.turns)),
+    recorded(lambda row: {f"coded_{label}": number for label, number in sorted(row.part.coded.items())}),
+    Column("κ [95 % CI]", text=lambda row: ""),
+)  # fmt: skip
+#: Of the row below the acts, about all of them.
+CODE_COLUMNS = (
+    recorded(cell=lambda row: f"{row.whole.metric}/{row.whole.rater}", metric="whole.metric", rater="whole.rater",
+             act=lambda row: None),
+    Column("", text=lambda row: "all"),
+    Column("", text=lambda row: ""),
+    Column("", field="turns", value="whole.turns"),
+    recorded(cases="whole.cases", undecided="whole.undecided"),
+    Column("", text=lambda row: ""),
+    Column("", text=lambda row: share_words(row.whole.agreement)),
+    Column("", text=lambda row: share_words(row.whole.kappa)),
+    bounded(agreement="whole.agreement", kappa="whole.kappa"),
+    recorded(kappa_missing="whole.kappa.missing"),
+)  # fmt: skip
+MEANING = Note(
+    "intended acts.meaning",
     "Meant as: the label of the code that a strategy or an action stands for by its definition; acts that could be "
     "carried out in several ways, and messages with a pivot, are left out. Share coded as meant: an interval from a "
     "bootstrap of whole cases; κ: Cohen's, between what was meant and what was coded, its interval from leaving out "
     "whole cases. A low number can be the model's that carried the act out badly or the coder's that read it badly: "
-    "only codes by people tell the two apart."
+    "only codes by people tell the two apart.",
 )
+
+
+@note("intended acts.missing")
+def missing(rows: Sequence[Part]) -> Iterator[str]:
+    """Why there are no figures."""
+    for code in (row.part for row in rows if isinstance(row.part, IntendedCoded)):
+        for name, value in (("Share", code.agreement), ("κ", code.kappa)):
+            if value.missing:
+                yield f"{name}, {code.facts.title} by {rater_words(code.rater)}: {value.missing}."
+
+
+@note("intended acts.undecided")
+def undecided(rows: Sequence[Part]) -> Iterator[str]:
+    """Turns that are left out."""
+    for code in (row.part for row in rows if isinstance(row.part, IntendedCoded)):
+        if code.undecided:
+            yield (
+                f"{code.facts.title} by {rater_words(code.rater)}: {counted(code.undecided, 'turn')} without a "
+                "most frequent label are left out."
+            )
 
 
 def build(view: RatingsView, seed: int = 0) -> Table | None:
     """Acts by code and coder; None where nothing was meant, or nobody coded it."""
-    compared = intended_acts(view, seed=seed)
-    if not compared:
+    rows = [Part(code, part) for code in intended_acts(view, seed=seed) for part in (*code.acts, code)]
+    if not rows:
         return None
-    rows: list[Row] = []
-    records: list[dict[str, object]] = []
-    for result in compared:
-        group = f"{result.facts.title}, by {rater_words(result.rater)}"
-        for act in result.acts:
-            cells = [
-                Cell(act.act), Cell(act.label), Cell(f"{act.turns:,}", record=len(records)),
-                Cell(_counts(act)), Cell(_share(act), record=len(records)), Cell(""),
-            ]  # fmt: skip
-            rows.append(Row(tuple(cells), group))
-            records.append(_act_record(result, act))
-        cells = [
-            Cell("all"), Cell(""), Cell(f"{result.turns:,}", record=len(records)), Cell(""),
-            Cell(share_words(result.agreement), record=len(records)),
-            Cell(share_words(result.kappa), record=len(records)),
-        ]  # fmt: skip
-        rows.append(Row(tuple(cells), group))
-        records.append(_record(result))
-    return Table(
-        name="intended_acts",
-        title=_TITLE,
-        columns=(
-            Column("Meant", "left"), Column("Meant as", "left"), Column("Turns"), Column("Coded", "left"),
-            Column("Coded as meant [95 % CI]"), Column("κ [95 % CI]"),
-        ),
-        rows=tuple(rows),
-        notes=(_NOTE, *_missing(compared)),
-        records=tuple(records),
-    )  # fmt: skip
-
-
-def _counts(act: IntendedAct) -> str:
-    ordered = sorted(act.coded.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{label} {number:,}" for label, number in ordered)
-
-
-def _share(act: IntendedAct) -> str:
-    return decimal(act.coded.get(act.label, 0) / act.turns)
-
-
-def _act_record(result: IntendedCoded, act: IntendedAct) -> dict[str, object]:
-    return {
-        "cell": f"{result.metric}/{result.rater}/{act.act}", "metric": result.metric, "rater": result.rater,
-        "act": act.act, "meant": act.label, "turns": act.turns, "as_meant": act.coded.get(act.label, 0),
-        **{f"coded_{label}": number for label, number in sorted(act.coded.items())},
-    }  # fmt: skip
-
-
-def _record(result: IntendedCoded) -> dict[str, object]:
-    return {
-        "cell": f"{result.metric}/{result.rater}", "metric": result.metric, "rater": result.rater, "act": None,
-        "turns": result.turns, "cases": result.cases, "undecided": result.undecided,
-        **bounded_record("agreement", result.agreement), **bounded_record("kappa", result.kappa),
-        "kappa_missing": result.kappa.missing,
-    }  # fmt: skip
-
-
-def _missing(compared: tuple[IntendedCoded, ...]) -> Iterator[str]:
-    reasons = dict.fromkeys(
-        f"{'κ' if name == 'kappa' else 'Share'}, {result.facts.title} by {rater_words(result.rater)}: {value.missing}."
-        for result in compared
-        for name, value in (("agreement", result.agreement), ("kappa", result.kappa))
-        if value.missing
-    )
-    yield from reasons
-    for result in compared:
-        if result.undecided:
-            yield (
-                f"{result.facts.title} by {rater_words(result.rater)}: {counted(result.undecided, 'turn')} without a "
-                "most frequent label are left out."
-            )
+    return table_of("intended_acts", _TITLE, rows, by_kind(ACT_COLUMNS, {IntendedCoded: CODE_COLUMNS}),
+                    group=_heading, notes=(MEANING, missing, undecided))  # fmt: skip
 
 
 TABLE = TableKind("intended_acts", _TITLE, 75, build, heading="Simulation: what was meant", shown="always")

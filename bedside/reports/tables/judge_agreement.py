@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
 from pydantic import Field
 
 from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.choices import Weights
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.names import is_judge
+from bedside.reports.columns import Column, Recorded, Table, ends, recorded, table_of
 from bedside.reports.measures import Headed, named_metrics
+from bedside.reports.notes import note
 from bedside.reports.number_text import DASH, number, rater_words
-from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes
 from bedside.stats.kappa_bands import reading
+from bedside.stats.result import Result
+
+_TITLE = "Agreement of people and judge"
 
 
 class JudgeAgreementOptions(Options):
@@ -31,6 +37,55 @@ class JudgeAgreementOptions(Options):
     heading: str = "κ, weighted"
 
 
+def _kappa(agreement: Agreement) -> Result | None:
+    return agreement.statistics.get("kappa")
+
+
+def _estimate(agreement: Agreement) -> float | None:
+    kappa = _kappa(agreement)
+    return None if kappa is None else kappa.estimate
+
+
+def _of_kappa(agreement: Agreement) -> dict[str, object]:
+    """The interval of kappa and how it was made."""
+    kappa = _kappa(agreement)
+    return {**ends(kappa), "method": None if kappa is None else kappa.method}
+
+
+def _interpretation(agreement: Agreement) -> str:
+    return (reading(_estimate(agreement)) or DASH).capitalize()
+
+
+def _columns(heading: str, titles: Mapping[str, str | None]) -> tuple[Column | Recorded, ...]:
+    """The columns; ``heading`` stands over kappa, ``titles`` has those that options give to metrics."""
+    return (
+        recorded(cell=lambda own: f"{own.metric}@{own.rater}/kappa", metric="metric", raters="rater",
+                 people=lambda own: len(own.raters) - 1, units="units", statistic=lambda own: "kappa"),
+        Column("Criterion", "left", text=lambda own: titles.get(own.metric) or own.title),
+        Column(heading, field="value", value=_estimate, form=number),
+        recorded(_of_kappa),
+        Column("Interpretation", "left", field="reading", value=lambda own: reading(_estimate(own)),
+               text=_interpretation),
+        recorded(missing=lambda own: getattr(_kappa(own), "missing", None)),
+    )  # fmt: skip
+
+
+@note("judge agreement.units")
+def units(agreements: Sequence[Agreement]) -> Iterator[str]:
+    """On how much kappa rests."""
+    counts = sorted({agreement.units for agreement in agreements})
+    yield f"Units: {counts[0]:,}" + (f" to {counts[-1]:,}" if len(counts) > 1 else "") + " a criterion."
+
+
+@note("judge agreement.missing")
+def missing(agreements: Sequence[Agreement]) -> Iterator[str]:
+    """Why there is no kappa."""
+    for agreement in agreements:
+        if _estimate(agreement) is None:
+            kappa = _kappa(agreement)
+            yield f"{DASH} {agreement.title}: {'it does not apply' if kappa is None else kappa.missing}."
+
+
 def build(view: RatingsView, seed: int, options: JudgeAgreementOptions) -> Table | None:
     """Kappa of each judge with people, the mean over persons; None where no judge rated what a person rated."""
     metrics = named_metrics(view, options.metrics)
@@ -38,7 +93,6 @@ def build(view: RatingsView, seed: int, options: JudgeAgreementOptions) -> Table
     names = [name for name in metrics.rated or view.metrics() if name in judged]
     if metrics.none_rated or not names:
         return None
-    titles = {measure.metric: measure.title for measures in options.metrics.values() for measure in measures}
     agreements = [
         agreement
         for agreement in agree(view, metrics=names, weights=options.weights, seed=seed)
@@ -47,66 +101,18 @@ def build(view: RatingsView, seed: int, options: JudgeAgreementOptions) -> Table
     if not agreements:
         return None
     agreements.sort(key=lambda agreement: (names.index(agreement.metric), agreement.rater))
-    judges = list(dict.fromkeys(str(agreement.rater) for agreement in agreements))
-    return options.finish(
-        Table(
-            name="judge_agreement",
-            title="Agreement of people and judge",
-            columns=(Column("Criterion", "left"), Column(options.heading), Column("Interpretation", "left")),
-            rows=tuple(
-                Row(
-                    (
-                        Cell(titles.get(agreement.metric) or agreement.title),
-                        *(Cell(text, record=place) for text in _texts(agreement)),
-                    ),
-                    rater_words(str(agreement.rater)) if len(judges) > 1 else None,
-                )
-                for place, agreement in sorted(
-                    enumerate(agreements), key=lambda entry: judges.index(str(entry[1].rater))
-                )
-            ),
-            notes=(
-                f"κ: Cohen's with {options.weights} weights, of the judge with each person, the mean over persons. "
-                "Interpretation: the bands of Landis and Koch (1977).",
-                f"Judge: {', '.join(map(rater_words, judges))}.",
-                *_size_notes(agreements),
-            ),
-            records=tuple(_record(agreement) for agreement in agreements),
-        ),
-        absent_notes(metrics.absent),
+    judges = [rater_words(str(rater)) for rater in dict.fromkeys(agreement.rater for agreement in agreements)]
+    titles = {measure.metric: measure.title for measures in options.metrics.values() for measure in measures}
+    said = (
+        f"κ: Cohen's with {options.weights} weights, of the judge with each person, the mean over persons. "
+        "Interpretation: the bands of Landis and Koch (1977).",
+        f"Judge: {', '.join(judges)}.",
     )
+    columns = _columns(options.heading, titles)
+    table = table_of("judge_agreement", _TITLE, agreements, columns, notes=(*said, units, missing),
+                     group=lambda own: rater_words(str(own.rater)) if len(judges) > 1 else None)  # fmt: skip
+    rows = sorted(table.rows, key=lambda row: judges.index(row.group) if row.group else 0)
+    return options.finish(replace(table, rows=tuple(rows)), absent_notes(metrics.absent))
 
 
-def _texts(agreement: Agreement) -> tuple[str, str]:
-    kappa = agreement.statistics.get("kappa")
-    if kappa is None or kappa.estimate is None:
-        return DASH, DASH
-    return number(kappa.estimate, 2), (reading(kappa.estimate) or DASH).capitalize()
-
-
-def _size_notes(agreements: list[Agreement]) -> list[str]:
-    """On how much kappa rests, and why it is missing where it is."""
-    units = sorted({agreement.units for agreement in agreements})
-    notes = [f"Units: {units[0]:,}" + (f" to {units[-1]:,}" if len(units) > 1 else "") + " a criterion."]
-    for agreement in agreements:
-        kappa = agreement.statistics.get("kappa")
-        if kappa is None or kappa.estimate is None:
-            why = kappa.missing if kappa is not None else "it does not apply"
-            notes.append(f"{DASH} {agreement.title}: {why}.")
-    return notes
-
-
-def _record(agreement: Agreement) -> dict[str, object]:
-    kappa = agreement.statistics.get("kappa")
-    interval = None if kappa is None else kappa.interval
-    return {
-        "cell": f"{agreement.metric}@{agreement.rater}/kappa", "metric": agreement.metric, "raters": agreement.rater,
-        "people": len(agreement.raters) - 1, "units": agreement.units, "statistic": "kappa",
-        "value": None if kappa is None else kappa.estimate, "low": interval.low if interval else None,
-        "high": interval.high if interval else None, "method": None if kappa is None else kappa.method,
-        "reading": reading(kappa.estimate if kappa is not None else None),
-        "missing": None if kappa is None else kappa.missing,
-    }  # fmt: skip
-
-
-TABLE = TableKind("judge_agreement", "Agreement of people and judge", 51, build, JudgeAgreementOptions, shown="named")
+TABLE = TableKind("judge_agreement", _TITLE, 51, build, JudgeAgreementOptions, shown="named")

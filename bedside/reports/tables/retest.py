@@ -2,90 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bedside.analysis.drift import Retest, retests
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.ratings.names import person_name
-from bedside.reports.number_text import DASH, between, bounded_record, decimal, interval_words, signed
-from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.columns import Column, Table, interval_column, recorded, table_of
+from bedside.reports.notes import Note, note
+from bedside.reports.number_text import DASH, bounded_record, decimal, interval_words, signed
 from bedside.reports.table_kind import TableKind
 from bedside.reports.table_notes import chance_notes
-from bedside.stats.result import Result
 
 
-def retest_table(shown: Sequence[Retest]) -> Table:
-    """The table of retests already computed."""
-    reasons = dict.fromkeys(retest.kappa.missing for retest in shown if retest.kappa.missing)
-    return Table(
-        name="retest",
-        title="People beside themselves",
-        columns=(
-            Column("Rater", "left"), Column("Units"), Column("Same"), Column("95 % CI"), Column("κ"),
-            Column("95 % CI"), Column("Second − first [95 % CI]"),
-        ),
-        rows=tuple(
-            Row(tuple(Cell(text, record=position) for text in _texts(retest)), retest.facts.title)
-            for position, retest in enumerate(shown)
-        ),
-        notes=(
-            "Each person's first and second ratings of what they were shown twice without being told. Same: share of "
-            "units given the same twice. On ordered scales κ has quadratic weights. Second − first: mean shift, over "
-            "cases; intervals leave out whole cases, too. Two people can't be expected to agree better than each does "
-            "with themselves.",
-            *(f"{DASH} κ: {reason}." for reason in reasons),
-            *chance_notes(_chances(shown)),
-        ),
-        records=tuple(map(_record, shown)),
-    )  # fmt: skip
-
-
-def _chances(shown: Sequence[Retest]) -> dict[str, set[float]]:
-    """Title of each metric → the chances of the units rated twice."""
-    chances: dict[str, set[float]] = {}
-    for retest in shown:
-        chances.setdefault(retest.facts.title, set()).update(retest.chances)
-    return chances
-
-
-def _texts(retest: Retest) -> tuple[str, ...]:
-    return (
-        person_name(retest.rater),
-        f"{retest.units:,}",
-        decimal(retest.same.estimate),
-        _between(retest.same),
-        decimal(retest.kappa.estimate),
-        _between(retest.kappa),
-        _shift_words(retest.shift),
-    )
-
-
-def _shift_words(shift: Result | None) -> str:
+def _shift_words(retest: Retest) -> str:
+    shift = retest.shift
     if shift is None or shift.estimate is None:
         return DASH
     interval = f" {interval_words(shift.interval)}" if shift.interval else ""
     return signed(shift.estimate, 2) + interval
 
 
-def _between(result: Result) -> str:
-    return DASH if result.interval is None else between(result.interval.low, result.interval.high)
-
-
-def _record(retest: Retest) -> dict[str, Any]:
-    record: dict[str, Any] = {
-        "metric": retest.metric,
-        "rater": retest.rater,
-        "units": retest.units,
-        "transcripts": retest.transcripts,
-        "cases": retest.cases,
-    }
+def _figures(retest: Retest) -> dict[str, Any]:
+    record: dict[str, Any] = {}
     for name, result in (("same", retest.same), ("kappa", retest.kappa), ("shift", retest.shift)):
-        record |= bounded_record(name, result)
-        record[f"{name}_missing"] = None if result is None else result.missing
+        record |= bounded_record(name, result) | {f"{name}_missing": None if result is None else result.missing}
     return record
+
+
+COLUMNS = (
+    recorded("metric", "rater"),
+    Column("Rater", "left", value="rater", form=person_name),
+    Column("Units", field="units"),
+    recorded("transcripts", "cases"),
+    Column("Same", value="same.estimate", form=decimal),
+    interval_column("same"),
+    Column("κ", value="kappa.estimate", form=decimal),
+    interval_column("kappa"),
+    Column("Second − first [95 % CI]", text=_shift_words),
+    recorded(_figures),
+)
+MEANING = Note(
+    "retest.meaning",
+    "Each person's first and second ratings of what they were shown twice without being told. Same: share of "
+    "units given the same twice. On ordered scales κ has quadratic weights. Second − first: mean shift, over "
+    "cases; intervals leave out whole cases, too. Two people can't be expected to agree better than each does "
+    "with themselves.",
+)
+
+
+@note("retest.missing", "κ")
+def missing(shown: Sequence[Retest]) -> Iterator[str]:
+    """Why there is no kappa."""
+    yield from (f"{DASH} κ: {retest.kappa.missing}." for retest in shown if retest.kappa.missing)
+
+
+@note("retest.chances")
+def chances(shown: Sequence[Retest]) -> Iterator[str]:
+    """What the chances of the units rated twice make of the figures."""
+    by_title: dict[str, set[float]] = {}
+    for retest in shown:
+        by_title.setdefault(retest.facts.title, set()).update(retest.chances)
+    yield from chance_notes(by_title)
+
+
+def retest_table(shown: Sequence[Retest]) -> Table:
+    """The table of retests already computed."""
+    return table_of("retest", "People beside themselves", shown, COLUMNS, group=lambda retest: retest.facts.title,
+                    notes=(MEANING, missing, chances))  # fmt: skip
 
 
 def _build(view: RatingsView, seed: int) -> Table | None:

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import SimulatedTalks, simulated_talks
 from bedside.analysis.study_parts import SYNTHETIC
 from bedside.core.words import counted
-from bedside.reports.simulations import (
-    actors_of,
-    judging_actors,
-    ranking_and_scoring,
-    toys_of,
-    with_toy,
-)
-from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.columns import Column, Table, recorded, table_of
+from bedside.reports.notes import note, noted
+from bedside.reports.simulations import actors_of, judging_actors, ranking_and_scoring, toys_of, with_toy
 from bedside.reports.table_kind import TableKind
 from bedside.simulation.patient_quality import is_checked
 
@@ -33,20 +27,19 @@ _ROLES = {
 }
 
 
-def build(view: RatingsView, _seed: int = 0) -> Table | None:
-    """The card; None where nothing was simulated."""
-    talks = simulated_talks(view)
-    if talks is None:
-        return None
-    rows = [*_simulated(talks), *_actors(talks), *_own(talks)]
-    return Table(
-        name="simulation_card",
-        title=_TITLE,
-        columns=(Column("", "left"), Column("", "left")),
-        rows=tuple(Row((Cell(label), Cell(value)), group) for group, label, value in rows),
-        notes=tuple(_notes(view, talks)),
-        records=tuple({"part": group, "name": label, "value": value} for group, label, value in rows),
-    )
+class Fact(NamedTuple):
+    """A line of the card, of one of its parts."""
+
+    part: str
+    name: str
+    value: str
+
+
+COLUMNS = (
+    recorded("part"),
+    Column("", "left", field="name"),
+    Column("", "left", field="value"),
+)
 
 
 def _simulated(talks: SimulatedTalks) -> Iterator[tuple[str, str, str]]:
@@ -119,7 +112,9 @@ def _own(talks: SimulatedTalks) -> Iterator[tuple[str, str, str]]:
             yield _OWN, f"Parameter {number}", str(sentence)
 
 
-def _notes(view: RatingsView, talks: SimulatedTalks) -> Iterator[str]:
+@note("simulation card.toys")
+def toys_there(talks: SimulatedTalks) -> Iterator[str]:
+    """That figures show nothing of models, or aren't those of published ones."""
     toys = toys_of(talks)
     if toys:
         yield (
@@ -128,6 +123,12 @@ def _notes(view: RatingsView, talks: SimulatedTalks) -> Iterator[str]:
         )
     if any(simulation.manifest.get("parameters of bedside's own") for simulation in talks.simulations):
         yield "Where parameters are bedside's own, figures are not to be compared with published ones."
+
+
+@note("simulation card.mixed")
+def mixed(shown: tuple[RatingsView, SimulatedTalks]) -> Iterator[str]:
+    """That not all is simulated, was checked, or is known."""
+    view, talks = shown
     if talks.others:
         both = len(view.part.where.get(SYNTHETIC, ())) > 1
         yield "Simulated conversations and others are in one run" + (
@@ -145,15 +146,30 @@ def _notes(view: RatingsView, talks: SimulatedTalks) -> Iterator[str]:
             "The transcripts were scored without the simulation's folder: what failed, and what the run took, isn't "
             "known here."
         )
-    for name in judging_actors(view, talks):
+
+
+@note("simulation card.judges")
+def judging(shown: tuple[RatingsView, SimulatedTalks]) -> Iterator[str]:
+    """That those who took part rate, too."""
+    for name in judging_actors(*shown):
         yield (
             f"{name} took part in the conversations and judges them: models tend to favour what they wrote themselves."
         )
-    for name in ranking_and_scoring(view, talks):
+    for name in ranking_and_scoring(*shown):
         yield (
             f"{name} ranked the candidates in the conversations and scores them here: a turn likelihood or redirection "
             "by it rewards what it chose itself. Score by another model."
         )
+
+
+def build(view: RatingsView, _seed: int = 0) -> Table | None:
+    """The card; None where nothing was simulated."""
+    talks = simulated_talks(view)
+    if talks is None:
+        return None
+    rows = (Fact(*fact) for fact in (*_simulated(talks), *_actors(talks), *_own(talks)))
+    notes = (*toys_there.texts(talks), *noted((mixed, judging), (view, talks)))
+    return table_of("simulation_card", _TITLE, rows, COLUMNS, group=lambda fact: fact.part, notes=notes)
 
 
 TABLE = TableKind("simulation_card", _TITLE, 70, build, shown="always", averages=False)

@@ -6,100 +6,77 @@ from collections.abc import Iterator, Sequence
 
 from bedside.analysis.evaluator_agreement import RUBRIC, EvaluatorAgreement, evaluator_agreements
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.number_text import DASH, between, bounded_record, decimal, rater_words, signed
-from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.columns import Column, Table, bounded, interval_column, recorded, table_of
+from bedside.reports.notes import Note, note
+from bedside.reports.number_text import DASH, decimal, rater_words, signed
 from bedside.reports.table_kind import TableKind
-from bedside.stats.result import Result
 
 _TITLE = "The simulation's evaluator beside a second rater"
-
-
-def build(view: RatingsView, _seed: int = 0) -> Table | None:
-    """Agreement by feature; None where nobody rated the turns after the evaluator."""
-    agreements = evaluator_agreements(view)
-    if not agreements:
-        return None
-    return Table(
-        name="simulation_evaluator",
-        title=_TITLE,
-        columns=(
-            Column("Feature", "left"), Column("Turns"), Column("Cases"), Column("Evaluator"), Column("Second rater"),
-            Column("Difference"), Column("95 % CI"), Column("Agreement"), Column("95 % CI"), Column("By", "left"),
-        ),
-        rows=tuple(
-            Row(tuple(Cell(text, record=number) for text in _texts(agreement)), _heading(agreement))
-            for number, agreement in enumerate(agreements)
-        ),
-        notes=tuple(_notes(agreements)),
-        records=tuple(
-            {
-                "cell": f"{agreement.metric}/{agreement.rater}", "metric": agreement.metric,
-                "evaluator": agreement.evaluator, "rater": agreement.rater, "turns": agreement.turns,
-                "cases": agreement.cases, "passes": agreement.passes,
-                "mean_evaluator": agreement.means[0] if agreement.means else None,
-                "mean_rater": agreement.means[1] if agreement.means else None,
-                **bounded_record("difference", agreement.difference),
-                "statistic": _statistic(agreement), **bounded_record("agreement", agreement.agreement),
-                "agreement_missing": agreement.agreement.missing,
-            }
-            for agreement in agreements
-        ),
-    )  # fmt: skip
-
-
-def _heading(agreement: EvaluatorAgreement) -> str:
-    return f"{rater_words(agreement.evaluator)} and {rater_words(agreement.rater)}"
 
 
 def _statistic(agreement: EvaluatorAgreement) -> str:
     return "kappa" if agreement.of_intent else "ICC(2,1)"
 
 
-def _notes(agreements: Sequence[EvaluatorAgreement]) -> Iterator[str]:
-    yield (
-        "Both rated the same clinician turns, the evaluator while the conversation went on: the patient's reserve "
-        f"rests on its labels. The second rater was asked by the rubric {RUBRIC} afterwards. Evaluator and second "
-        "rater: means. Intervals leave out whole cases."
-    )
-    if any(agreement.of_intent for agreement in agreements):
+COLUMNS = (
+    recorded(cell=lambda agreement: f"{agreement.metric}/{agreement.rater}"),
+    recorded("metric", "evaluator", "rater"),
+    Column("Feature", "left", text=lambda agreement: agreement.part.replace("_", " ").capitalize()),
+    Column("Turns", field="turns"),
+    Column("Cases", field="cases"),
+    recorded("passes"),
+    Column("Evaluator", field="mean_evaluator", value=lambda agreement: (agreement.means or (None, None))[0],
+           form=decimal),
+    Column("Second rater", field="mean_rater", value=lambda agreement: (agreement.means or (None, None))[1],
+           form=decimal),
+    Column("Difference",
+           text=lambda agreement: signed(agreement.difference.estimate, 2) if agreement.difference else DASH),
+    interval_column("difference"),
+    bounded(difference="difference"),
+    Column("Agreement", text=lambda agreement: decimal(agreement.agreement.estimate)),
+    interval_column("agreement"),
+    Column("By", "left", field="statistic", value=_statistic),
+    bounded(agreement="agreement"),
+    recorded(agreement_missing="agreement.missing"),
+)  # fmt: skip
+MEANING = Note(
+    "simulation evaluator.meaning",
+    "Both rated the same clinician turns, the evaluator while the conversation went on: the patient's reserve "
+    f"rests on its labels. The second rater was asked by the rubric {RUBRIC} afterwards. Evaluator and second "
+    "rater: means. Intervals leave out whole cases.",
+)
+
+
+@note("simulation evaluator.kinds")
+def kinds(shown: Sequence[EvaluatorAgreement]) -> Iterator[str]:
+    """What is said of intents, and of several passes."""
+    if any(agreement.of_intent for agreement in shown):
         yield (
             "Intent: what a turn is mainly for, one of nine labels, of which meta_probe blocks what a patient reveals; "
             "its agreement is Cohen's kappa."
         )
-    if any(agreement.passes > 1 for agreement in agreements):
+    if any(agreement.passes > 1 for agreement in shown):
         yield (
             "Of several passes of a rater the mean is taken, of intents the most frequent, or the first of those that "
             "are equally frequent."
         )
-    yield from dict.fromkeys(
-        f"{DASH} {agreement.part}: {agreement.agreement.missing}."
-        for agreement in agreements
-        if agreement.agreement.missing
-    )
 
 
-def _texts(agreement: EvaluatorAgreement) -> tuple[str, ...]:
-    own, theirs = agreement.means or (None, None)
-    difference = agreement.difference
-    return (
-        agreement.part.replace("_", " ").capitalize(),
-        f"{agreement.turns:,}",
-        f"{agreement.cases:,}",
-        decimal(own),
-        decimal(theirs),
-        DASH if difference is None else signed(difference.estimate, 2),
-        _interval(difference),
-        decimal(agreement.agreement.estimate),
-        _interval(agreement.agreement),
-        _statistic(agreement),
-    )
+@note("simulation evaluator.missing", "Agreement")
+def missing(shown: Sequence[EvaluatorAgreement]) -> Iterator[str]:
+    """Why there is no agreement."""
+    for agreement in shown:
+        if agreement.agreement.missing:
+            yield f"{DASH} {agreement.part}: {agreement.agreement.missing}."
 
 
-def _interval(result: Result | None) -> str:
-    if result is None or result.interval is None:
-        return DASH
-    return between(result.interval.low, result.interval.high)
+def build(view: RatingsView, _seed: int = 0) -> Table | None:
+    """Agreement by feature; None where nobody rated the turns after the evaluator."""
+    shown = evaluator_agreements(view)
+    if not shown:
+        return None
+    return table_of("simulation_evaluator", _TITLE, shown, COLUMNS, notes=(MEANING, kinds, missing),
+                    group=lambda own: f"{rater_words(own.evaluator)} and {rater_words(own.rater)}")  # fmt: skip
 
 
 TABLE = TableKind("simulation_evaluator", _TITLE, 74, build, heading="Simulation: the evaluator", shown="always")
