@@ -12,7 +12,20 @@ EXAMPLES = Path(__file__).parent / "examples"
 
 if TYPE_CHECKING:
     from bedside import stats as stats
-    from bedside.api.annotating import sample as sample
+    from bedside.api.annotating import (
+        adjudicate as adjudicate,
+        annotation_status as annotation_status,
+        answer_revisions as answer_revisions,
+        export_tasks as export_tasks,
+        import_answers as import_answers,
+        propose_next as propose_next,
+        pull as pull,
+        push as push,
+        rating_page as rating_page,
+        reassign as reassign,
+        sample as sample,
+        serve_label_studio as serve_label_studio,
+    )
     from bedside.api.benchmarking import (
         benchmark as benchmark,
         extend_benchmark as extend_benchmark,
@@ -62,7 +75,10 @@ if TYPE_CHECKING:
 
 #: Public names by the module that has them: imported when first used, so that ``import bedside`` costs nothing.
 _NAMES = {
-    "bedside.api.annotating": "sample",
+    "bedside.api.annotating": (
+        "adjudicate annotation_status answer_revisions export_tasks import_answers propose_next pull push rating_page "
+        "reassign sample serve_label_studio"
+    ),
     "bedside.api.benchmarking": "benchmark extend_benchmark preview_benchmark",
     "bedside.api.exporting": "export to_convokit",
     "bedside.api.judge_tuning": "jury learn_rater preview_probe preview_tuning probe rate tune_judge",

@@ -98,15 +98,24 @@ def read_plan(path: str | os.PathLike[str], run: Run | None = None) -> Annotatio
             where=where,
             todo="use the original, or make another with bedside sample",
         )
-    if run is not None and plan.run != run_identity(run):
+    if run is not None:
+        check_run(plan, run, where)
+    return plan
+
+
+def check_run(plan: AnnotationPlan, run: Run, where: str) -> None:
+    """See that a plan is of a run, and that the run has all that is rated.
+
+    Raises:
+        PlanError: it is of another run, or the run lacks something.
+    """
+    if plan.run != run_identity(run):
         raise PlanError(
             "the plan was made for another run",
             where=where,
             todo=f"name its run; {run.path} has other transcripts",
         )
-    if run is not None:
-        _check_items(plan, run, where)
-    return plan
+    _check_items(plan, run, where)
 
 
 def _check_items(plan: AnnotationPlan, run: Run, where: str) -> None:

@@ -36,7 +36,7 @@ _COMMANDS: dict[str, dict[str, str]] = {
         "read": "read", "scrub": "scrub", "score": "score", "merge": "merging", "judge": "judge_commands",
         "judgements": "judgements",
     },
-    "People rate": {"sample": "sampling", "annotate": "annotation_status", "ratings": "ratings"},
+    "People rate": {"sample": "annotation", "annotate": "annotation", "ratings": "ratings"},
     "Can the scores be believed?": {
         "agree": "question_commands", "validate": "validation", "estimate": "question_commands",
     },

@@ -27,7 +27,17 @@ from bedside.cli.parsing import (
     read_where,
     read_whole_numbers,
 )
-from bedside.core.question_settings import ARGUMENTS, REPEATED, Form, Option, is_settings, options, with_defaults
+from bedside.core.question_settings import (
+    ARGUMENTS,
+    REPEATED,
+    Form,
+    Option,
+    changed_fields,
+    is_settings,
+    options,
+    with_defaults,
+)
+from bedside.core.words import typed as typed_word
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -128,7 +138,7 @@ def _parameter(name: str, option: Option, hint: Any, of_class: Field[Any]) -> in
     required = default is MISSING and of_class.default_factory is MISSING
     if option.form == "unless":
         default = False
-    shown = default if base in (bool, int, float) or isinstance(default, str) else None
+    shown = default if base in (bool, int, float) or isinstance(default, str | Path) else None
     if option.form == "share" and default:
         shown = f"{default:.0%}"
     elif base is str and isinstance(default, int | float):
@@ -190,3 +200,10 @@ def _settings(kind: type[Any], typed: Mapping[str, Any]) -> Any:
         if typed[name] not in (None, [])
     }
     return kind(**values)
+
+
+def typed_again(settings: Any) -> str:
+    """The options of settings that aren't at their defaults, as they are typed; each a text, a number or a path."""
+    own = {name: option for name, option in _typed_options(type(settings)).items() if name in changed_fields(settings)}
+    words = ((_names(name, option)[0], str(getattr(settings, name))) for name, option in own.items())
+    return "".join(f" {option} {typed_word(value)}" for option, value in words)

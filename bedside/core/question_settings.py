@@ -208,14 +208,14 @@ def question_alone(
     return made
 
 
-def _filled_in(kind: Callable[Fields, Kind], name: str, *given: Fields.args, **named: Fields.kwargs) -> Kind:
+def _filled_in(kind: Callable[Fields, Kind], name: str, *by_place: Fields.args, **named: Fields.kwargs) -> Kind:
     """The settings of what a function was called with.
 
     Raises:
         TypeError: a field is none, or must be given; it names the function.
     """
     try:
-        return kind(*given, **named)
+        return kind(*by_place, **named)
     except TypeError as error:
         init = f"{cast(type[Any], kind).__qualname__}.__init__()"
         raise TypeError(str(error).replace(init, f"{name}()")) from None
@@ -231,16 +231,17 @@ def _describe(ask: Any, answer: Callable[..., Any], kind: type[Any], source: str
         source: what the question is put to; None where there is no source.
     """
     named = options(kind)
-    taken = list(inspect.signature(answer).parameters.values())[:-1]
+    sources = list(inspect.signature(answer).parameters.values())[:-1]
     own = inspect.signature(kind).parameters
-    by_place = [each for each in own.values() if each.kind is not inspect.Parameter.KEYWORD_ONLY]
+    by_place = [field for field in own.values() if field.kind is not inspect.Parameter.KEYWORD_ONLY]
     by_name = [own[name] for name in named if own[name] not in by_place]
     more, sections = _parts(answer.__doc__ or "")
-    arguments = [f"{each.name}: {source}" for each in taken] + [f"{name}: {each.help}" for name, each in named.items()]
+    texts = {**{parameter.name: source for parameter in sources}, **{name: field.help for name, field in named.items()}}
+    arguments = [f"{name}: {text}" for name, text in texts.items()]
     written = (_about(kind), more, "\n    ".join(["Args:", *arguments]), sections)
     ask.__doc__ = "\n\n".join(part for part in written if part) + "\n"
     ask.__signature__ = inspect.Signature(
-        [*(each.replace(kind=inspect.Parameter.POSITIONAL_ONLY) for each in taken), *by_place, *by_name],
+        [*(parameter.replace(kind=parameter.POSITIONAL_ONLY) for parameter in sources), *by_place, *by_name],
         return_annotation=inspect.signature(answer).return_annotation,
     )
     ask.settings, ask.with_settings = kind, answer

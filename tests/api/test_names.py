@@ -77,6 +77,10 @@ SEVERAL: dict[str, dict[str, Any]] = {
     "simulation_quality": {"judges": "", "reference": str(TALKS)},
     "read_account": {"paths": str(TALKS)},
     "sample": {"raters": "anna", "rubrics": "empathy", "show": "tools", "by": "system", "systems": "steady"},
+    "adjudicate": {"adjudicators": "dora", "rubrics": "empathy"},
+    "import_answers": {"files": "anna.xlsx"},
+    "reassign": {"to": "dora"},
+    "serve_label_studio": {"raters": "anna"},
     "scrub": {"paths": str(TALKS)},
     "read_transcripts": {"paths": str(TALKS)},
 }  # fmt: skip
