@@ -31,7 +31,6 @@ if TYPE_CHECKING:
         extend_benchmark as extend_benchmark,
         preview_benchmark as preview_benchmark,
     )
-    from bedside.api.exporting import export as export, to_convokit as to_convokit
     from bedside.api.judge_tuning import (
         jury as jury,
         learn_rater as learn_rater,
@@ -57,8 +56,15 @@ if TYPE_CHECKING:
         trend as trend,
         validate as validate,
     )
-    from bedside.api.run_files import import_ratings as import_ratings, read_ratings as read_ratings, report as report
-    from bedside.api.run_merging import merge as merge
+    from bedside.api.run_files import (
+        export as export,
+        import_ratings as import_ratings,
+        merge as merge,
+        read_ratings as read_ratings,
+        report as report,
+        to_convokit as to_convokit,
+        view as view,
+    )
     from bedside.api.scrubbing import scrub as scrub
     from bedside.api.simulating import (
         preview_simulation as preview_simulation,
@@ -80,15 +86,13 @@ _NAMES = {
         "reassign sample serve_label_studio"
     ),
     "bedside.api.benchmarking": "benchmark extend_benchmark preview_benchmark",
-    "bedside.api.exporting": "export to_convokit",
     "bedside.api.judge_tuning": "jury learn_rater preview_probe preview_tuning probe rate tune_judge",
     "bedside.api.judging": "judge preview_judging",
     "bedside.api.pairwise": "judge_pairs preview_pairs",
     "bedside.api.rating_questions": (
         "agree compare deviation drift estimate explain figure gate preferences tables trend validate"
     ),
-    "bedside.api.run_files": "import_ratings read_ratings report",
-    "bedside.api.run_merging": "merge",
+    "bedside.api.run_files": "export import_ratings merge read_ratings report to_convokit view",
     "bedside.api.scrubbing": "scrub",
     "bedside.api.simulating": "preview_simulation simulate simulation_quality",
     "bedside.core.errors": "BedsideError",

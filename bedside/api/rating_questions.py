@@ -60,9 +60,13 @@ ALL_METRICS: Any = option(
     "Metrics or rubrics to look at; * stands for any letters. Without it, all of them.",
     "--metrics", "--rubric", "--rubrics", default=None, heading=WHICH, metavar="A,B*", form="names", offers="rated",
 )  # fmt: skip
-_SYSTEMS: Any = option(
+SYSTEMS: Any = option(
     "Systems to look at. Without it, all of them.", default=None, heading=WHICH, metavar="A,B", form="names"
 )
+WHERE: Any = option(
+    "Only transcripts with this level of a factor, such as setting=8. Several levels of one factor are taken together.",
+    default=None, heading=WHICH, metavar="FACTOR=LEVEL,…", form="levels",
+)  # fmt: skip
 _RATERS: Any = option(
     "Raters whose ratings count, such as human:anna or judge:*. Without it, all of them.",
     default=None, heading=WHICH, metavar="A,B*", form="names", offers="raters",
@@ -83,11 +87,7 @@ class PartOfStudy:
     """The part of a study that a question is about."""
 
     rounds: Names | None = ROUNDS
-    where: Mapping[str, Names] | None = option(
-        "Only transcripts with this level of a factor, such as setting=8. Several levels of one factor are taken "
-        "together.",
-        default=None, heading=WHICH, metavar="FACTOR=LEVEL,…", form="levels",
-    )  # fmt: skip
+    where: Mapping[str, Names] | None = WHERE
 
 
 @settings_class
@@ -127,7 +127,7 @@ class Within:
 class Chosen:
     """The systems, metrics and raters of a question about quality."""
 
-    systems: Names | None = _SYSTEMS
+    systems: Names | None = SYSTEMS
     metrics: Names | None = option(
         "Metrics or rubrics to look at; * stands for any letters. Without it, those that people rated, and those of "
         "which higher or lower is better.",
@@ -320,7 +320,7 @@ class EstimateSettings(Matched, Within):
         "People whose ratings count, such as human:anna. Without it, all of them.",
         default=None, heading=WHICH, metavar="A,B*", form="names", offers="raters",
     )  # fmt: skip
-    systems: Names | None = _SYSTEMS
+    systems: Names | None = SYSTEMS
     metrics: Names | None = ALL_METRICS
     about: EstimateAbout = option(
         "What the means are about: cases like these, in the run's mix (cases), as a paper's claims are; or this run's "
@@ -481,7 +481,7 @@ class PreferencesSettings(RatingsPart, Within, Seeded):
         "Rubrics by which conversations were compared. Without it, all of them.",
         "--rubrics", "--rubric", default=None, heading=WHICH, metavar="A,B*", form="names", offers="rubrics",
     )  # fmt: skip
-    systems: Names | None = _SYSTEMS
+    systems: Names | None = SYSTEMS
     raters: Names | None = _RATERS
 
 
@@ -585,7 +585,7 @@ class DeviationSettings(Matched, Within):
         "The reference corpus: a run, a file of ratings, or one of the run's systems.", heading=WHICH,
         metavar="REFERENCE",
     )  # fmt: skip
-    systems: Names | None = _SYSTEMS
+    systems: Names | None = SYSTEMS
     metrics: Names | None = ALL_METRICS
     raters: Names | None = _RATERS
 

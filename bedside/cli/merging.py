@@ -7,37 +7,19 @@ from typing import Annotated
 
 import typer
 
+from bedside.api.run_files import MergeSettings, merge as merge_runs
 from bedside.cli.output import say, show_records
-from bedside.cli.parsing import read_names
+from bedside.cli.settings_options import takes_settings
 from bedside.core.words import counted, typed
 from bedside.ratings.names import person_name
 
 
+@takes_settings
 def merge(
     runs: Annotated[list[Path], typer.Argument(metavar="RUNS", help="Two or more runs; they stay as they are.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="Folder of the new run.")],
-    systems: Annotated[
-        str | None,
-        typer.Option(
-            "--systems",
-            metavar="A,B",
-            help="A system for each run, in their order, where runs have transcripts of the same ids. A transcript "
-            "that names no system is of it, and its id becomes system/id.",
-        ),
-    ] = None,
+    settings: MergeSettings,
 ) -> None:
-    """Make one run of several, such as those of systems that were scored apart.
-
-    Ratings, judgements, people's answers and what is known of simulations are kept, and what stands in several runs
-    is kept once. Runs that mean different things by a metric, a rubric or an id are refused.
-
-    Examples:
-        $ bedside merge run-gpt run-claude --out both
-        $ bedside merge monday tuesday --systems gpt,claude --out both
-    """
-    from bedside.api.run_merging import merge as merge_runs
-
-    merged = merge_runs(runs, out, systems=read_names(systems))
+    merged, out = merge_runs.with_settings(runs, settings), Path(settings.out)
     contents = merged.run.contents
     names = merged.run.index["system"].drop_nulls().unique().sort().to_list()
     of = f" of {counted(len(names), 'system')} ({', '.join(names)})" if names else ""

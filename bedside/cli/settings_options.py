@@ -53,6 +53,7 @@ _READERS: Mapping[Form, Callable[[Any, str], Any]] = {
     "names": lambda typed, option: read_names(typed),
     "rounds": lambda typed, option: read_rounds(typed),
     "pairs": read_pairs,
+    "text_or_pairs": lambda typed, option: read_pairs(typed, option) if "=" in typed else typed,
     "columns": lambda typed, option: read_columns(typed),
     "levels": lambda typed, option: read_where(typed),
     "margins": lambda typed, option: read_margins(typed),
