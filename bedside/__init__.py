@@ -40,8 +40,18 @@ if TYPE_CHECKING:
         rate as rate,
         tune_judge as tune_judge,
     )
-    from bedside.api.judging import judge as judge, preview_judging as preview_judging
-    from bedside.api.pairwise import judge_pairs as judge_pairs, preview_pairs as preview_pairs
+    from bedside.api.judging import (
+        export_judgements as export_judgements,
+        import_judgements as import_judgements,
+        judge as judge,
+        judge_pairs as judge_pairs,
+        judge_passes as judge_passes,
+        judgement as judgement,
+        judgements as judgements,
+        merge_judgements as merge_judgements,
+        preview_judging as preview_judging,
+        preview_pairs as preview_pairs,
+    )
     from bedside.api.rating_questions import (
         agree as agree,
         compare as compare,
@@ -87,8 +97,10 @@ _NAMES = {
     ),
     "bedside.api.benchmarking": "benchmark extend_benchmark preview_benchmark",
     "bedside.api.judge_tuning": "jury learn_rater preview_probe preview_tuning probe rate tune_judge",
-    "bedside.api.judging": "judge preview_judging",
-    "bedside.api.pairwise": "judge_pairs preview_pairs",
+    "bedside.api.judging": (
+        "export_judgements import_judgements judge judge_pairs judge_passes judgement judgements merge_judgements "
+        "preview_judging preview_pairs"
+    ),
     "bedside.api.rating_questions": (
         "agree compare deviation drift estimate explain figure gate preferences tables trend validate"
     ),

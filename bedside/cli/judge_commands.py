@@ -17,7 +17,7 @@ from bedside.api.judge_tuning import (
     preview_tuning,
     tune_judge,
 )
-from bedside.api.pairwise import PairsSettings, judge_pairs, preview_pairs
+from bedside.api.judging import PairsSettings, judge_pairs, preview_pairs
 from bedside.cli.help import App
 from bedside.cli.judges import JURY_HELP, DryRunOption, read_jury
 from bedside.cli.options import OutOption
