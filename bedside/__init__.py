@@ -52,6 +52,11 @@ if TYPE_CHECKING:
         preview_judging as preview_judging,
         preview_pairs as preview_pairs,
     )
+    from bedside.api.model_training import (
+        evaluate_coder as evaluate_coder,
+        fit_redirection as fit_redirection,
+        train_coder as train_coder,
+    )
     from bedside.api.rating_questions import (
         agree as agree,
         compare as compare,
@@ -101,6 +106,7 @@ _NAMES = {
         "export_judgements import_judgements judge judge_pairs judge_passes judgement judgements merge_judgements "
         "preview_judging preview_pairs"
     ),
+    "bedside.api.model_training": "evaluate_coder fit_redirection train_coder",
     "bedside.api.rating_questions": (
         "agree compare deviation drift estimate explain figure gate preferences tables trend validate"
     ),
