@@ -31,6 +31,8 @@ if TYPE_CHECKING:
         extend_benchmark as extend_benchmark,
         preview_benchmark as preview_benchmark,
     )
+    from bedside.api.demonstration import demo as demo
+    from bedside.api.installation import doctor as doctor
     from bedside.api.judge_tuning import (
         jury as jury,
         learn_rater as learn_rater,
@@ -66,6 +68,8 @@ if TYPE_CHECKING:
         explain as explain,
         figure as figure,
         gate as gate,
+        plan_difference as plan_difference,
+        plan_kappa as plan_kappa,
         preferences as preferences,
         tables as tables,
         trend as trend,
@@ -101,6 +105,8 @@ _NAMES = {
         "reassign sample serve_label_studio"
     ),
     "bedside.api.benchmarking": "benchmark extend_benchmark preview_benchmark",
+    "bedside.api.demonstration": "demo",
+    "bedside.api.installation": "doctor",
     "bedside.api.judge_tuning": "jury learn_rater preview_probe preview_tuning probe rate tune_judge",
     "bedside.api.judging": (
         "export_judgements import_judgements judge judge_pairs judge_passes judgement judgements merge_judgements "
@@ -108,7 +114,8 @@ _NAMES = {
     ),
     "bedside.api.model_training": "evaluate_coder fit_redirection train_coder",
     "bedside.api.rating_questions": (
-        "agree compare deviation drift estimate explain figure gate preferences tables trend validate"
+        "agree compare deviation drift estimate explain figure gate plan_difference plan_kappa preferences tables "
+        "trend validate"
     ),
     "bedside.api.run_files": "export import_ratings merge read_ratings report to_convokit view",
     "bedside.api.scrubbing": "scrub",

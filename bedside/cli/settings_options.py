@@ -144,6 +144,8 @@ def _parameter(name: str, option: Option, hint: Any, of_class: Field[Any]) -> in
         shown = f"{default:.0%}"
     elif base is str and isinstance(default, int | float):
         shown = f"{default:g}"
+    elif option.form == "whole_numbers" and default and isinstance(default, tuple):
+        shown = ",".join(map(str, default))
     offers: Any = getattr(completion, option.offers) if option.offers else None
     least, most = option.least, option.most
     if choices and base is int:

@@ -25,13 +25,13 @@ def test_the_written_sizes_hold() -> None:
 
 
 def test_every_extra_has_a_size() -> None:
-    sizes = json.loads((ROOT / "bedside" / "cli" / "extra_sizes.json").read_text("utf-8"))
+    sizes = json.loads((ROOT / "bedside" / "api" / "extra_sizes.json").read_text("utf-8"))
     assert set(installation.EXTRAS) <= set(sizes)
     assert sizes["local"] > sizes["judge"] > sizes["view"] > 0
 
 
 def test_the_page_gives_the_same_sizes() -> None:
-    sizes = json.loads((ROOT / "bedside" / "cli" / "extra_sizes.json").read_text("utf-8"))
+    sizes = json.loads((ROOT / "bedside" / "api" / "extra_sizes.json").read_text("utf-8"))
     page = (ROOT / "docs" / "install.md").read_text("utf-8")
     for name, size in sizes.items():
         assert f"| {f'`{name}`' if name else 'core'} | {size} |" in page
