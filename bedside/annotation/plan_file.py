@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, run_identity
 from bedside.core.errors import BedsideError
 from bedside.core.files import read_bytes, write_text
+from bedside.core.model_errors import first_complaint
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import is_pair, is_turn, second_id, turn_index
 from bedside.ratings.run import Run
@@ -88,10 +89,9 @@ def read_plan(path: str | os.PathLike[str], run: Run | None = None) -> Annotatio
         data = read_bytes(path, "plan", most=MOST_BYTES, kind=PlanError, todo=todo)
         plan = AnnotationPlan.model_validate_json(data)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        key = ".".join(map(str, first["loc"])) or "the file"
-        message = first["msg"].removeprefix("Value error, ")
-        raise PlanError(f"{key}: {message}", where=where, todo="make a plan with bedside sample") from error
+        path, text = first_complaint(error, AnnotationPlan)
+        what = text if path else f"the file: {text}"
+        raise PlanError(what, where=where, todo="make a plan with bedside sample") from error
     if _seal(plan) != plan.seal:
         raise PlanError(
             "the plan was changed after it was made",

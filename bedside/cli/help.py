@@ -110,6 +110,10 @@ _OTHER_NAMES = {
 }
 
 
+#: Arguments of which messages say that another command takes them, where this one doesn't.
+_ELSEWHERE = {"text": "--no-text", "repeat": "--repeat", "passes": "--passes"}
+
+
 def _options_by_argument(command: Any) -> dict[str, str]:
     """What a command calls the library's arguments: its options with dashes, its arguments in capitals."""
     spelled = {}
@@ -149,7 +153,7 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; an error of the library names its options where the library named arguments."""
-        with naming_options(_options_by_argument(self)):
+        with naming_options({**_ELSEWHERE, **_options_by_argument(self)}):
             return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

@@ -24,11 +24,11 @@ COMMANDS = {
     "simulation_quality": "simulation quality", "adjudicate": "annotate adjudicate",
     "annotation_status": "annotate status", "answer_revisions": "annotate revisions",
     "export_tasks": "annotate export", "import_answers": "annotate import", "propose_next": "annotate next",
-    "pull": "annotate pull", "push": "annotate push", "rating_page": "annotate page", "plan_kappa": "plan kappa", "plan_difference": "plan difference",
-    "train_coder": "coder train", "evaluate_coder": "coder evaluate", "fit_redirection": "redirection fit",
-    "judgements": "judgements list", "import_judgements": "judgements import",
-    "export_judgements": "judgements export", "merge_judgements": "judgements merge",
-    "reassign": "annotate reassign", "serve_label_studio": "annotate serve",
+    "pull": "annotate pull", "push": "annotate push", "rating_page": "annotate page", "plan_kappa": "plan kappa",
+    "plan_difference": "plan difference", "train_coder": "coder train", "evaluate_coder": "coder evaluate",
+    "fit_redirection": "redirection fit", "judgements": "judgements list", "import_judgements": "judgements import",
+    "export_judgements": "judgements export", "merge_judgements": "judgements merge", "reassign": "annotate reassign",
+    "serve_label_studio": "annotate serve",
 }  # fmt: skip
 #: Functions that no command has, but with others.
 ALONE = {"judge", "probe", "tables", "figure", "read_ratings"}
