@@ -287,7 +287,8 @@ GOLDEN = {
         "agentclinic_medqa.jsonl or agentclinic_medqa_extended.jsonl",
     "no answer": "FOLDER/a.csv:2: there is no answer; fill in its `answer`, or remove the case",
     "no vignette": "FOLDER/a.csv:2: the vignette is empty; fill it in, or remove the case",
-    "no id of a vignette": "FOLDER/a.csv:2: id: it must be one line without /, and not begin with a space; see docs/cases.md",
+    "no id of a vignette":
+        "FOLDER/a.csv:2: id: it must be one line without /, and not begin with a space; see docs/cases.md",
     "short row": "FOLDER/a.csv:4: the row has 2 cells, and the header 3; check its quotation marks",
     "sex": "FOLDER/pa20.json:1: 性别 is neither 女 nor 男; see docs/simulators/mdd5k.md, Cases",
     "age": "FOLDER/pa20.json:1: age: it must be a whole number; see docs/simulators/mdd5k.md, Cases",
