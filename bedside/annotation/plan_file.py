@@ -89,8 +89,8 @@ def read_plan(path: str | os.PathLike[str], run: Run | None = None) -> Annotatio
         data = read_bytes(path, "plan", most=MOST_BYTES, kind=PlanError, todo=todo)
         plan = AnnotationPlan.model_validate_json(data)
     except ValidationError as error:
-        path, text = first_complaint(error, AnnotationPlan)
-        what = text if path else f"the file: {text}"
+        key, text = first_complaint(error, AnnotationPlan)
+        what = text if key else f"the file: {text}"
         raise PlanError(what, where=where, todo="make a plan with bedside sample") from error
     if _seal(plan) != plan.seal:
         raise PlanError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,11 +18,11 @@ from bedside.ratings.run_folder import is_run
 from bedside.reports.table import Tables
 
 if TYPE_CHECKING:
+    from bedside.core.engines.contract import Engine
     from bedside.judges.call_plan import RubricPlan
     from bedside.judges.counts import JudgingSummary
     from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric
     from bedside.judges.llm.model_names import ModelName
-    from bedside.judges.settings import JudgeSettings
     from bedside.ratings.run import Run
     from bedside.ratings.suites import Suite
     from bedside.reports.table import Table
@@ -127,21 +127,11 @@ def judge(source: Run | TranscriptInput, settings: JudgingSettings) -> JudgedRun
     BedsideError: a name that is none, a run or file that can't be read (nothing is written then), or a judge that can't
         be asked; what it answered before is kept.
     """
-    from bedside.judges.judgement_queue import judge_price
-    from bedside.judges.llm.contract import check_models
-    from bedside.judges.settings import judge_settings
-
     call = JudgingCall(source, settings)
-    how = judge_settings(settings)
-    scoring = None
-    check_models(call.names)
-    for name in call.names:
-        judge_price(name, how, how.max_cost)
+    call.check_askable()
     if call.transcripts is None:
         call.check_unscored()
-    else:
-        scoring = call.score()
-    return call.ask(scoring, how)
+    return call.ask(None if call.transcripts is None else call.score(), progress=settings.progress)
 
 
 @question(JudgingSettings, "A run (the object or its folder); or, with out, transcripts, which algorithms rate first.")
@@ -152,12 +142,10 @@ def preview_judging(source: Run | TranscriptInput, settings: JudgingSettings) ->
         BedsideError: a name that is none, or a run or file that can't be read.
     """
     from bedside.judges.raters import endpoint_lines
-    from bedside.judges.settings import judge_settings
     from bedside.reports.judgements import plan_table
     from bedside.scoring.preview import preview_judging as run_preview
 
     call = JudgingCall(source, settings, writes=False)
-    how = judge_settings(settings)
     with tempfile.TemporaryDirectory() as nothing:
         plans = run_preview(
             call.folder or Path(nothing),
@@ -165,9 +153,9 @@ def preview_judging(source: Run | TranscriptInput, settings: JudgingSettings) ->
             call.models,
             call.work,
             options=settings.options,
-            settings=how,
+            settings=call.how,
         )
-    lines = endpoint_lines(call.models, how.max_concurrency)
+    lines = endpoint_lines(call.models, call.how.max_concurrency)
     return Tables([plan_table(plans, call.work.rubrics, lines)], plans)
 
 
@@ -227,6 +215,7 @@ class JudgingCall:
         folder: the run's, there or not; None where none is named.
         transcripts: what is to be scored first; None where a run is judged as it is.
         settings: the settings.
+        how: how the judges are asked.
         models: names of the judges.
         names: these, taken apart.
         suite: whose metrics and rubrics are taken.
@@ -237,9 +226,11 @@ class JudgingCall:
 
     def __init__(self, source: Run | TranscriptInput, settings: JudgingSettings, *, writes: bool = True) -> None:
         from bedside.judges.deepeval_raters.chosen_metrics import chosen_metrics, metrics_apart
+        from bedside.judges.settings import judge_settings
         from bedside.ratings.run import Run
 
         self.settings = settings
+        self.how = judge_settings(settings)
         self.models, self.names = named_judges(settings.judges)
         self.run: Run | None = None
         self.transcripts: TranscriptInput | None = None
@@ -298,7 +289,29 @@ class JudgingCall:
                     todo="leave it out, or give transcripts, and the run's folder with `out`",
                 )
 
-    def score(self) -> ScoringSummary:
+    def check_askable(self) -> None:
+        """Refuse judges that aren't set up, or whose price isn't known where costs are limited.
+
+        Raises:
+            BedsideError: there is one.
+        """
+        from bedside.judges.llm.contract import check_models
+
+        check_models(self.names)
+        self.check_prices()
+
+    def check_prices(self) -> None:
+        """Refuse judges whose price isn't known where costs are limited.
+
+        Raises:
+            BedsideError: there is one.
+        """
+        from bedside.judges.judgement_queue import judge_price
+
+        for name in self.names:
+            judge_price(name, self.how, self.how.max_cost)
+
+    def score(self, engine: Engine | None = None, progress: Callable[[int, int], None] | None = None) -> ScoringSummary:
         """Have algorithms rate the transcripts, but what follows from the judges' answers."""
         from bedside.scoring.judging_orders import check_work_wordless
         from bedside.scoring.pipeline import metrics_from_labels
@@ -319,27 +332,51 @@ class JudgingCall:
             waiting=metrics_from_labels(names) if names else (),
             text=self.settings.text,
             seed=self.settings.seed,
+            engine=engine,
+            progress=progress,
         )
 
-    def ask(self, scoring: ScoringSummary | None, settings: JudgeSettings) -> JudgedRun:
-        """Have the judges rate the run."""
+    def ask(
+        self, scoring: ScoringSummary | None, engine: Engine | None = None, progress: JudgingWatch | None = None
+    ) -> JudgedRun:
+        """Have the judges rate the run, by an engine's workers where there is one."""
         from bedside.reports.judgements import judged_table
+        from bedside.scoring.judging_workers import judge_apart
         from bedside.scoring.run_judging import judge_run
 
         run = self.run if scoring is None else scoring.run
         assert run is not None
-        # What a run keeps is read faster than what it was made of.
-        transcripts = None if run.keeps_text else self.transcripts
-        judges = judge_run(
-            run,
-            transcripts,
-            self.models,
-            self.work,
-            options=None if transcripts is None else self.settings.options,
-            settings=settings,
-            progress=self.settings.progress,
-        )
+        if engine is not None:
+            judges = judge_apart(run, self.models, self.work, engine, settings=self.how, progress=progress)
+        else:
+            # What a run keeps is read faster than what it was made of.
+            transcripts = None if run.keeps_text else self.transcripts
+            options = None if transcripts is None else self.settings.options
+            judges = judge_run(
+                run, transcripts, self.models, self.work, options=options, settings=self.how, progress=progress
+            )
         return JudgedRun(run, judges, judged_table(judges, self.work.rubrics), scoring)
+
+    def check_batch(self) -> None:
+        """Refuse what can't be asked by a service that answers batches.
+
+        Raises:
+            InputError: a judge, or what it is asked.
+        """
+        from bedside.judges.llm.batch_files import check_batchable
+        from bedside.scoring.judging_batches import check_batch_work
+
+        for name in self.names:
+            check_batchable(name)
+        check_batch_work(self.work)
+
+    def write_batch(
+        self, scoring: ScoringSummary, out: str | os.PathLike[str], progress: JudgingWatch | None = None
+    ) -> BatchOutcome:
+        """Write what the judges would be asked of the run to a file, for a service that answers batches."""
+        from bedside.scoring.judging_batches import write_batch
+
+        return write_batch(scoring.run, self.models, self.work, Path(out), settings=self.how, progress=progress)
 
 
 def _names_run(source: object) -> bool:

@@ -23,6 +23,7 @@ from bedside.cli.parsing import (
     read_pairs,
     read_price,
     read_rounds,
+    read_settings,
     read_share,
     read_where,
     read_whole_numbers,
@@ -60,6 +61,7 @@ _READERS: Mapping[Form, Callable[[Any, str], Any]] = {
     "by_name": lambda typed, option: {
         name: value for text in typed for name, value in read_pairs(text, option).items()
     },
+    "parameters": lambda typed, option: read_settings(typed),
     "numbers": read_numbers,
     "whole_numbers": read_whole_numbers,
     "number_or_none": lambda typed, option: None if typed == "none" else read_numbers(typed, option)[0],

@@ -37,16 +37,17 @@ ARGUMENTS, OPTIONS, WHICH, HOW, READING, JUDGES, COST, OUTPUT = (
 #: are parted by commas, ``rounds`` too, with two quotation marks for the one without a name; ``numbers`` and
 #: ``whole_numbers`` likewise. ``pairs`` are ``a=b,c=d``; ``columns`` too, where nothing may follow the sign;
 #: ``levels`` too, of which a name may come again; ``by_name`` likewise typed several times; ``margins`` are those or
-#: one number. ``repeated`` is a list, one each time. ``number_or_none`` is one, or the word none; ``price`` is
-#: ``in=N,out=N``; ``share`` is ``0.1`` or ``10%``; of ``count_or_names`` and ``count_or_word`` a whole number is a
-#: count; of ``text_or_pairs`` what has an equals sign is pairs.
+#: one number; ``parameters`` are ``family.name=value``, one each time. ``repeated`` is a list, one each time.
+#: ``number_or_none`` is one, or the word none; ``price`` is ``in=N,out=N``; ``share`` is ``0.1`` or ``10%``; of
+#: ``count_or_names`` and ``count_or_word`` a whole number is a count; of ``text_or_pairs`` what has an equals sign is
+#: pairs.
 Form = Literal[
     "text", "names", "rounds", "pairs", "columns", "repeated", "levels", "margins", "by_name", "numbers",
     "whole_numbers", "number_or_none", "price", "path", "word", "unless", "share", "count_or_names", "count_or_word",
-    "text_or_pairs",
+    "text_or_pairs", "parameters",
 ]  # fmt: skip
 #: Forms that may be typed several times.
-REPEATED: frozenset[Form] = frozenset(("repeated", "levels", "margins", "by_name"))
+REPEATED: frozenset[Form] = frozenset(("repeated", "levels", "margins", "by_name", "parameters"))
 
 
 @dataclass(frozen=True, slots=True)
