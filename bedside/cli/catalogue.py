@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bedside.cli import completion as complete
-from bedside.cli.help import App
+from bedside.cli.help import App, titles
 from bedside.cli.output import list_entries, note, say, say_or_show, show_records
 from bedside.core.errors import DataError, InputError, one_of
 from bedside.core.words import counted
@@ -65,19 +65,7 @@ probes_app: App = App(
     """,
     lists=True,
 )
-
-
-@readers_app.callback()
-def readers(context: typer.Context) -> None:
-    """List the file formats."""
-    from bedside.transcripts.contract import READERS
-
-    list_entries(
-        context,
-        "readers",
-        lambda: [(name, reader.title) for name, reader in READERS.all().items()],
-        title="The file formats",
-    )
+readers_app.lists_entries("readers", "The file formats", titles("bedside.transcripts.contract", "READERS"))
 
 
 @readers_app.command("show")
@@ -154,17 +142,7 @@ def _say_metric(name: str, description: str) -> None:
     say_or_show(description, "metric", f"What {name} is", [{"name": name, "description": description}])
 
 
-@suites_app.callback()
-def suites(context: typer.Context) -> None:
-    """List the suites."""
-    from bedside.ratings.suites import SUITES
-
-    list_entries(
-        context,
-        "suites",
-        lambda: [(name, suite.title) for name, suite in SUITES.all().items()],
-        title="The suites",
-    )
+suites_app.lists_entries("suites", "The suites", titles("bedside.ratings.suites", "SUITES"))
 
 
 @suites_app.command("show")
@@ -292,17 +270,7 @@ def rubrics_check(
     say(f"{file}: good; version {rubric.version}" + (f", {counted(len(remarks), 'warning')}" if remarks else ""))
 
 
-@probes_app.callback()
-def probes(context: typer.Context) -> None:
-    """List the probes of judges."""
-    from bedside.tuning.probes import PROBES
-
-    list_entries(
-        context,
-        "probes",
-        lambda: [(name, probe.title) for name, probe in PROBES.all().items()],
-        title="The probes of judges",
-    )
+probes_app.lists_entries("probes", "The probes of judges", titles("bedside.tuning.probes", "PROBES"))
 
 
 @probes_app.command("show")

@@ -10,8 +10,8 @@ import typer
 
 from bedside.api.model_training import EvaluateCoderSettings, TrainCoderSettings, evaluate_coder, train_coder
 from bedside.cli import completion as complete
-from bedside.cli.help import App
-from bedside.cli.output import is_json, list_entries, note, note_account, say_or_show, show_records, show_tables
+from bedside.cli.help import App, titles
+from bedside.cli.output import is_json, note, note_account, say_or_show, show_records, show_tables
 from bedside.cli.progress import fold_progress
 from bedside.cli.settings_options import takes_settings
 from bedside.transcripts.read_options import ReadOptions
@@ -33,19 +33,7 @@ coder_app: App = App(
 FilesArgument = Annotated[
     list[str], typer.Argument(metavar="FILES", help="Transcripts whose turns people coded (meta.codes).")
 ]
-
-
-@coder_app.callback()
-def coders(context: typer.Context) -> None:
-    """List the coders."""
-    from bedside.metrics.coders import CODERS
-
-    list_entries(
-        context,
-        "coders",
-        lambda: [(name, coder.title) for name, coder in CODERS.all().items()],
-        title="The coders of behaviour",
-    )
+coder_app.lists_entries("coders", "The coders of behaviour", titles("bedside.metrics.coders", "CODERS"))
 
 
 @coder_app.command("train")
