@@ -1,4 +1,4 @@
-"""``bedside demo``: the whole loop on the bundled example."""
+"""``bedside demo`` and ``bedside doctor``: the whole loop on the bundled example, and what is installed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import typer
+
 from bedside.api.demonstration import DemoSettings, demo as demonstrate
+from bedside.api.installation import DoctorSettings, doctor as examine
 from bedside.cli.output import say, show_tables
 from bedside.cli.settings_options import takes_settings
 
@@ -29,3 +32,11 @@ def _show(part: str | Iterable[Table]) -> None:
         say(part)
     else:
         show_tables(part)
+
+
+@takes_settings
+def doctor(settings: DoctorSettings) -> None:
+    tables = examine.with_settings(settings)
+    show_tables(tables)
+    if any(fact.good is False for fact in tables.results):
+        raise typer.Exit(1)
