@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -757,6 +756,8 @@ class BenchmarkSteps:
         Raises:
             RunError: people's ratings are in it, which nobody could bring back.
         """
+        import sqlite3
+
         from bedside.core.files import remove, replacing
         from bedside.scoring.judging_orders import STORE
 

@@ -7,16 +7,12 @@ import json
 import os
 import platform
 import re
-import urllib.error
-import urllib.request
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, metadata, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bedside
-from bedside.core.addresses import holds_secret, without_secrets
 from bedside.core.errors import BedsideError
 from bedside.core.question_settings import OPTIONS, option, question_alone, settings_class
 from bedside.core.words import Names, listed
@@ -147,6 +143,8 @@ def _sizes() -> dict[str, int]:
 
 def _needed(extra: str) -> list[str]:
     """The libraries that bedside (or one of its extras) asks for, by its own metadata."""
+    from importlib.metadata import metadata
+
     libraries: dict[str, None] = {}
     for text in metadata("bedside").get_all("Requires-Dist") or []:
         name = re.match(r"[\w.-]+", text)
@@ -169,6 +167,8 @@ def _library(group: str, name: str, todo: str) -> InstallationFact:
 
 
 def _version(name: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(name)
     except PackageNotFoundError:
@@ -177,6 +177,7 @@ def _version(name: str) -> str | None:
 
 def _judge(judge: str) -> Iterator[InstallationFact]:
     """Have a judge rate a made-up conversation, wherever it is served."""
+    from bedside.core.addresses import without_secrets
     from bedside.judges.llm.endpoints import label, named_models
     from bedside.judges.llm.model_names import Endpoint
 
@@ -211,7 +212,11 @@ def _answer(name: ModelName, what: str) -> InstallationFact:
 
 def _label_studio(url: str) -> InstallationFact:
     """Ask a Label Studio for its health."""
+    import urllib.error
+    import urllib.request
+
     from bedside.annotation.label_studio_server import NoRedirects
+    from bedside.core.addresses import holds_secret, without_secrets
 
     if not url.startswith(("http://", "https://")) or holds_secret(url):
         return InstallationFact("Label Studio", without_secrets(url), False, "not an address", "write http://host:port")

@@ -33,7 +33,7 @@ def test_what_is_missing_is_named_with_what_to_install(monkeypatch: pytest.Monke
             raise PackageNotFoundError(name)
         return version(name)
 
-    monkeypatch.setattr(installation, "version", without)
+    monkeypatch.setattr("importlib.metadata.version", without)
     found = {one.what: one for one in installation.doctor().results}
     assert found["judge"].good is None
     assert "deepeval" in found["judge"].finding
