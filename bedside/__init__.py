@@ -12,13 +12,27 @@ EXAMPLES = Path(__file__).parent / "examples"
 
 if TYPE_CHECKING:
     from bedside import stats as stats
-    from bedside.api.annotating import sample as sample
+    from bedside.api.annotating import (
+        adjudicate as adjudicate,
+        annotation_status as annotation_status,
+        answer_revisions as answer_revisions,
+        export_tasks as export_tasks,
+        import_answers as import_answers,
+        propose_next as propose_next,
+        pull as pull,
+        push as push,
+        rating_page as rating_page,
+        reassign as reassign,
+        sample as sample,
+        serve_label_studio as serve_label_studio,
+    )
     from bedside.api.benchmarking import (
         benchmark as benchmark,
         extend_benchmark as extend_benchmark,
         preview_benchmark as preview_benchmark,
     )
-    from bedside.api.exporting import export as export, to_convokit as to_convokit
+    from bedside.api.demonstration import demo as demo
+    from bedside.api.installation import doctor as doctor
     from bedside.api.judge_tuning import (
         jury as jury,
         learn_rater as learn_rater,
@@ -28,8 +42,23 @@ if TYPE_CHECKING:
         rate as rate,
         tune_judge as tune_judge,
     )
-    from bedside.api.judging import judge as judge, preview_judging as preview_judging
-    from bedside.api.pairwise import judge_pairs as judge_pairs, preview_pairs as preview_pairs
+    from bedside.api.judging import (
+        export_judgements as export_judgements,
+        import_judgements as import_judgements,
+        judge as judge,
+        judge_pairs as judge_pairs,
+        judge_passes as judge_passes,
+        judgement as judgement,
+        judgements as judgements,
+        merge_judgements as merge_judgements,
+        preview_judging as preview_judging,
+        preview_pairs as preview_pairs,
+    )
+    from bedside.api.model_training import (
+        evaluate_coder as evaluate_coder,
+        fit_redirection as fit_redirection,
+        train_coder as train_coder,
+    )
     from bedside.api.rating_questions import (
         View as View,
         agree as agree,
@@ -40,13 +69,22 @@ if TYPE_CHECKING:
         explain as explain,
         figure as figure,
         gate as gate,
+        plan_difference as plan_difference,
+        plan_kappa as plan_kappa,
         preferences as preferences,
         tables as tables,
         trend as trend,
         validate as validate,
     )
-    from bedside.api.run_files import import_ratings as import_ratings, read_ratings as read_ratings, report as report
-    from bedside.api.run_merging import merge as merge
+    from bedside.api.run_files import (
+        export as export,
+        import_ratings as import_ratings,
+        merge as merge,
+        read_ratings as read_ratings,
+        report as report,
+        to_convokit as to_convokit,
+        view as view,
+    )
     from bedside.api.scrubbing import scrub as scrub
     from bedside.api.simulating import (
         preview_simulation as preview_simulation,
@@ -63,17 +101,24 @@ if TYPE_CHECKING:
 
 #: Public names by the module that has them: imported when first used, so that ``import bedside`` costs nothing.
 _NAMES = {
-    "bedside.api.annotating": "sample",
-    "bedside.api.benchmarking": "benchmark extend_benchmark preview_benchmark",
-    "bedside.api.exporting": "export to_convokit",
-    "bedside.api.judge_tuning": "jury learn_rater preview_probe preview_tuning probe rate tune_judge",
-    "bedside.api.judging": "judge preview_judging",
-    "bedside.api.pairwise": "judge_pairs preview_pairs",
-    "bedside.api.rating_questions": (
-        "View agree compare deviation drift estimate explain figure gate preferences tables trend validate"
+    "bedside.api.annotating": (
+        "adjudicate annotation_status answer_revisions export_tasks import_answers propose_next pull push rating_page "
+        "reassign sample serve_label_studio"
     ),
-    "bedside.api.run_files": "import_ratings read_ratings report",
-    "bedside.api.run_merging": "merge",
+    "bedside.api.benchmarking": "benchmark extend_benchmark preview_benchmark",
+    "bedside.api.demonstration": "demo",
+    "bedside.api.installation": "doctor",
+    "bedside.api.judge_tuning": "jury learn_rater preview_probe preview_tuning probe rate tune_judge",
+    "bedside.api.judging": (
+        "export_judgements import_judgements judge judge_pairs judge_passes judgement judgements merge_judgements "
+        "preview_judging preview_pairs"
+    ),
+    "bedside.api.model_training": "evaluate_coder fit_redirection train_coder",
+    "bedside.api.rating_questions": (
+        "View agree compare deviation drift estimate explain figure gate plan_difference plan_kappa preferences tables "
+        "trend validate"
+    ),
+    "bedside.api.run_files": "export import_ratings merge read_ratings report to_convokit view",
     "bedside.api.scrubbing": "scrub",
     "bedside.api.simulating": "preview_simulation simulate simulation_quality",
     "bedside.core.errors": "BedsideError",

@@ -27,7 +27,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "install.md"
-SIZES = ROOT / "bedside" / "cli" / "extra_sizes.json"
+SIZES = ROOT / "bedside" / "api" / "extra_sizes.json"
 _BEGIN, _END = "<!-- made by tools/measure_install.py -->", "<!-- end -->"
 #: How far a size may be from what is written, as a share of it, and what is too little to tell, in megabytes.
 _SHARE, _LITTLE = 0.2, 3.0

@@ -296,7 +296,7 @@ def retests(view: RatingsView, *, metrics: Sequence[str] | None = None, seed: in
     )
     if not compared:
         raise NothingError(
-            "nobody rated a unit twice", where=view.name, todo="draw a plan with bedside sample --repeat 10%"
+            "nobody rated a unit twice", where=view.name, todo="draw a plan with bedside sample `repeat=0.1`"
         )
     return compared
 

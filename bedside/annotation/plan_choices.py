@@ -10,3 +10,6 @@ Mode = Literal[SampledMode, "adjudicate"]
 MODES: tuple[SampledMode, ...] = get_args(SampledMode)
 Focus = Literal["random", "disagreement", "uncertain"]
 FOCI: tuple[Focus, ...] = get_args(Focus)
+#: To what end a proposal says what is rated next.
+Aim = Literal["kappa", "disagreement"]
+AIMS: tuple[Aim, ...] = get_args(Aim)

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, run_identity
 from bedside.core.errors import BedsideError
 from bedside.core.files import read_bytes, write_text
+from bedside.core.model_errors import first_complaint
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import is_pair, is_turn, second_id, turn_index
 from bedside.ratings.run import Run
@@ -88,25 +89,33 @@ def read_plan(path: str | os.PathLike[str], run: Run | None = None) -> Annotatio
         data = read_bytes(path, "plan", most=MOST_BYTES, kind=PlanError, todo=todo)
         plan = AnnotationPlan.model_validate_json(data)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        key = ".".join(map(str, first["loc"])) or "the file"
-        message = first["msg"].removeprefix("Value error, ")
-        raise PlanError(f"{key}: {message}", where=where, todo="make a plan with bedside sample") from error
+        key, text = first_complaint(error, AnnotationPlan)
+        what = text if key else f"the file: {text}"
+        raise PlanError(what, where=where, todo="make a plan with bedside sample") from error
     if _seal(plan) != plan.seal:
         raise PlanError(
             "the plan was changed after it was made",
             where=where,
             todo="use the original, or make another with bedside sample",
         )
-    if run is not None and plan.run != run_identity(run):
+    if run is not None:
+        check_run(plan, run, where)
+    return plan
+
+
+def check_run(plan: AnnotationPlan, run: Run, where: str) -> None:
+    """See that a plan is of a run, and that the run has all that is rated.
+
+    Raises:
+        PlanError: it is of another run, or the run lacks something.
+    """
+    if plan.run != run_identity(run):
         raise PlanError(
             "the plan was made for another run",
             where=where,
             todo=f"name its run; {run.path} has other transcripts",
         )
-    if run is not None:
-        _check_items(plan, run, where)
-    return plan
+    _check_items(plan, run, where)
 
 
 def _check_items(plan: AnnotationPlan, run: Run, where: str) -> None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -37,7 +37,7 @@ from bedside.annotation.annotation_plan import (
 from bedside.annotation.answer_ratings import plan_people, plan_scales
 from bedside.annotation.answer_store import read_store
 from bedside.annotation.items import problem
-from bedside.annotation.plan_choices import Focus
+from bedside.annotation.plan_choices import AIMS, Aim, Focus
 from bedside.annotation.plan_file import sealed
 from bedside.core.errors import DataError, one_of
 from bedside.ratings.names import (
@@ -340,9 +340,6 @@ def _distances(
 
 
 # -- What to have rated next ----------------------------------------------------------------------------
-
-Aim = Literal["kappa", "disagreement"]
-AIMS: tuple[Aim, ...] = ("kappa", "disagreement")
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ def priorities(run: Run, focus: Focus, rubrics: Sequence[Rubric]) -> dict[tuple[
         raise DataError(
             f"{lack} ({', '.join(rubric.name for rubric in rubrics)})",
             where=str(run.path),
-            todo="have it judged by several judges or in several passes (bedside score --passes 3), or choose "
+            todo="have it judged by several judges or in several passes (bedside score `passes=3`), or choose "
             "`focus=random`",
         )
     if rubrics[0].unit == "transcript" or not any(is_turn(unit) for _, unit in scores):

@@ -1,27 +1,45 @@
-"""What people are to rate: the plan of a sample, drawn from a run."""
+"""What people are to rate: the plan of a sample, drawn from a run, handed out, brought back and settled."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from bedside.annotation.plan_choices import MODES, Focus, SampledMode
+from bedside.annotation.plan_choices import MODES, Aim, Focus, SampledMode
 from bedside.api.run_files import RunOrFolder, open_run
-from bedside.core.errors import InputError, one_of
-from bedside.core.question_settings import OPTIONS, OUTPUT, Seeded, option, question, settings_class
+from bedside.core.errors import BedsideError, InputError, one_of
+from bedside.core.question_settings import ARGUMENTS, OPTIONS, OUTPUT, Seeded, option, question, settings_class
 from bedside.core.words import Names, listed
+from bedside.ratings.run_folder import is_run
+from bedside.reports.table import Tables
 
 if TYPE_CHECKING:
+    from bedside.annotation.adjudication import Adjudication
     from bedside.annotation.annotation_plan import AnnotationPlan
+    from bedside.annotation.answer_revisions import RevisionHistory
+    from bedside.annotation.answer_store import StoreSummary
+    from bedside.annotation.label_studio_client import LabelStudioClient, TaskProgress
+    from bedside.annotation.label_studio_projects import PullSummary, PushSummary
+    from bedside.annotation.label_studio_server import OwnServer
+    from bedside.annotation.plan_progress import PlanProgress
+    from bedside.annotation.proposals import Proposals
+    from bedside.annotation.rating_page.page_folder import PageFolder
+    from bedside.annotation.reassignment import Reassignment
     from bedside.annotation.training_cases import TrainingCase
+    from bedside.core.page_serving import PagePlace
     from bedside.judges.rubrics.rubric import Rubric
     from bedside.ratings.run import Run
     from bedside.reports.table import Table
+    from bedside.transcripts.reading import Paths
 
 _WHO, _WHAT = "Who rates what", "Which transcripts"
+Results = TypeVar("Results")
+
+# -- The plan of a sample -------------------------------------------------------------------------------
 
 
 @settings_class
@@ -282,3 +300,715 @@ def _judged_rubrics(run: Run, settings: SampleSettings) -> tuple[list[str], dict
         raise InputError("no judge has rated the run by rubrics", where=str(run.path), todo="name some with `rubrics`")
     kept, left_out = answerable_rubrics(run, fitting)
     return [rubric.name for rubric in kept], dict(left_out)
+
+
+# -- A plan and its run ---------------------------------------------------------------------------------
+
+#: A plan, or its file; a plan that isn't in a file needs its run named.
+PlanOrFile: TypeAlias = "AnnotationPlan | str | os.PathLike[str]"
+_PLAN = "The plan's file; or the plan, with its `run`."
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOutcome(Generic[Results]):
+    """What was done with a plan.
+
+    Attributes:
+        plan: as it is assigned now.
+        run: its run.
+        results: what came of it.
+    """
+
+    plan: AnnotationPlan
+    run: Run
+    results: Results
+
+
+@settings_class
+class OfPlan:
+    """Where a plan's run is."""
+
+    run: RunOrFolder | None = option(
+        "The run of the plan. Without it, the run beside the plan, or ./run.",
+        default=None, heading=OPTIONS, metavar="RUN", form="path",
+    )  # fmt: skip
+
+    def opened(self, plan: PlanOrFile) -> tuple[AnnotationPlan, Run]:
+        """A plan as it is assigned now, and its run.
+
+        The run is the one named, the folder that holds the plan, or ``run`` beside the plan or here.
+
+        Raises:
+            BedsideError: the plan can't be read, or its run isn't found.
+        """
+        from bedside.annotation.annotation_plan import AnnotationPlan, run_identity
+        from bedside.annotation.plan_file import PlanError, check_run, read_plan
+        from bedside.annotation.reassignment import as_assigned
+
+        if self.run is not None:
+            opened = open_run(self.run)
+            if isinstance(plan, AnnotationPlan):
+                check_run(plan, opened, "`plan`")
+            return as_assigned(opened, plan if isinstance(plan, AnnotationPlan) else read_plan(plan, opened)), opened
+        if isinstance(plan, AnnotationPlan):
+            raise PlanError("a plan that isn't in a file doesn't say where its run is", todo="name it with `run`")
+        path, read = Path(plan), read_plan(plan)
+        for folder in (*path.resolve().parents, path.resolve().parent / "run", Path("run")):
+            if is_run(folder):
+                try:
+                    candidate = open_run(folder)
+                    is_its_run = run_identity(candidate) == read.run
+                except BedsideError:
+                    continue  # some other folder with a manifest
+                if is_its_run:
+                    return as_assigned(candidate, read), candidate
+        raise PlanError("the run of the plan is not beside it", where=str(plan), todo="name the run with `run`")
+
+
+@settings_class
+class OwnRubrics:
+    """The rubrics that a plan must still have."""
+
+    rubric_folder: str | os.PathLike[str] | None = option(
+        "Folder of your own rubrics.", default=None, heading=OPTIONS, metavar="FOLDER", form="path"
+    )
+
+    def check_current(self, read: AnnotationPlan, plan: PlanOrFile) -> None:
+        """Refuse a plan whose rubrics are no longer those of their name.
+
+        Raises:
+            PlanError: they differ.
+        """
+        from bedside.annotation.annotation_plan import AnnotationPlan
+        from bedside.annotation.plan_file import check_current
+        from bedside.judges.rubrics.rubric_files import CODEBOOK, rubrics_with
+
+        registry = rubrics_with(None if self.rubric_folder is None else Path(self.rubric_folder))
+        own = [planned.rubric for planned in read.rubrics]
+        if read.mode == "codes":
+            rubrics = [CODEBOOK.load(rubric.name) for rubric in own if rubric.name in CODEBOOK]
+        else:
+            known = [rubric for rubric in own if rubric.name in registry and not rubric.tuned]
+            rubrics = [registry.find_in(rubric.name, rubric.language) for rubric in known]
+        check_current(read, rubrics, "`plan`" if isinstance(plan, AnnotationPlan) else str(plan))
+
+
+# -- Label Studio ---------------------------------------------------------------------------------------
+
+_KEY_ENV: Any = option(
+    "Name of the environment variable that holds the API key.",
+    default="LABEL_STUDIO_API_KEY", heading=OPTIONS, metavar="VARIABLE",
+)  # fmt: skip
+_TEXT: Any = option(
+    "Markdown file that raters are shown first: instructions, consent, training.",
+    default=None, heading=OPTIONS, metavar="FILE", form="path",
+)  # fmt: skip
+_TASKS: Any = option("Called with how many tasks are done, and of how many.", default=None, heading=None)
+
+
+def _label_studio(url: str, key_env: str) -> LabelStudioClient:
+    """A Label Studio, entered with the key that an environment variable holds."""
+    from bedside.annotation.label_studio_client import LabelStudioClient
+
+    key = os.environ.get(key_env, "").strip()
+    if not key:
+        raise InputError(
+            "the environment variable of the server's key is not set",
+            where=key_env,
+            todo=f"export {key_env}=… (bedside annotate serve prints the command), or name another variable with "
+            "`key_env`",
+        )
+    return LabelStudioClient(url, key)
+
+
+def _words_of(text: str | os.PathLike[str] | None) -> str:
+    """What raters are shown first, from its file."""
+    from bedside.core.files import read_text
+
+    return "" if text is None else read_text(Path(text))
+
+
+@settings_class
+class ServeSettings:
+    """Start a Label Studio of your own on this machine, with a login for each rater.
+
+    Where one runs already, its address and logins are printed.
+
+    Examples:
+        $ bedside annotate serve run --raters anna,ben
+        $ bedside annotate serve run --stop
+    """
+
+    raters: Names = option(
+        "Raters who may log in, such as anna,ben; more can be added later.",
+        default=(), heading=OPTIONS, metavar="A,B", form="names",
+    )  # fmt: skip
+    port: int | None = option(
+        "Port on this machine. Without it, 8085.", default=None, heading=OPTIONS, metavar="NUMBER"
+    )
+    environment: str | os.PathLike[str] | None = option(
+        "Virtual environment that has Label Studio; the variable BEDSIDE_LABEL_STUDIO can name it too.",
+        default=None, heading=OPTIONS, metavar="FOLDER", form="path",
+    )  # fmt: skip
+    stop: bool = option("Stop the server and keep its data.", default=False, heading=OPTIONS)
+    status: bool = option("Say whether the server runs.", default=False, heading=OPTIONS)
+    say: Callable[[str], None] | None = option("Called with lines about what takes long.", default=None, heading=None)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnLabelStudio:
+    """A Label Studio of this machine.
+
+    Attributes:
+        folder: where it keeps its data.
+        server: the server; None where none runs.
+        stopped: whether this call stopped it.
+    """
+
+    folder: Path
+    server: OwnServer | None
+    stopped: bool = False
+
+
+@question(ServeSettings, "Folder in which the server keeps its data. If you name a run, RUN-label-studio beside it.")
+def serve_label_studio(folder: str | os.PathLike[str], settings: ServeSettings) -> OwnLabelStudio:
+    """Raises:
+    LabelStudioError: the port is taken, a name can't be one, or the server doesn't start.
+    """
+    from bedside.annotation import label_studio_server as servers
+
+    # A run can be copied and sent on; passwords must not go with it.
+    place = Path(folder)
+    if is_run(place):
+        place = place.absolute().with_name(f"{place.absolute().name}-label-studio")
+    if settings.stop:
+        return OwnLabelStudio(place, None, stopped=servers.stop_server(place))
+    if settings.status:
+        return OwnLabelStudio(place, servers.running_server(place))
+    server = servers.serve(
+        place,
+        raters=listed(settings.raters, "raters"),
+        port=settings.port,
+        environment=None if settings.environment is None else Path(settings.environment),
+        say=settings.say or (lambda line: None),
+    )
+    return OwnLabelStudio(place, server)
+
+
+@settings_class
+class PushSettings(OfPlan, OwnRubrics):
+    """Put a plan's tasks on a Label Studio server.
+
+    It is safe to repeat: tasks that are on the server are not sent again.
+
+    Examples:
+        $ bedside annotate push plan.json --url http://127.0.0.1:8085
+    """
+
+    url: str = option(
+        "Address of Label Studio, as bedside annotate serve prints it.", heading=OPTIONS, metavar="URL", kw_only=False
+    )
+    key_env: str = _KEY_ENV
+    strict: bool | None = option(
+        "--strict makes a project for each rater, with that rater's items in their order; --pool makes one for all, in "
+        "which whoever comes first rates an item, whatever the plan assigns. Without either, it is --pool where every "
+        "rater rates every item, else --strict.",
+        "--strict/--pool", default=None, heading=OPTIONS,
+    )  # fmt: skip
+    text: str | os.PathLike[str] | None = _TEXT
+    progress: TaskProgress | None = _TASKS
+
+
+@question(PushSettings, _PLAN)
+def push(plan: PlanOrFile, settings: PushSettings) -> PlanOutcome[PushSummary]:
+    """Raises:
+    BedsideError: a plan that can't be read, or whose rubrics were changed, no key, or a server that can't be reached,
+        refuses, or has the plan in the other form.
+    """
+    from bedside.annotation.label_studio_projects import push as push_tasks
+
+    read, run = settings.opened(plan)
+    settings.check_current(read, plan)
+    text = _words_of(settings.text)
+    server = _label_studio(settings.url, settings.key_env)
+    progress = settings.progress or (lambda done, total: None)
+    return PlanOutcome(read, run, push_tasks(read, run, server, strict=settings.strict, text=text, progress=progress))
+
+
+@settings_class
+class PullSettings(OfPlan):
+    """Bring what raters answered on a Label Studio server into the run.
+
+    It is safe to repeat: no answer is added twice, and none is lost.
+
+    Examples:
+        $ bedside annotate pull plan.json --url http://127.0.0.1:8085
+    """
+
+    url: str = option(
+        "Address of Label Studio, as bedside annotate serve prints it.", heading=OPTIONS, metavar="URL", kw_only=False
+    )
+    key_env: str = _KEY_ENV
+    users: Mapping[str, str] | None = option(
+        "Raters by their e-mail addresses, such as a@b.org=anna; needed where an address doesn't begin with the name.",
+        default=None, heading=OPTIONS, metavar="ADDRESS=NAME,…", form="pairs",
+    )  # fmt: skip
+    progress: TaskProgress | None = _TASKS
+
+
+@question(PullSettings, _PLAN)
+def pull(plan: PlanOrFile, settings: PullSettings) -> PlanOutcome[PullSummary]:
+    """Raises:
+    BedsideError: a plan that can't be read, no key, or a server that can't be reached, has no project of the plan, or a
+        page that was changed. Nothing is changed then.
+    """
+    read, run = settings.opened(plan)
+    return PlanOutcome(read, run, _pulled(read, run, settings))
+
+
+def _pulled(plan: AnnotationPlan, run: Run, settings: PullSettings | StatusSettings) -> PullSummary:
+    from bedside.annotation.label_studio_projects import pull as pull_tasks
+
+    server = _label_studio(settings.url or "", settings.key_env)
+    progress = settings.progress or (lambda done, total: None)
+    return pull_tasks(plan, run, server, users=settings.users or {}, progress=progress)
+
+
+# -- Files for raters -----------------------------------------------------------------------------------
+
+
+@settings_class
+class ExportTasksSettings(OfPlan, OwnRubrics):
+    """Write a file for each rater to fill in, where no server is wanted.
+
+    Examples:
+        $ bedside annotate export plan.json --out to-rate
+        $ bedside annotate export plan.json --format argilla --out to-rate
+    """
+
+    form: str = option(
+        "Form of the files: xlsx, csv, label-studio (JSON to import there by hand), or a folder for each rater in the "
+        "form of another tool: argilla, doccano, potato or prodigy.",
+        "--format", default="xlsx", heading=OPTIONS, metavar="NAME", offers="task_forms",
+    )  # fmt: skip
+    out: str | os.PathLike[str] = option(
+        "Folder to write the files to.",
+        "--out", "-o", default=Path("to-rate"), heading=OPTIONS, metavar="FOLDER", form="path",
+    )  # fmt: skip
+
+
+@question(ExportTasksSettings, _PLAN)
+def export_tasks(plan: PlanOrFile, settings: ExportTasksSettings) -> PlanOutcome[tuple[Path, ...]]:
+    """Raises:
+    BedsideError: a plan that can't be read, or whose rubrics were changed, no such form, or a folder that can't be
+        written.
+    """
+    from bedside.annotation.offline_files import export_files
+
+    read, run = settings.opened(plan)
+    settings.check_current(read, plan)
+    return PlanOutcome(read, run, tuple(export_files(read, run, settings.form, Path(settings.out))))
+
+
+@settings_class
+class ImportAnswersSettings(OfPlan):
+    """Read what raters filled in and add their ratings to the run.
+
+    It is safe to repeat: no answer is added twice, and none is lost.
+
+    Examples:
+        $ bedside annotate import plan.json to-rate/*.xlsx
+    """
+
+    files: Paths = option(
+        "Files that raters filled in, as XLSX or CSV, or exports of Label Studio, Argilla, doccano, potato or Prodigy.",
+        heading=ARGUMENTS, metavar="FILES", form="repeated", kw_only=False,
+    )  # fmt: skip
+    rater: str | None = option(
+        "The rater who answered, where the file names only a tool's user, or somebody else.",
+        default=None, heading=OPTIONS, metavar="NAME",
+    )  # fmt: skip
+    users: Mapping[str, str] | None = option(
+        "The raters who answered, by their user ids in Label Studio or Argilla, such as 3=anna,4=ben.",
+        default=None, heading=OPTIONS, metavar="ID=NAME,…", form="pairs",
+    )  # fmt: skip
+
+
+@question(ImportAnswersSettings, _PLAN)
+def import_answers(plan: PlanOrFile, settings: ImportAnswersSettings) -> PlanOutcome[PullSummary]:
+    """Raises:
+    BedsideError: a plan or file that can't be read, or one that isn't of the plan.
+    """
+    from bedside.annotation.answer_store import keep_answers
+    from bedside.annotation.label_studio_projects import PullSummary
+    from bedside.annotation.offline_files import read_files
+
+    read, run = settings.opened(plan)
+    files = [settings.files] if isinstance(settings.files, str | os.PathLike) else settings.files
+    # Label Studio's ids are numbers, those of others aren't.
+    users = {int(user) if user.isdigit() else user: name for user, name in (settings.users or {}).items()}
+    collected = read_files(read, run, files, rater=settings.rater, users=users)
+    return PlanOutcome(read, run, PullSummary(collected, keep_answers(run, read, collected.answers)))
+
+
+# -- Bedside's own rating page --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RatingPage:
+    """Bedside's own rating page of a plan.
+
+    Attributes:
+        plan: the plan.
+        run: its run.
+        folder: where the page keeps what raters typed.
+        place: where it is served.
+        links: each rater's link, which is a password; none where answers are put into the run only.
+        stored: what became of what raters handed in; None where nothing was put into the run.
+        trouble: why what they handed in could not be put there; it is kept.
+    """
+
+    plan: AnnotationPlan
+    run: Run
+    folder: PageFolder
+    place: PagePlace
+    links: Mapping[str, str]
+    stored: StoreSummary | None = None
+    trouble: BedsideError | None = None
+
+
+@settings_class
+class PageSettings(OfPlan, OwnRubrics):
+    """Serve bedside's own rating page: each rater sees their share of a plan, and nothing else.
+
+    Each rater has a link. What they type is kept as they type it; what they hand in goes into the run. Ctrl-C ends it,
+    and the same command goes on.
+
+    Examples:
+        $ bedside annotate page plan.json
+        $ bedside annotate page plan.json --links
+    """
+
+    host: str = option(
+        "Where it listens: 127.0.0.1, which this machine alone can reach, an address of this machine on a network, or "
+        "0.0.0.0 for all of them.",
+        default="127.0.0.1", heading=OPTIONS, metavar="ADDRESS",
+    )  # fmt: skip
+    port: int = option("Port on this machine.", default=8086, heading=OPTIONS, metavar="NUMBER")
+    address: str | None = option(
+        "Address that raters use, where it is another, as behind a proxy.",
+        default=None, heading=OPTIONS, metavar="URL",
+    )  # fmt: skip
+    certificate: str | os.PathLike[str] | None = option(
+        "Certificate for TLS, as PEM; needs its --key.", default=None, heading=OPTIONS, metavar="FILE", form="path"
+    )
+    key: str | os.PathLike[str] | None = option(
+        "Key of the certificate, as PEM.", default=None, heading=OPTIONS, metavar="FILE", form="path"
+    )
+    text: str | os.PathLike[str] | None = _TEXT
+    links: bool = option("Print each rater's link and end; new raters get one.", default=False, heading=OPTIONS)
+    collect: bool = option(
+        "Put what raters handed in into the run and end, without serving.", default=False, heading=OPTIONS
+    )
+    started: Callable[[RatingPage], None] | None = option("Called when it is served.", default=None, heading=None)
+    say: Callable[[str], None] | None = option("Called with lines while it is served.", default=None, heading=None)
+
+
+@question(PageSettings, _PLAN)
+def rating_page(plan: PlanOrFile, settings: PageSettings) -> RatingPage:
+    """It comes back when it was stopped by Ctrl-C, when what was handed in is in the run.
+
+    Raises:
+        BedsideError: a plan that can't be read, or whose rubrics were changed, or a place where nothing can be served.
+    """
+    from bedside.annotation.rating_page.page_collection import collect
+    from bedside.annotation.rating_page.page_folder import page_folder, rater_links
+    from bedside.core.page_serving import PagePlace, checked_place
+    from bedside.ratings.run import Run
+
+    read, run = settings.opened(plan)
+    folder = page_folder(run, read)
+    folder.make()
+    certificate, key = (None if file is None else Path(file) for file in (settings.certificate, settings.key))
+    place = checked_place(PagePlace(settings.host, settings.port, settings.address, certificate, key))
+    page = partial(RatingPage, read, run, folder, place)
+    if settings.links:
+        return page(rater_links(folder.address() or place.address, folder.secrets(read.raters)))
+    if settings.collect:
+        return page({}, collect(folder, Run(run.path), read))
+    settings.check_current(read, plan)
+    with folder.serving():
+        links = _serve(page, _words_of(settings.text), settings)
+        try:
+            return page(links, collect(folder, Run(run.path), read))
+        except BedsideError as error:
+            return page(links, trouble=error)
+
+
+def _serve(page: Callable[[Mapping[str, str]], RatingPage], text: str, settings: PageSettings) -> Mapping[str, str]:
+    """Serve until Ctrl-C; the raters' links."""
+    from contextlib import closing, suppress
+
+    from bedside.annotation.rating_page.page_folder import rater_links
+    from bedside.annotation.rating_page.page_server import serve_page
+    from bedside.annotation.rating_page.page_state import PageState
+    from bedside.core.stopping import run_coroutine
+
+    served = page({})
+    state = PageState(served.plan, served.run, served.folder, text)
+    links: dict[str, str] = {}
+
+    def started() -> None:
+        served.folder.remember_address(served.place.address)
+        links.update(rater_links(served.place.address, served.folder.secrets(served.plan.raters)))
+        if settings.started is not None:
+            settings.started(page(links))
+
+    with closing(state.database), suppress(KeyboardInterrupt):
+        say = settings.say or (lambda line: None)
+        run_coroutine(serve_page(state, served.place, served.folder, served.run, started=started, say=say))
+    return links
+
+
+# -- Where raters are, and what they are asked next -----------------------------------------------------
+
+
+@settings_class
+class StatusSettings(OfPlan, Seeded):
+    """Show how much each rater has done, how they keep up, and how well they agree so far.
+
+    Examples:
+        $ bedside annotate status plan.json
+        $ bedside annotate status plan.json --live --url http://127.0.0.1:8085
+    """
+
+    live: bool = option(
+        "Bring in first what was answered since: from the Label Studio at --url, else from the plan's rating page.",
+        default=False, heading=OPTIONS,
+    )  # fmt: skip
+    url: str | None = option("With --live: address of Label Studio.", default=None, heading=OPTIONS, metavar="URL")
+    key_env: str = _KEY_ENV
+    users: Mapping[str, str] | None = option(
+        "With --live: raters by their e-mail addresses, as pull takes them.",
+        default=None, heading=OPTIONS, metavar="ADDRESS=NAME,…", form="pairs",
+    )  # fmt: skip
+    pulled: Callable[[PullSummary], None] | None = option(
+        "Called with what was brought in, of each plan.", default=None, heading=None
+    )
+    progress: TaskProgress | None = _TASKS
+
+    def __post_init__(self) -> None:
+        if not self.live and (self.url is not None or self.users):
+            raise InputError(
+                "nothing is brought in unless it is asked for",
+                where="`url`" if self.url is not None else "`users`",
+                todo="add `live`, or leave it out",
+            )
+
+
+@question(StatusSettings, "The plan's file, or a run whose plans are all shown.")
+def annotation_status(source: RunOrFolder, settings: StatusSettings) -> Tables[tuple[PlanOutcome[PlanProgress], ...]]:
+    """Raises:
+    BedsideError: a plan that can't be read, a run without one, or a server that can't be reached.
+    """
+    from bedside.annotation.plan_progress import plan_progress
+    from bedside.ratings.run import Run
+    from bedside.reports.annotation import status_tables
+
+    tables: list[Table] = []
+    progress = []
+    for plan, run in _plans_of(source, settings):
+        if settings.live:
+            _bring_in(run, plan, settings)
+        current = Run(run.path) if settings.live else run
+        progress.append(PlanOutcome(plan, current, plan_progress(current, plan, seed=settings.seed)))
+        tables += status_tables(plan, progress[-1].results)
+    return Tables(tables, tuple(progress))
+
+
+def _plans_of(source: RunOrFolder, settings: OfPlan) -> list[tuple[AnnotationPlan, Run]]:
+    """The plan that is named, or all of a run."""
+    from bedside.annotation.answer_store import FOLDER
+    from bedside.ratings.run import Run
+
+    folder = source.path if isinstance(source, Run) else Path(source)
+    if not folder.is_dir():
+        return [settings.opened(folder)]
+    plans = sorted((folder / FOLDER).glob("*/plan.json"))
+    if not plans:
+        raise InputError("the run has no annotation plan", where=str(folder), todo="make one with bedside sample")
+    return [OfPlan(run=source).opened(path) for path in plans]
+
+
+def _bring_in(run: Run, plan: AnnotationPlan, settings: StatusSettings) -> None:
+    """Put into a run what was answered since."""
+    from bedside.annotation.answers import CollectedAnswers
+    from bedside.annotation.label_studio_projects import PullSummary
+    from bedside.annotation.rating_page.page_collection import collect
+    from bedside.annotation.rating_page.page_folder import page_folder
+
+    if settings.url is not None:
+        pulled = _pulled(plan, run, settings)
+    else:
+        folder = page_folder(run, plan)
+        if not folder.database.is_file():
+            raise InputError(
+                "the plan has no rating page of bedside's own, and no server is named",
+                where="`live`",
+                todo="name the Label Studio with `url`, or leave `live` out",
+            )
+        pulled = PullSummary(CollectedAnswers(()), collect(folder, run, plan))
+    if settings.pulled is not None:
+        settings.pulled(pulled)
+
+
+@settings_class
+class ReassignSettings(OfPlan):
+    """Give what a rater hasn't answered to others.
+
+    The plan stays as it was drawn, and answers given count as before. Pull before it: what is answered is known from
+    the run.
+
+    Examples:
+        $ bedside annotate reassign plan.json --rater ben
+        $ bedside annotate reassign plan.json --rater ben --to dora
+    """
+
+    rater: str = option("The rater who drops out.", heading=OPTIONS, metavar="NAME", kw_only=False)
+    to: Names = option(
+        "Who takes over, new raters too. Without it, all other raters of the plan.",
+        default=(), heading=OPTIONS, metavar="A,B", form="names",
+    )  # fmt: skip
+
+
+@question(ReassignSettings, _PLAN)
+def reassign(plan: PlanOrFile, settings: ReassignSettings) -> PlanOutcome[Reassignment]:
+    """Raises:
+    BedsideError: a plan that can't be read, or names that aren't of its raters.
+    """
+    from bedside.annotation.reassignment import reassign as reassign_items
+
+    read, run = settings.opened(plan)
+    return PlanOutcome(read, run, reassign_items(run, read, settings.rater, listed(settings.to, "to")))
+
+
+@settings_class
+class RevisionsSettings(OfPlan):
+    """Show the answers that were changed, by whom and to what; let an earlier one count again.
+
+    Examples:
+        $ bedside annotate revisions plan.json
+        $ bedside annotate revisions plan.json --restore 12
+    """
+
+    restore: int | None = option(
+        "A revision that is to count, until its rater says something else.",
+        default=None, heading=OPTIONS, metavar="NO.",
+    )  # fmt: skip
+
+
+@question(RevisionsSettings, _PLAN)
+def answer_revisions(plan: PlanOrFile, settings: RevisionsSettings) -> Tables[RevisionHistory]:
+    """Raises:
+    BedsideError: a plan that can't be read, or no such revision.
+    """
+    from bedside.annotation.answer_store import read_store, restore_answer
+    from bedside.reports.annotation import revisions_table
+
+    read, run = settings.opened(plan)
+    if settings.restore is not None:
+        restore_answer(run, read, settings.restore)
+    history = read_store(run, read)
+    return Tables([revisions_table(read, history)], history)
+
+
+@settings_class
+class NextSettings(OfPlan, Seeded):
+    """Propose what people should rate next, and say what it would bring.
+
+    Examples:
+        $ bedside annotate next plan.json --aim kappa --count 20 --out more.json
+    """
+
+    aim: Aim = option(
+        "What the ratings are to bring: kappa (a narrower interval) or disagreement (cases to settle).",
+        default="kappa", heading=OPTIONS, metavar="NAME",
+    )  # fmt: skip
+    count: int = option("How many transcripts or turns to propose.", default=10, heading=OPTIONS, metavar="NUMBER")
+    judge: str | None = option(
+        "The judge whose ratings are looked at, where the run has several.",
+        default=None, heading=OPTIONS, metavar="RATER", offers="one_rater",
+    )  # fmt: skip
+    out: str | os.PathLike[str] | None = option(
+        "File to write a plan of the proposal to, for the same raters.",
+        "--out", "-o", default=None, heading=OPTIONS, metavar="FILE", form="path",
+    )  # fmt: skip
+
+
+@question(NextSettings, _PLAN)
+def propose_next(plan: PlanOrFile, settings: NextSettings) -> Tables[Proposals]:
+    """Raises:
+    BedsideError: a plan that can't be read, nothing left to rate, or a file that holds another plan.
+    """
+    from bedside.annotation.proposals import follow_up_plan, propose
+    from bedside.reports.annotation import plan_tables, proposal_tables
+
+    read, run = settings.opened(plan)
+    proposals = propose(run, read, aim=settings.aim, count=settings.count, judge=settings.judge, seed=settings.seed)
+    tables = proposal_tables(proposals)
+    if settings.out is not None:
+        follow_up = follow_up_plan(run, read, proposals, settings.seed)
+        keep_plan(follow_up, run, Path(settings.out))
+        tables += plan_tables(follow_up)
+    return Tables(tables, proposals)
+
+
+@settings_class
+class AdjudicateSettings(OfPlan, Seeded):
+    """Have somebody settle what the raters of a plan differ on, without seeing who said what.
+
+    Use the plan that it writes like any other: push and pull, page, or export and import. Its answers become
+    final labels, which stand for what people say together; agreement stays that of the raters.
+
+    Examples:
+        $ bedside annotate adjudicate plan.json --adjudicator dora --out adjudication.json
+        $ bedside annotate adjudicate plan.json --adjudicator dora --rubrics empathy --beyond 1
+    """
+
+    adjudicators: Names = option(
+        "Who settles, such as dora; nobody settles what they rated themselves.",
+        "--adjudicators", "--adjudicator", heading=OPTIONS, metavar="A,B", form="names", kw_only=False,
+    )  # fmt: skip
+    rubrics: Names | None = option(
+        "Rubrics of the plan by which disagreements are settled; all of them unless named.",
+        "--rubrics", "--rubric", default=None, heading=OPTIONS, metavar="A,B", form="names", offers="rubrics",
+    )  # fmt: skip
+    beyond: int = option(
+        "Settle only where raters are more than this many levels apart. Without it, wherever they differ.",
+        default=0, heading=OPTIONS, metavar="LEVELS",
+    )  # fmt: skip
+    out: str | os.PathLike[str] = option(
+        "File to write the plan to.",
+        "--out", "-o", default=Path("adjudication.json"), heading=OPTIONS, metavar="FILE", form="path",
+    )  # fmt: skip
+
+
+@question(AdjudicateSettings, _PLAN)
+def adjudicate(plan: PlanOrFile, settings: AdjudicateSettings) -> Tables[PlanOutcome[Adjudication]]:
+    """Raises:
+    BedsideError: a plan that can't be read, nothing to settle, or a file that holds another plan.
+    """
+    from bedside.annotation.adjudication import adjudicate as settle
+    from bedside.reports.annotation import adjudication_tables
+
+    read, run = settings.opened(plan)
+    settled = settle(
+        run,
+        read,
+        listed(settings.adjudicators, "adjudicators") or (),
+        rubrics=listed(settings.rubrics, "rubrics"),
+        beyond=settings.beyond,
+        seed=settings.seed,
+    )
+    keep_plan(settled.plan, run, Path(settings.out))
+    return Tables(adjudication_tables(settled), PlanOutcome(read, run, settled))

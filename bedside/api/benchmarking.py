@@ -2,35 +2,46 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
-from collections.abc import Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bedside.core.errors import InputError
+from bedside.api.judging import JudgedRun, judge, preview_judging
+from bedside.api.run_files import Report, open_run
+from bedside.api.simulating import Simulation, preview_simulation, simulate
+from bedside.core.errors import InputError, RunError, one_of
+from bedside.core.files import file_digest, read_json, write_json
+from bedside.core.json_shape import INTEGER
 from bedside.core.question_settings import JUDGES, OPTIONS, option, question, settings_class
-from bedside.core.words import Names, counted, listed
+from bedside.core.words import Names, counted, listed, typed
+from bedside.ratings.run_folder import is_run
+from bedside.reports.table import Table, Tables
 from bedside.simulation.talk_settings import CLINICIAN, COST, Replaying, TalkLimits, TalkSettings
+from bedside.transcripts.simulation_folder import TRANSCRIPTS
 
 if TYPE_CHECKING:
-    from bedside.api.benchmark_steps import (
-        Benchmark,
-        BenchmarkCast,
-        BenchmarkLimits,
-        BenchmarkRequest,
-        BenchmarkWatch,
-        Prices,
-    )
     from bedside.judges.call_plan import RubricPlan
+    from bedside.judges.llm.model_names import ModelName
+    from bedside.ratings.run import Run
+    from bedside.ratings.suites import Suite
     from bedside.reports.simulations import BenchmarkPreview
-    from bedside.reports.table import Tables
+    from bedside.scoring.plan import ScoringSummary
+    from bedside.scoring.run_judging import JudgingWatch
     from bedside.simulation.actor_contract import Named
-    from bedside.simulation.requested_plan import ActorInput, CaseInput
+    from bedside.simulation.conversation_pool import SimulationProgress
+    from bedside.simulation.requested_plan import ActorInput, CaseInput, PersonaInput
+    from bedside.simulation.simulation_plan import SimulationPlan
 
-#: Conversations of toys, about, by which judges' calls are counted.
-_PLAYED = 20
+#: US dollars for a million tokens in and out, by model.
+Prices = Mapping[str, tuple[float, float]]
+
+# -- What is asked for ----------------------------------------------------------------------------------
 
 
 @settings_class
@@ -58,8 +69,6 @@ class PreviewedBenchmark(TalkSettings):
 
     def of_protocol(self, protocol: str) -> BenchmarkRequest:
         """What is asked for."""
-        from bedside.api.benchmark_steps import BenchmarkRequest
-
         return BenchmarkRequest(
             protocol, _clinicians(self.clinician), tuple(listed(self.judges, "judges")), cases=self.cases,
             **self.planned(),
@@ -106,11 +115,725 @@ class ExtendSettings(TalkLimits):
     watch: BenchmarkWatch | None = option("What is called while it goes on.", default=None, heading=None)
 
 
-def _limits(settings: TalkLimits, prices: Prices | None) -> BenchmarkLimits:
-    from bedside.api.benchmark_steps import BenchmarkLimits
+# -- What a benchmark was asked to do -------------------------------------------------------------------
 
-    own = {each.name: getattr(settings, each.name) for each in fields(TalkLimits)}
-    return BenchmarkLimits(**own, prices=prices or {}, replay=getattr(settings, "replay", False))
+RECORD = "benchmark.json"
+FORMAT = 1
+#: Names that a message lists one by one.
+_MOST = 6
+
+
+@dataclass(frozen=True)
+class BenchmarkRequest:
+    """What a benchmark is asked to do; the attributes are arguments of :func:`bedside.benchmark`."""
+
+    protocol: str
+    clinicians: tuple[Named, ...]
+    judges: tuple[str, ...] = ()
+    cases: CaseInput | None = None
+    patient: Named = "rules"
+    evaluator: Named | None = None
+    ranker: Named | None = None
+    personas: PersonaInput | None = None
+    settings: tuple[str, ...] = ()
+    lengths: tuple[int, ...] = ()
+    repeats: int = 1
+    sample: int | None = None
+    seed: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def simulated(self) -> dict[str, Any]:
+        """The arguments of :func:`bedside.simulate` and of its preview, but cases, protocol and clinicians."""
+        return {
+            "patient": self.patient,
+            "evaluator": self.evaluator,
+            "ranker": self.ranker,
+            "personas": self.personas,
+            "settings": self.settings,
+            "lengths": self.lengths,
+            "repeats": self.repeats,
+            "sample": self.sample,
+            "seed": self.seed,
+            "options": self.options,
+        }
+
+    @cached_property
+    def plan(self) -> SimulationPlan:
+        """The conversations that it has."""
+        from bedside.simulation.requested_plan import SimulationRequest
+
+        return SimulationRequest(self.protocol, self.clinicians, cases=self.cases, **self.simulated()).plan()
+
+    @cached_property
+    def suite(self) -> Suite:
+        """What scores them: the suite of the protocol's name."""
+        from bedside.ratings.suites import SUITES
+
+        return SUITES.find(self.protocol)
+
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        """All that transcripts and ratings depend on, as JSON."""
+        from bedside.judges.llm.endpoints import named_models
+
+        plan = self.plan
+        common = plan.clinicians[0]
+        roles: dict[str, Any] = {
+            role: plan.playing(role, name) for role, name in plan.roles(common).items() if role != "clinician"
+        }
+        return {
+            "protocol": plan.simulator.name,
+            "version": plan.simulator.version,
+            "clinicians": {name.identity: plan.playing("clinician", name) for name in plan.clinicians},
+            **roles,
+            "cases": {case.id: case.digest() for case in plan.cases},
+            "personas": {persona.id: persona.digest() for persona in plan.personas if persona is not None},
+            "settings": list(plan.settings),
+            "lengths": [length for length in plan.lengths if length is not None],
+            "repeats": plan.repeats,
+            "options": dict(plan.options.own),
+            "seed": plan.seed,
+            "judges": [name.identity for name in named_models(self.judges)] if self.judges else [],
+            "suite": self.suite.model_dump(mode="json", include={"name", "metrics", "parameters"}),
+            "rubrics": self._rubrics(),
+        }
+
+    def _rubrics(self) -> dict[str, str]:
+        """The version of each rubric that judges rate by."""
+        from bedside.scoring.judging_orders import rubrics_of
+
+        if not self.judges:
+            return {}
+        return {rubric.name: rubric.version for rubric in rubrics_of(self.suite.rubrics)}
+
+    def as_asked(self) -> dict[str, Any]:
+        """The arguments as they were given, as JSON; under ``in memory``, which are Python objects and left out."""
+        asked: dict[str, Any] = {
+            "protocol": self.protocol,
+            "clinicians": list(self.clinicians),
+            "judges": list(self.judges),
+            **{name: list(value) if isinstance(value, tuple) else value for name, value in self.simulated().items()},
+            "options": dict(self.options),
+            "cases": None if self.cases is None else [_path(case) for case in _several(self.cases)],
+            "personas": None if self.personas is None else _path(self.personas),
+        }
+        absent = [name for name, value in asked.items() if not _is_json(value)]
+        return {**{name: value for name, value in asked.items() if name not in absent}, "in memory": absent}
+
+    def with_clinicians(self, clinicians: Sequence[Named]) -> BenchmarkRequest:
+        """The same with these clinicians beside its own, each once."""
+        new = [name for name in clinicians if name not in self.clinicians]
+        return replace(self, clinicians=(*self.clinicians, *new))
+
+
+def _several(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+
+
+def _path(value: Any) -> Any:
+    return os.path.abspath(value) if isinstance(value, str | os.PathLike) else value
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+# -- the folder ------------------------------------------------------------------------------------------
+
+
+def write_record(folder: Path, request: BenchmarkRequest) -> None:
+    """Write what a benchmark is asked to do into its folder."""
+    from bedside import __version__
+
+    content = {
+        "format": FORMAT,
+        "bedside": __version__,
+        "asked": request.as_asked(),
+        "depends on": request.content,
+    }
+    write_json(folder / RECORD, content)
+
+
+def read_record(folder: Path) -> dict[str, Any] | None:
+    """What a benchmark's folder says of it; None where there is nothing.
+
+    Raises:
+        RunError: it can't be read, or is of another version.
+    """
+    path = folder / RECORD
+    if not path.is_file():
+        return None
+    noun = "record of the benchmark"
+    record: dict[str, Any] = read_json(path, noun, {"format": INTEGER}, todo="name another folder")
+    if record["format"] != FORMAT:
+        raise RunError(
+            f"the benchmark has format {record['format']}, and this version of bedside reads {FORMAT}",
+            where=str(path),
+            todo="use the version of bedside that made it",
+        )
+    if not {"asked", "depends on"} <= record.keys():
+        raise RunError(f"the {noun} can't be read", where=str(path), todo="name another folder")
+    return record
+
+
+def request_of(folder: Path) -> BenchmarkRequest:
+    """The request that a benchmark's folder keeps.
+
+    Raises:
+        RunError: there is no benchmark, or something in it was no name and can't be had from a file.
+    """
+    record = read_record(folder)
+    if record is None:
+        raise RunError(
+            "there is no benchmark in this folder",
+            where=str(folder),
+            todo="make one with bedside benchmark PROTOCOL",
+        )
+    asked = dict(record["asked"])
+    gone = asked.pop("in memory")
+    if gone:
+        raise RunError(
+            f"what was given in Python can't be had again: {', '.join(gone)}",
+            where=str(folder),
+            todo="name files and package.module:function in another folder",
+        )
+    lists: dict[str, Any] = {name: tuple(asked.pop(name)) for name in ("clinicians", "judges", "settings", "lengths")}
+    return BenchmarkRequest(**lists, **asked)
+
+
+def check_same(folder: Path, record: Mapping[str, Any], request: BenchmarkRequest, added: Sequence[str] = ()) -> None:
+    """Refuse to go on with another benchmark.
+
+    Args:
+        folder: the benchmark's.
+        record: what it says.
+        request: what is asked now.
+        added: identities of clinicians that are new on purpose.
+
+    Raises:
+        RunError: what differs.
+    """
+    kept = record["depends on"]
+    now = {**request.content}
+    now["clinicians"] = {
+        name: value for name, value in now["clinicians"].items() if name not in added or name in kept["clinicians"]
+    }
+    # As JSON has it.
+    now = json.loads(json.dumps(now))
+    differing = [
+        _difference(name, kept.get(name), now.get(name)) for name in {**kept, **now} if kept.get(name) != now.get(name)
+    ]
+    if not differing:
+        return
+    more = set(now["clinicians"]) - set(kept["clinicians"])
+    only_more = len(differing) == 1 and more and not set(kept["clinicians"]) - set(now["clinicians"])
+    add = None
+    if only_more:
+        clinician = typed(sorted(more)[0])
+        add = f"add to it with bedside benchmark add {typed(folder)} --clinician {clinician}"
+    raise RunError(
+        f"the benchmark in this folder is another one: {'; '.join(differing)}",
+        where=str(folder),
+        todo=add or "give the options that it was begun with, or name another folder",
+    )
+
+
+def _difference(name: str, kept: Any, now: Any) -> str:
+    """What differs between what a folder has and what is asked, in words."""
+    if name in ("cases", "personas", "clinicians", "rubrics") and isinstance(kept, dict) and isinstance(now, dict):
+        parts = (
+            ("without", [key for key in kept if key not in now]),
+            ("new", [key for key in now if key not in kept]),
+            ("changed", [key for key in kept if key in now and kept[key] != now[key]]),
+        )
+        return f"{name} ({'; '.join(f'{word}: {_listed(keys)}' for word, keys in parts if keys)})"
+    if isinstance(kept, dict) and isinstance(now, dict):
+        changed = [key for key in {**kept, **now} if kept.get(key) != now.get(key)]
+        words = "; ".join(f"{key} {_shown(kept.get(key))}, now {_shown(now.get(key))}" for key in changed)
+        return f"{name} ({words})"
+    return f"{name} ({_shown(kept)}, now {_shown(now)})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {counted(len(names) - _MOST, 'other')}" if len(names) > _MOST else ""
+    return ", ".join(names[:_MOST]) + more
+
+
+def _shown(value: Any) -> str:
+    if value is None or value in ([], {}):
+        return "none"
+    return _listed([str(each) for each in value]) if isinstance(value, list) else str(value)
+
+
+# -- Who takes part in a benchmark and who judges it ----------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CastJudge:
+    """One judge.
+
+    Attributes:
+        texts: what names it, as several addresses of one model do.
+        model: the whole of them.
+        price: of its tokens; None where the user gives none.
+    """
+
+    texts: tuple[str, ...]
+    model: ModelName
+    price: tuple[float, float] | None
+
+
+class BenchmarkCast:
+    """Who takes part in a benchmark and who judges it.
+
+    Args:
+        request: what is asked.
+        prices: those that the user gives, by name.
+
+    Attributes:
+        judges: by identity, in the order of their names.
+    """
+
+    def __init__(self, request: BenchmarkRequest, prices: Prices) -> None:
+        self._request = request
+        self._prices = prices
+        self.judges: dict[str, CastJudge] = dict(self._judges())
+
+    def _judges(self) -> list[tuple[str, CastJudge]]:
+        from bedside.judges.llm.endpoints import named_models
+
+        judges = []
+        texts = self._request.judges
+        for model in named_models(texts) if texts else ():
+            own = tuple(text for text in texts if model.identity in {each.identity for each in named_models([text])})
+            prices = [self._prices[name] for name in (*own, model.identity) if name in self._prices]
+            judges.append((model.identity, CastJudge(own, model, prices[0] if prices else None)))
+        return judges
+
+    def actor_prices(self, clinicians: Sequence[Named] | None = None) -> dict[str, tuple[float, float]]:
+        """The prices of actors.
+
+        Args:
+            clinicians: those who take part; all unless given.
+        """
+        names = self._actor_names(clinicians)
+        return {name: price for name, price in self._prices.items() if name in names}
+
+    def _actor_names(self, clinicians: Sequence[Named] | None = None) -> set[str]:
+        """What actors are called, by text and identity."""
+        request = self._request
+        plan = (request if clinicians is None else replace(request, clinicians=tuple(clinicians))).plan
+        actors = [name for clinician in plan.clinicians for name in plan.roles(clinician).values()]
+        return {text for name in actors for text in (name.text, name.identity)}
+
+    def check_prices(self, max_cost: float | None) -> None:
+        """Refuse prices of nobody, and a limit of costs where a judge's aren't known.
+
+        Args:
+            max_cost: the limit; None for none.
+
+        Raises:
+            InputError: a price names nobody, or a judge has none.
+        """
+        from bedside.judges.llm.contract import known_price
+
+        judging = {name for identity, judge in self.judges.items() for name in (identity, *judge.texts)}
+        names = judging | self._actor_names()
+        for text in self._prices:
+            one_of(text, names, "actor or judge", InputError, where="`prices`")
+        for identity, taken in self.judges.items():
+            if max_cost is not None and taken.price is None and known_price(taken.model) is None:
+                raise InputError(
+                    f"what {identity} costs isn't known",
+                    where="`max_cost`",
+                    todo="say it with `prices`, or limit calls with `max_calls`",
+                )
+
+    def check_judges(self) -> None:
+        """Refuse judges that aren't set up, before anything is paid for.
+
+        Raises:
+            LanguageModelError: one isn't, as where its key is missing.
+        """
+        from bedside.judges.llm.contract import check_models
+
+        check_models(judge.model for judge in self.judges.values())
+
+
+# -- The steps of a benchmark ---------------------------------------------------------------------------
+
+#: The folders of a benchmark: of its conversations, and of the run that they are scored into.
+TALKS, RUN = "talks", "run"
+_LOCK = ".benchmark.lock"
+#: What judges answered, while the run that it belongs to is made again.
+_KEPT = "judgements.sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkWatch:
+    """What is called while a benchmark goes on; each may be None.
+
+    Attributes:
+        simulating: whenever a conversation ends.
+        scoring: with the number of transcripts and of files that algorithms have done.
+        judging: with the judge and how far it is.
+    """
+
+    simulating: Callable[[SimulationProgress], None] | None = None
+    scoring: Callable[[int, int], None] | None = None
+    judging: JudgingWatch | None = None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Benchmark:
+    """A benchmark, as far as it is.
+
+    Attributes:
+        folder: where it is: conversations in ``talks``, ratings in ``run``, the report in ``run/report``.
+        simulation: the conversations.
+        asked: how many calls actors were asked in this call.
+        scoring: what algorithms did in this call; None where they had nothing to do.
+        judged: what judges did in this call, in the order of their names.
+        report: the report; None where a limit was reached before.
+        left: what is left to do, in words; empty where the benchmark is whole.
+    """
+
+    folder: Path
+    simulation: Simulation
+    asked: int
+    scoring: ScoringSummary | None = None
+    judged: tuple[JudgedRun, ...] = ()
+    report: Report | None = None
+    left: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is whole; else the same call goes on."""
+        return not self.left
+
+    @property
+    def run(self) -> Run:
+        """The run that the conversations were scored into."""
+        return open_run(self.folder / RUN)
+
+    @property
+    def leaderboard(self) -> Table:
+        """The systems by the suite's main measures.
+
+        Raises:
+            RunError: there is no report yet.
+        """
+        if self.report is None:
+            raise RunError(self.left, where=str(self.folder), todo="make the same call again")
+        return self.report.tables["leaderboard"]
+
+    def __repr__(self) -> str:
+        rest = f"; {self.left}" if self.left else ""
+        return f"Benchmark({str(self.folder)!r}{rest})"
+
+
+def _check_limits(calls: int | None, cost: float | None) -> None:
+    """Refuse limits that are out of range.
+
+    Raises:
+        InputError: one is.
+    """
+    if calls is not None and (isinstance(calls, bool) or not isinstance(calls, int) or calls < 0):
+        raise InputError(f"`max_calls` must be 0 or more, and is {calls!r}")
+    if cost is not None and not (isinstance(cost, int | float) and cost > 0):
+        raise InputError(f"`max_cost` must be above 0, and is {cost!r}")
+
+
+class BenchmarkSteps:
+    """One call of a benchmark; names that are none stop here, before anything is written.
+
+    Args:
+        folder: the benchmark's.
+        request: what it is asked to do.
+        limits: how everybody is asked.
+        earlier: what it was asked to do before clinicians were added.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        request: BenchmarkRequest,
+        limits: BenchmarkSettings | ExtendSettings,
+        *,
+        earlier: BenchmarkRequest | None = None,
+    ) -> None:
+        self._folder = folder
+        self._request = request
+        self._limits = limits
+        self._replay = isinstance(limits, Replaying) and limits.replay
+        self._watch = limits.watch or BenchmarkWatch()
+        self._earlier = earlier
+        self._calls, self._cost, self._asked = 0, 0.0, 0
+        _check_limits(limits.max_calls, limits.max_cost)
+        self._cast = BenchmarkCast(request, limits.prices or {})
+        self._cast.check_prices(limits.max_cost)
+        if not self._replay:
+            self._cast.check_judges()
+        _ = request.content
+
+    def go(self) -> Benchmark:
+        """Do what is left to do."""
+        with self._held():
+            self._settle_record()
+            talks = self._simulated()
+            counts = talks.summary.counts
+            if counts.unfinished:
+                return Benchmark(
+                    self._folder,
+                    talks,
+                    self._asked,
+                    left=f"{counts.unfinished:,} of {counts.planned:,} conversations have not ended",
+                )
+            if not counts.finished:
+                raise RunError(
+                    "no conversation can be scored",
+                    where=str(self._folder),
+                    todo=f"bedside simulation failed {typed(self._folder / TALKS)} says why",
+                )
+            scoring = self._scored()
+            judged = tuple(self._judged())
+            counted_rubrics = [count for run in judged for summary in run.judges for count in summary.rubrics]
+            left = sum(count.not_asked for count in counted_rubrics)
+            if left:
+                words = f"{left:,} judgements have not been asked for"
+                return Benchmark(self._folder, talks, self._asked, scoring, judged, left=words)
+            failed = sum(count.failed for count in counted_rubrics)
+            words = f"{failed:,} judgements got no answer" if failed else ""
+            return Benchmark(self._folder, talks, self._asked, scoring, judged, self._reported(), words)
+
+    # -- the folder ----------------------------------------------------------------------------------
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """Hold the folder, which is made if it isn't there, for this process alone."""
+        from bedside.core.files import folder_held
+
+        record = read_record(self._folder)
+        if record is not None:
+            self._check(record)
+        elif self._replay:
+            raise RunError("there is no benchmark to replay", where=str(self._folder), todo="leave `replay` out to ask")
+
+        def is_ours(names: Collection[str]) -> bool:
+            return record is not None or all(name.startswith(f".{RECORD}") for name in names)
+
+        with folder_held(self._folder, _LOCK, "a benchmark", is_ours=is_ours):
+            yield
+
+    def _check(self, record: Mapping[str, Any]) -> None:
+        kept = set(record["depends on"]["clinicians"])
+        added = [name for name in self._request.content["clinicians"] if name not in kept] if self._earlier else []
+        check_same(self._folder, record, self._request, added)
+
+    def _settle_record(self) -> None:
+        """Write what is asked, where it isn't there yet, or clinicians are new."""
+        record = read_record(self._folder)
+        clinicians = self._request.content["clinicians"]
+        if record is None or list(record["depends on"]["clinicians"]) != list(clinicians):
+            write_record(self._folder, self._request)
+
+    # -- simulate ------------------------------------------------------------------------------------
+
+    def _simulated(self) -> Simulation:
+        request = self._request
+        if self._earlier is not None and not self._replay and self._is_settled(self._earlier):
+            new = tuple(name for name in request.clinicians if name not in self._earlier.clinicians)
+            talks = self._simulate(new) if new else None
+            if talks is not None and talks.summary.counts.unfinished:
+                return talks
+            # The log has all replies now: whoever was there before needn't even be reachable.
+            if talks is None or self._is_answered():
+                return self._simulate(request.clinicians, replay=True)
+        return self._simulate(request.clinicians, replay=self._replay)
+
+    def _is_settled(self, earlier: BenchmarkRequest) -> bool:
+        """Whether all earlier conversations ended by what was replied, and nobody is at the keyboard."""
+        from bedside.transcripts.simulation_folder import simulation_manifest
+
+        manifest = simulation_manifest(self._folder / TALKS)
+        names = [name.identity for name in earlier.plan.clinicians]
+        return (
+            manifest is not None
+            and manifest["clinicians"] == names
+            and not self._request.plan.has_people()
+            and self._is_answered()
+        )
+
+    def _is_answered(self) -> bool:
+        """Whether no conversation of the last simulation lacks an answer."""
+        from bedside.simulation.talks_folder import read_failures
+
+        return not any(
+            line["state"] != "failed" or line["whose"] == "infrastructure"
+            for line in read_failures(self._folder / TALKS)
+        )
+
+    def _simulate(self, clinicians: Sequence[Named], *, replay: bool = False) -> Simulation:
+        limits = self._limits
+        max_calls, max_cost = self._rest()
+        talks = simulate(
+            self._request.cases,
+            self._request.protocol,
+            self._folder / TALKS,
+            clinician=clinicians,
+            **self._request.simulated(),
+            max_concurrency=limits.max_concurrency,
+            max_calls=max_calls,
+            max_cost=max_cost,
+            prices=self._cast.actor_prices(clinicians),
+            time_limit=limits.time_limit,
+            minutes=limits.minutes,
+            replay=replay,
+            progress=self._watch.simulating,
+        )
+        self._asked += talks.summary.calls.asked
+        self._calls += talks.summary.requests
+        self._cost += talks.summary.cost
+        return talks
+
+    def _rest(self) -> tuple[int | None, float | None]:
+        """What may still be sent: calls, and US dollars."""
+        limits = self._limits
+        calls = None if limits.max_calls is None else max(0, limits.max_calls - self._calls)
+        if limits.max_cost is None:
+            return calls, None
+        cost = limits.max_cost - self._cost
+        return (calls, cost) if cost > 0 else (0, None)
+
+    # -- score ---------------------------------------------------------------------------------------
+
+    def _scored(self) -> ScoringSummary | None:
+        """Have algorithms rate what isn't rated; a run of other conversations is made again."""
+        from bedside.scoring.pipeline import metrics_from_labels
+        from bedside.scoring.score import score
+
+        talks, run = self._folder / TALKS, self._folder / RUN
+        if is_run(run):
+            if self._is_of_talks(open_run(run)):
+                self._put_back()
+                if self._knows_failures(open_run(run)):
+                    return None
+            else:
+                self._take_away(open_run(run))
+        waiting = metrics_from_labels(frozenset(self._request.suite.rubrics)) if self._cast.judges else ()
+        summary = score(
+            [talks],
+            run,
+            suite=self._request.suite,
+            waiting=waiting,
+            seed=self._request.seed,
+            progress=self._watch.scoring,
+        )
+        self._put_back()
+        return summary
+
+    def _is_of_talks(self, run: Run) -> bool:
+        """Whether a run is of the conversations as they are now."""
+        digest = file_digest(self._folder / TALKS / TRANSCRIPTS)
+        return [file["sha256"] for file in run.manifest["transcripts"]["inputs"]] == [digest]
+
+    def _knows_failures(self, run: Run) -> bool:
+        """Whether a run knows which conversations failed, as it is now."""
+        from bedside.ratings.run import run_simulations
+        from bedside.simulation.talks_folder import read_failures
+
+        (known,) = run_simulations(run.path) or (None,)
+        failures = [{k: v for k, v in line.items() if k != "detail"} for line in read_failures(self._folder / TALKS)]
+        return known is not None and list(known.failures) == failures
+
+    def _take_away(self, run: Run) -> None:
+        """Remove a run of other transcripts, but for what judges answered.
+
+        Raises:
+            RunError: people's ratings are in it, which nobody could bring back.
+        """
+        import sqlite3
+
+        from bedside.core.files import remove, replacing
+        from bedside.scoring.judging_orders import STORE
+
+        if run.manifest["imports"]:
+            raise RunError(
+                "people's ratings were imported into this run, and a run of more conversations takes its place",
+                where=str(run.path),
+                todo="move it away, call the same again, and import the ratings into the new run",
+            )
+        if (run.path / STORE).is_file():
+            with (
+                replacing(self._folder / _KEPT) as copy,
+                closing(sqlite3.connect(run.path / STORE)) as store,
+                closing(sqlite3.connect(copy)) as target,
+            ):
+                store.backup(target)
+        remove(run.path)
+
+    def _put_back(self) -> None:
+        """Put what judges answered into the run that was made again."""
+        from bedside.scoring.judging_orders import STORE
+
+        kept, store = self._folder / _KEPT, self._folder / RUN / STORE
+        if kept.is_file() and not store.exists():
+            os.replace(kept, store)
+
+    # -- judge ---------------------------------------------------------------------------------------
+
+    def _judged(self) -> Iterator[JudgedRun]:
+        """Have judges rate what isn't rated."""
+        run, limits = self._folder / RUN, self._limits
+        for identity, cast_judge in self._cast.judges.items():
+            if self._is_judged(open_run(run), identity):
+                continue
+            max_calls, max_cost = self._rest()
+            judged = judge(
+                open_run(run),
+                cast_judge.texts,
+                suite=self._request.suite,
+                max_concurrency=limits.max_concurrency,
+                max_calls=0 if self._replay else max_calls,
+                max_cost=max_cost,
+                price=cast_judge.price,
+                seed=self._request.seed,
+                progress=self._watch.judging,
+            )
+            for summary in judged.judges:
+                self._calls += summary.calls
+                self._cost += sum(count.cost or 0.0 for count in summary.rubrics)
+            yield judged
+
+    def _is_judged(self, run: Run, identity: str) -> bool:
+        """Whether a judge has answered everything that the suite asks, by rubrics as they are now."""
+        from bedside.ratings.names import judge_rater
+
+        rubrics = self._request.content["rubrics"]
+        for entry in reversed(run.manifest["scorings"]):
+            done = (entry.get("judges") or {}).get(judge_rater(identity))
+            if done is not None:
+                return bool(done["complete"]) and done["prompts"] == rubrics
+        return False
+
+    # -- report --------------------------------------------------------------------------------------
+
+    def _reported(self) -> Report:
+        from bedside.reports.build import PAGE, write_report
+        from bedside.reports.report_settings import ReportSettings
+
+        tables, files = write_report(open_run(self._folder / RUN), settings=ReportSettings(seed=self._request.seed))
+        return Report(next(file for file in files if file.name == PAGE), Tables(tables, None), files)
+
+
+# -- From Python ----------------------------------------------------------------------------------------
+
+#: Conversations of toys, about, by which judges' calls are counted.
+_PLAYED = 20
 
 
 @question(BenchmarkSettings, "The simulator's name, equal to its suite's.")
@@ -122,10 +845,7 @@ def benchmark(protocol: str, settings: BenchmarkSettings) -> Benchmark:
         BedsideError: a name that is none or a file that can't be read (nothing is written then), another benchmark in
             the folder, or somebody who can't be asked; what was answered before is kept.
     """
-    from bedside.api.benchmark_steps import BenchmarkSteps, BenchmarkWatch
-
-    request, limits = settings.of_protocol(protocol), _limits(settings, settings.prices)
-    return BenchmarkSteps(Path(settings.out), request, limits, settings.watch or BenchmarkWatch()).go()
+    return BenchmarkSteps(Path(settings.out), settings.of_protocol(protocol), settings).go()
 
 
 @question(ExtendSettings, "The benchmark's folder.")
@@ -134,15 +854,12 @@ def extend_benchmark(out: str | os.PathLike[str], settings: ExtendSettings) -> B
     BedsideError: there is no benchmark; or a case, an actor, an option, a rubric or the protocol isn't what it was,
         which is named.
     """
-    from bedside.api.benchmark_steps import BenchmarkSteps, BenchmarkWatch, request_of
-
     folder = Path(out)
     kept = request_of(folder)
     new = _clinicians(settings.clinician)
     if not new:
         raise InputError("no clinician is named", where="`clinician`", todo="name one, such as openai/gpt-5-mini")
-    limits, request = _limits(settings, settings.prices), kept.with_clinicians(new)
-    return BenchmarkSteps(folder, request, limits, settings.watch or BenchmarkWatch(), earlier=kept).go()
+    return BenchmarkSteps(folder, kept.with_clinicians(new), settings, earlier=kept).go()
 
 
 @question(PreviewedBenchmark, "The simulator's name, equal to its suite's.")
@@ -150,11 +867,8 @@ def preview_benchmark(protocol: str, settings: PreviewedBenchmark) -> Tables[Ben
     """Raises:
     BedsideError: a name that is none, or a file that can't be read.
     """
-    from bedside.api.benchmark_steps import BenchmarkCast
-    from bedside.api.simulating import preview_simulation
     from bedside.reports.judgements import plan_table
     from bedside.reports.simulations import BenchmarkPreview, benchmark_plan_table, preview_table, scaled
-    from bedside.reports.table import Tables
 
     request = settings.of_protocol(protocol)
     cast = BenchmarkCast(request, settings.prices or {})
@@ -176,9 +890,6 @@ def preview_benchmark(protocol: str, settings: PreviewedBenchmark) -> Tables[Ben
 
 def _judging_plans(request: BenchmarkRequest, cast: BenchmarkCast) -> tuple[list[RubricPlan], int]:
     """What judges would be asked about some conversations between the protocol's toys, and how many these are."""
-    from bedside.api.judging import preview_judging
-    from bedside.api.simulating import simulate
-
     if not cast.judges:
         return [], 0
     cases = request.plan.cases

@@ -1,35 +1,40 @@
-"""Judging from Python: language models rate a run, or transcripts on their way into one."""
+"""Judging from Python: language models rate conversations, or compare them two by two; what they were asked."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bedside.api.run_files import open_run
-from bedside.core.errors import InputError, RunError
-from bedside.core.question_settings import JUDGES, option, question, settings_class
+from bedside.api.run_files import RunOrFolder, open_run
+from bedside.core.errors import InputError, RunError, one_of
+from bedside.core.question_settings import ARGUMENTS, JUDGES, OPTIONS, WHICH, option, question, settings_class
 from bedside.core.words import Names, listed
-from bedside.judges.ask_settings import RepeatedAsking, RubricChoice
+from bedside.judges.ask_settings import STATES, RepeatedAsking, RubricChoice, RubricNames, State
 from bedside.ratings.run_folder import is_run
+from bedside.reports.table import Tables
 
 if TYPE_CHECKING:
+    from bedside.core.engines.contract import Engine
     from bedside.judges.call_plan import RubricPlan
     from bedside.judges.counts import JudgingSummary
     from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric
     from bedside.judges.llm.model_names import ModelName
-    from bedside.judges.settings import JudgeSettings
     from bedside.ratings.run import Run
     from bedside.ratings.suites import Suite
-    from bedside.reports.table import Table, Tables
+    from bedside.reports.table import Table
+    from bedside.scoring.judging_batches import BatchOutcome
     from bedside.scoring.judging_orders import JudgingWork
+    from bedside.scoring.merged_runs import MergedRun
     from bedside.scoring.plan import ScoringSummary
     from bedside.scoring.run_judging import JudgingWatch
+    from bedside.scoring.transcript_pairs import PairedTranscripts
     from bedside.transcripts.memory_reading import TranscriptInput
     from bedside.transcripts.read_options import ReadOptions
+    from bedside.transcripts.reading import Paths
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -121,21 +126,11 @@ def judge(source: Run | TranscriptInput, settings: JudgingSettings) -> JudgedRun
     BedsideError: a name that is none, a run or file that can't be read (nothing is written then), or a judge that can't
         be asked; what it answered before is kept.
     """
-    from bedside.judges.judgement_queue import judge_price
-    from bedside.judges.llm.contract import check_models
-    from bedside.judges.settings import judge_settings
-
     call = JudgingCall(source, settings)
-    how = judge_settings(settings)
-    scoring = None
-    check_models(call.names)
-    for name in call.names:
-        judge_price(name, how, how.max_cost)
+    call.check_askable()
     if call.transcripts is None:
         call.check_unscored()
-    else:
-        scoring = call.score()
-    return call.ask(scoring, how)
+    return call.ask(None if call.transcripts is None else call.score(), progress=settings.progress)
 
 
 @question(JudgingSettings, "A run (the object or its folder); or, with out, transcripts, which algorithms rate first.")
@@ -146,13 +141,10 @@ def preview_judging(source: Run | TranscriptInput, settings: JudgingSettings) ->
         BedsideError: a name that is none, or a run or file that can't be read.
     """
     from bedside.judges.raters import endpoint_lines
-    from bedside.judges.settings import judge_settings
     from bedside.reports.judgements import plan_table
-    from bedside.reports.table import Tables
     from bedside.scoring.preview import preview_judging as run_preview
 
     call = JudgingCall(source, settings, writes=False)
-    how = judge_settings(settings)
     with tempfile.TemporaryDirectory() as nothing:
         plans = run_preview(
             call.folder or Path(nothing),
@@ -160,9 +152,9 @@ def preview_judging(source: Run | TranscriptInput, settings: JudgingSettings) ->
             call.models,
             call.work,
             options=settings.options,
-            settings=how,
+            settings=call.how,
         )
-    lines = endpoint_lines(call.models, how.max_concurrency)
+    lines = endpoint_lines(call.models, call.how.max_concurrency)
     return Tables([plan_table(plans, call.work.rubrics, lines)], plans)
 
 
@@ -222,6 +214,7 @@ class JudgingCall:
         folder: the run's, there or not; None where none is named.
         transcripts: what is to be scored first; None where a run is judged as it is.
         settings: the settings.
+        how: how the judges are asked.
         models: names of the judges.
         names: these, taken apart.
         suite: whose metrics and rubrics are taken.
@@ -232,9 +225,11 @@ class JudgingCall:
 
     def __init__(self, source: Run | TranscriptInput, settings: JudgingSettings, *, writes: bool = True) -> None:
         from bedside.judges.deepeval_raters.chosen_metrics import chosen_metrics, metrics_apart
+        from bedside.judges.settings import judge_settings
         from bedside.ratings.run import Run
 
         self.settings = settings
+        self.how = judge_settings(settings)
         self.models, self.names = named_judges(settings.judges)
         self.run: Run | None = None
         self.transcripts: TranscriptInput | None = None
@@ -293,7 +288,29 @@ class JudgingCall:
                     todo="leave it out, or give transcripts, and the run's folder with `out`",
                 )
 
-    def score(self) -> ScoringSummary:
+    def check_askable(self) -> None:
+        """Refuse judges that aren't set up, or whose price isn't known where costs are limited.
+
+        Raises:
+            BedsideError: there is one.
+        """
+        from bedside.judges.llm.contract import check_models
+
+        check_models(self.names)
+        self.check_prices()
+
+    def check_prices(self) -> None:
+        """Refuse judges whose price isn't known where costs are limited.
+
+        Raises:
+            BedsideError: there is one.
+        """
+        from bedside.judges.judgement_queue import judge_price
+
+        for name in self.names:
+            judge_price(name, self.how, self.how.max_cost)
+
+    def score(self, engine: Engine | None = None, progress: Callable[[int, int], None] | None = None) -> ScoringSummary:
         """Have algorithms rate the transcripts, but what follows from the judges' answers."""
         from bedside.scoring.judging_orders import check_work_wordless
         from bedside.scoring.pipeline import metrics_from_labels
@@ -314,29 +331,330 @@ class JudgingCall:
             waiting=metrics_from_labels(names) if names else (),
             text=self.settings.text,
             seed=self.settings.seed,
+            engine=engine,
+            progress=progress,
         )
 
-    def ask(self, scoring: ScoringSummary | None, settings: JudgeSettings) -> JudgedRun:
-        """Have the judges rate the run."""
+    def ask(
+        self, scoring: ScoringSummary | None, engine: Engine | None = None, progress: JudgingWatch | None = None
+    ) -> JudgedRun:
+        """Have the judges rate the run, by an engine's workers where there is one."""
         from bedside.reports.judgements import judged_table
+        from bedside.scoring.judging_workers import judge_apart
         from bedside.scoring.run_judging import judge_run
 
         run = self.run if scoring is None else scoring.run
         assert run is not None
-        # What a run keeps is read faster than what it was made of.
-        transcripts = None if run.keeps_text else self.transcripts
-        judges = judge_run(
-            run,
-            transcripts,
-            self.models,
-            self.work,
-            options=None if transcripts is None else self.settings.options,
-            settings=settings,
-            progress=self.settings.progress,
-        )
+        if engine is not None:
+            judges = judge_apart(run, self.models, self.work, engine, settings=self.how, progress=progress)
+        else:
+            # What a run keeps is read faster than what it was made of.
+            transcripts = None if run.keeps_text else self.transcripts
+            options = None if transcripts is None else self.settings.options
+            judges = judge_run(
+                run, transcripts, self.models, self.work, options=options, settings=self.how, progress=progress
+            )
         return JudgedRun(run, judges, judged_table(judges, self.work.rubrics), scoring)
+
+    def check_batch(self) -> None:
+        """Refuse what can't be asked by a service that answers batches.
+
+        Raises:
+            InputError: a judge, or what it is asked.
+        """
+        from bedside.judges.llm.batch_files import check_batchable
+        from bedside.scoring.judging_batches import check_batch_work
+
+        for name in self.names:
+            check_batchable(name)
+        check_batch_work(self.work)
+
+    def write_batch(
+        self, scoring: ScoringSummary, out: str | os.PathLike[str], progress: JudgingWatch | None = None
+    ) -> BatchOutcome:
+        """Write what the judges would be asked of the run to a file, for a service that answers batches."""
+        from bedside.scoring.judging_batches import write_batch
+
+        return write_batch(scoring.run, self.models, self.work, Path(out), settings=self.how, progress=progress)
 
 
 def _names_run(source: object) -> bool:
     """Whether it is the path of a folder that holds a run."""
     return isinstance(source, str | os.PathLike) and is_run(source)
+
+
+# -- Conversations compared two by two ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ComparedRun(AskedRun):
+    """A run whose conversations judges compared.
+
+    Attributes:
+        run, judges, table: as of :class:`AskedRun`.
+        pairs: what was compared, and what has no counterpart.
+        rubrics: by what, by name.
+    """
+
+    pairs: PairedTranscripts
+    rubrics: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        rest = "" if self.complete else "; not everything was answered"
+        names = ", ".join(judge.rater for judge in self.judges)
+        return f"ComparedRun({self.run!r}, {len(self.pairs.pairs):,} pairs compared by {names}{rest})"
+
+
+@settings_class
+class PairsSettings(RubricChoice, RepeatedAsking):
+    """Have judges say which of two conversations on one case is better, in both orders.
+
+    Every two systems are compared on every case that both have; ties are allowed. The same command again asks only what
+    is missing.
+
+    Examples:
+        $ bedside judge pairs run --rubric empathy --judge openai/gpt-5-mini --dry-run
+        $ bedside judge pairs run --systems A,B --rubric empathy --judge openai/gpt-5-mini
+    """
+
+    judges: Names = option(
+        "Language models that compare: openai/MODEL, http://host:port/v1#MODEL …, or YAML files of addresses.",
+        "--judge", heading=JUDGES, metavar="MODEL", form="repeated", offers="judges", kw_only=False,
+    )  # fmt: skip
+    rubrics: RubricNames = option(
+        "Rubrics to compare by: those that rate whole conversations on levels; bedside rubrics lists them.",
+        "--rubrics", "--rubric", heading=JUDGES, metavar="A,B", form="names", offers="rubrics",
+    )  # fmt: skip
+    systems: Names | None = option(
+        "Systems whose conversations are compared; all of the run's unless named.",
+        default=None, heading=WHICH, metavar="A,B", form="names",
+    )  # fmt: skip
+    pairs: int | None = option(
+        "Most pairs of conversations, drawn so that every two systems are compared about equally often and cases are "
+        "used about equally often. A larger number with the same seed adds to what was asked.",
+        default=None, heading=WHICH, metavar="NUMBER",
+    )  # fmt: skip
+    progress: JudgingWatch | None = option("Called with the judge and how far it is.", default=None, heading=None)
+
+
+@question(PairsSettings, "The run, or its folder.")
+def judge_pairs(run: RunOrFolder, settings: PairsSettings) -> ComparedRun:
+    """Of a preference, ``transcript_id`` is the conversation shown first, and ``unit`` is ``pair:`` with the id of the
+    one shown second. ``metric`` is ``<rubric>.preference``, ``label`` is ``first``, ``second`` or ``tie``. ``value``
+    is the share of the win that the first one has: 1, 0 or 0.5.
+
+    Raises:
+        BedsideError: a name that is none, a rubric by which conversations can't be compared, systems without a case in
+            common, or a judge that can't be asked; what it answered before is kept.
+    """
+    from bedside.judges.settings import judge_settings
+    from bedside.reports.judgements import judged_table
+    from bedside.scoring.run_judging import judge_run
+
+    opened, models, pairs, work = _compared(run, settings)
+    judged = judge_run(opened, None, models, work, settings=judge_settings(settings), progress=settings.progress)
+    table = judged_table(judged, work.rubrics, pairs.lines())
+    return ComparedRun(opened, judged, table, pairs, tuple(rubric.name for rubric in work.rubrics))
+
+
+@question(PairsSettings, "The run, or its folder.")
+def preview_pairs(run: RunOrFolder, settings: PairsSettings) -> Tables[tuple[RubricPlan, ...]]:
+    """Nothing is asked: it says how many requests, tokens and dollars the same call of judge_pairs would take.
+
+    Raises:
+        BedsideError: as for :func:`judge_pairs`.
+    """
+    from bedside.judges.raters import endpoint_lines
+    from bedside.judges.settings import judge_settings
+    from bedside.reports.judgements import plan_table
+    from bedside.scoring.preview import preview_judging as preview
+
+    how = judge_settings(settings)
+    opened, models, pairs, work = _compared(run, settings)
+    plans = preview(opened.path, None, models, work, settings=how)
+    lines = (*pairs.lines(), *endpoint_lines(models, how.max_concurrency))
+    return Tables([plan_table(plans, work.rubrics, lines)], plans)
+
+
+def _compared(run: RunOrFolder, settings: PairsSettings) -> tuple[Run, list[str], PairedTranscripts, JudgingWork]:
+    """The run, the judges' names, and what they compare; what is misspelt stops here."""
+    from bedside.scoring.judging_orders import JudgingWork, chosen_rubrics
+    from bedside.scoring.transcript_pairs import paired_transcripts
+
+    models, _ = named_judges(settings.judges)
+    opened = open_run(run)
+    chosen = chosen_rubrics(settings, opened)
+    pairs = paired_transcripts(opened, settings.systems, most=settings.pairs, seed=settings.seed)
+    return opened, models, pairs, JudgingWork(chosen, pairs=pairs)
+
+
+# -- What judges were asked and replied -----------------------------------------------------------------
+
+
+@settings_class
+class JudgementsSettings:
+    """List the judgements kept in a run.
+
+    Examples:
+        $ bedside judgements list run --rubric empathy --state unusable
+    """
+
+    rubric: str | None = option(
+        "List only the judgements by this rubric.", default=None, heading=OPTIONS, metavar="NAME", offers="rubric"
+    )
+    transcript: str | None = option(
+        "List only the judgements about this transcript.", default=None, heading=OPTIONS, metavar="ID"
+    )
+    state: State | None = option(
+        "List only the judgements of this state: answered, unusable (the reply could not be read), refused (by the "
+        "judge), filtered (by the provider's content filter) or failed (there was no reply).",
+        default=None, heading=OPTIONS, metavar="NAME",
+    )  # fmt: skip
+
+
+@question(JudgementsSettings, "The run, or its folder.")
+def judgements(run: RunOrFolder, settings: JudgementsSettings) -> Tables[None]:
+    """Raises:
+    BedsideError: no such run or state, or a run without judgements.
+    """
+    from bedside.reports.judgements import judgements_table
+
+    if settings.state is not None:
+        one_of(settings.state, STATES, "choice", InputError, where="`state`")
+    path = open_run(run).path
+    shown = {name: getattr(settings, name) for name in ("rubric", "transcript", "state")}
+    return Tables([judgements_table(path, **shown)], None)
+
+
+def judgement(run: RunOrFolder, key: str) -> str:
+    """Show one judgement: what was asked, what was replied, and the rating that came of it.
+
+    Args:
+        run: the run, or its folder.
+        key: the first digits of its key.
+
+    Raises:
+        BedsideError: no such run, or not one judgement that has such a key.
+    """
+    from bedside.reports.judgements import judgement_text
+
+    return judgement_text(open_run(run).path, key)
+
+
+def judge_passes(run: RunOrFolder) -> Tables[None]:
+    """Show how far a judge's passes spread and agree, and what they come to.
+
+    Args:
+        run: the run, or its folder.
+
+    Raises:
+        BedsideError: no such run, or no judge that was asked more than once.
+    """
+    from bedside.analysis.ratings_view import open_ratings_view
+    from bedside.analysis.study_parts import ALL_ROUNDS
+    from bedside.reports.judgements import passes_table
+
+    # What people rated isn't looked at, nor what the systems are like.
+    return Tables([passes_table(open_ratings_view(run, rounds=[ALL_ROUNDS], one_kind=False))], None)
+
+
+_JUDGING: Any = option("Called with the judge and how far it is.", default=None, heading=None)
+
+
+@settings_class
+class ImportJudgementsSettings:
+    """Read a service's answers to a batch of calls, and make the ratings.
+
+    The calls are those that bedside score --batch-out wrote.
+
+    Examples:
+        $ bedside judgements import run answers.jsonl
+    """
+
+    files: Paths = option(
+        "Files of the service's answers and errors.",
+        heading=ARGUMENTS, metavar="FILES", form="repeated", kw_only=False,
+    )  # fmt: skip
+    batch_out: str | os.PathLike[str] | None = option(
+        "JSONL file to write the calls that remain to.", default=None, heading=OPTIONS, metavar="FILE", form="path"
+    )
+    progress: JudgingWatch | None = _JUDGING
+
+
+@question(ImportJudgementsSettings, "The run, or its folder.")
+def import_judgements(run: RunOrFolder, settings: ImportJudgementsSettings) -> Tables[BatchOutcome]:
+    """Raises:
+    BedsideError: no such run or file, nothing was exported from the run, or the answers are to another's calls.
+    """
+    return _read_batch(run, _paths(settings.files), settings.batch_out, settings.progress)
+
+
+@settings_class
+class ExportJudgementsSettings:
+    """Write the calls that remain of a batch.
+
+    Examples:
+        $ bedside judgements export run calls.jsonl
+    """
+
+    file: str | os.PathLike[str] = option(
+        "JSONL file to write the calls to; where they don't fit in one, several files are written.",
+        heading=ARGUMENTS, metavar="FILE", form="path", kw_only=False,
+    )  # fmt: skip
+    progress: JudgingWatch | None = _JUDGING
+
+
+@question(ExportJudgementsSettings, "The run, or its folder.")
+def export_judgements(run: RunOrFolder, settings: ExportJudgementsSettings) -> Tables[BatchOutcome]:
+    """Raises:
+    BedsideError: no such run, or nothing was exported from it before.
+    """
+    return _read_batch(run, [], settings.file, settings.progress)
+
+
+def _read_batch(
+    run: RunOrFolder, files: list[Path], out: str | os.PathLike[str] | None, progress: JudgingWatch | None
+) -> Tables[BatchOutcome]:
+    from bedside.judges.rubrics.rubric_files import own_rubrics
+    from bedside.reports.judgements import judged_table
+    from bedside.scoring.judging_batches import read_batch
+
+    opened = open_run(run)
+    batched = read_batch(opened, files, None if out is None else Path(out), progress=progress)
+    return Tables([judged_table(batched.judged, own_rubrics(opened).values())] if files else [], batched)
+
+
+def _paths(paths: Paths) -> list[Path]:
+    return [Path(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
+
+
+@settings_class
+class MergeJudgementsSettings:
+    """Take over what was judged elsewhere, such as on other machines, and make the ratings.
+
+    An answer that stands in several runs counts once. Of two different answers to one question, the one that was asked
+    first counts.
+
+    Examples:
+        $ bedside judgements merge run part-1 part-2 part-3
+    """
+
+    others: Paths = option(
+        "Runs that were judged elsewhere, or their judgements.sqlite files.",
+        heading=ARGUMENTS, metavar="OTHERS", form="repeated", kw_only=False,
+    )  # fmt: skip
+    progress: JudgingWatch | None = _JUDGING
+
+
+@question(MergeJudgementsSettings, "The run, or its folder.")
+def merge_judgements(run: RunOrFolder, settings: MergeJudgementsSettings) -> Tables[MergedRun]:
+    """Raises:
+    BedsideError: no such run, or a source that is none.
+    """
+    from bedside.judges.rubrics.rubric_files import own_rubrics
+    from bedside.reports.judgements import judged_table
+    from bedside.scoring.merged_runs import merge_judgements as merge
+
+    opened = open_run(run)
+    merged = merge(opened, _paths(settings.others), progress=settings.progress)
+    return Tables([judged_table(merged.judged, own_rubrics(opened).values())] if merged.judged else [], merged)

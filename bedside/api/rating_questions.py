@@ -25,7 +25,17 @@ from bedside.analysis.choices import (
     Weights,
 )
 from bedside.core.errors import DataError, InputError
-from bedside.core.question_settings import HOW, WHICH, Seeded, changed_fields, option, question, settings_class
+from bedside.core.question_settings import (
+    HOW,
+    OPTIONS,
+    WHICH,
+    Seeded,
+    changed_fields,
+    option,
+    question,
+    question_alone,
+    settings_class,
+)
 from bedside.core.words import Names, counted, listed, listed_by_name
 from bedside.ratings.names import JUDGES, is_judge
 from bedside.ratings.rating_reading import SCALES, FileReading
@@ -41,6 +51,7 @@ if TYPE_CHECKING:
     from bedside.analysis.estimation import Estimate
     from bedside.analysis.gate import Gate
     from bedside.analysis.ratings_view import RatingSource, RatingsView
+    from bedside.analysis.study_size import DifferenceSizes, KappaSizes
     from bedside.analysis.trend import Trend
     from bedside.analysis.validation import JudgeCard
     from bedside.reports.explanation import Explanation
@@ -62,9 +73,13 @@ ALL_METRICS: Any = option(
     "Metrics or rubrics to look at; * stands for any letters. Without it, all of them.",
     "--metrics", "--rubric", "--rubrics", default=None, heading=WHICH, metavar="A,B*", form="names", offers="rated",
 )  # fmt: skip
-_SYSTEMS: Any = option(
+SYSTEMS: Any = option(
     "Systems to look at. Without it, all of them.", default=None, heading=WHICH, metavar="A,B", form="names"
 )
+WHERE: Any = option(
+    "Only transcripts with this level of a factor, such as setting=8. Several levels of one factor are taken together.",
+    default=None, heading=WHICH, metavar="FACTOR=LEVEL,…", form="levels",
+)  # fmt: skip
 _RATERS: Any = option(
     "Raters whose ratings count, such as human:anna or judge:*. Without it, all of them.",
     default=None, heading=WHICH, metavar="A,B*", form="names", offers="raters",
@@ -85,11 +100,7 @@ class PartOfStudy:
     """The part of a study that a question is about."""
 
     rounds: Names | None = ROUNDS
-    where: Mapping[str, Names] | None = option(
-        "Only transcripts with this level of a factor, such as setting=8. Several levels of one factor are taken "
-        "together.",
-        default=None, heading=WHICH, metavar="FACTOR=LEVEL,…", form="levels",
-    )  # fmt: skip
+    where: Mapping[str, Names] | None = WHERE
 
 
 @settings_class
@@ -129,7 +140,7 @@ class Within:
 class Chosen:
     """The systems, metrics and raters of a question about quality."""
 
-    systems: Names | None = _SYSTEMS
+    systems: Names | None = SYSTEMS
     metrics: Names | None = option(
         "Metrics or rubrics to look at; * stands for any letters. Without it, those that people rated, and those of "
         "which higher or lower is better.",
@@ -429,7 +440,7 @@ class EstimateSettings(Matched, Within):
         "People whose ratings count, such as human:anna. Without it, all of them.",
         default=None, heading=WHICH, metavar="A,B*", form="names", offers="raters",
     )  # fmt: skip
-    systems: Names | None = _SYSTEMS
+    systems: Names | None = SYSTEMS
     metrics: Names | None = ALL_METRICS
     about: EstimateAbout = option(
         "What the means are about: cases like these, in the run's mix (cases), as a paper's claims are; or this run's "
@@ -594,7 +605,7 @@ class PreferencesSettings(RatingsPart, Within, Seeded):
         "Rubrics by which conversations were compared. Without it, all of them.",
         "--rubrics", "--rubric", default=None, heading=WHICH, metavar="A,B*", form="names", offers="rubrics",
     )  # fmt: skip
-    systems: Names | None = _SYSTEMS
+    systems: Names | None = SYSTEMS
     raters: Names | None = _RATERS
 
 
@@ -698,7 +709,7 @@ class DeviationSettings(Matched, Within):
         "The reference corpus: a run, a file of ratings, or one of the run's systems.", heading=WHICH,
         metavar="REFERENCE",
     )  # fmt: skip
-    systems: Names | None = _SYSTEMS
+    systems: Names | None = SYSTEMS
     metrics: Names | None = ALL_METRICS
     raters: Names | None = _RATERS
 
@@ -923,3 +934,117 @@ def explain(source: RatingSource | View, settings: ExplainSettings) -> Explanati
 
     explained = by_level(view_of(source, settings), within_of(source, settings), answer)
     return Explanation(tuple(definitions), explained)
+
+
+# -- How many transcripts and raters does a study need? -------------------------------------------------
+
+
+@settings_class
+class KappaPlanSettings(Seeded):
+    """Say how many transcripts and raters give a kappa interval of some width.
+
+    Where levels are ordered, raters who mostly miss each other by one level need fewer transcripts than raters who
+    guess: both numbers are given.
+
+    Examples:
+        $ bedside plan kappa --half-width .1 --kappa .6 --raters 2,3
+    """
+
+    half_width: float = option(
+        "Half the width that kappa's 95 % interval should have.", default=0.1, heading=OPTIONS, metavar="NUMBER"
+    )
+    kappa: float = option("The kappa that you expect.", default=0.6, heading=OPTIONS, metavar="NUMBER")
+    shares: Sequence[float] | None = option(
+        "Share that you expect of each level, lowest first, such as .1,.2,.4,.2,.1.",
+        default=None, heading=OPTIONS, metavar="N,N", form="numbers",
+    )  # fmt: skip
+    levels: int = option(
+        "Number of levels of equal shares, where --shares is not given.", default=5, heading=OPTIONS, metavar="NUMBER"
+    )
+    raters: Sequence[int] = option(
+        "Numbers of raters to plan for.", default=(2, 3, 5), heading=OPTIONS, metavar="N,N", form="whole_numbers"
+    )
+    weights: Weights = option(
+        "Weights of kappa: quadratic, linear or none.", default="quadratic", heading=OPTIONS, metavar="NAME"
+    )
+
+
+@question_alone(KappaPlanSettings)
+def plan_kappa(settings: KappaPlanSettings) -> Tables[KappaSizes]:
+    """Raises:
+    DataError: impossible values.
+    """
+    from bedside.analysis.study_size import sizes_for_kappa
+    from bedside.reports.study_size import kappa_table
+
+    if settings.levels < 1:
+        raise DataError("a scale has at least one level", where="`levels`")
+    sizes = sizes_for_kappa(
+        settings.kappa,
+        settings.half_width,
+        shares=[1 / settings.levels] * settings.levels if settings.shares is None else settings.shares,
+        raters=settings.raters,
+        weights=settings.weights,
+        seed=settings.seed,
+    )
+    return Tables([kappa_table(sizes)], sizes)
+
+
+@settings_class
+class DifferencePlanSettings(Matched, Seeded):
+    """Say how many cases, each run with both systems, show a difference between them.
+
+    Examples:
+        $ bedside plan difference --difference .5 --sd 1
+        $ bedside plan difference --difference .5 --pilot run --metric empathy --systems A,B
+    """
+
+    difference: float = option(
+        "The smallest mean difference that is worth finding.", heading=OPTIONS, metavar="NUMBER", kw_only=False
+    )
+    sd: float | None = option(
+        "Standard deviation of the differences between systems on one case.",
+        default=None, heading=OPTIONS, metavar="NUMBER",
+    )  # fmt: skip
+    pilot: RatingSource | None = option(
+        "A run, or a file of ratings, to take the standard deviation from.",
+        default=None, heading=OPTIONS, metavar="RUN", form="path",
+    )  # fmt: skip
+    metric: str | None = option("Metric of the pilot to take it from.", default=None, heading=OPTIONS, metavar="NAME")
+    systems: Names | None = option(
+        "The two systems of the pilot to take it from.", default=None, heading=OPTIONS, metavar="A,B", form="names"
+    )
+    power: float = option(
+        "Chance of finding the difference if there is one.", default=0.8, heading=OPTIONS, metavar="NUMBER"
+    )
+    tests: int = option(
+        "Number of tests that are corrected together; alpha is divided by it.",
+        default=1, heading=OPTIONS, metavar="NUMBER",
+    )  # fmt: skip
+
+
+@question_alone(DifferencePlanSettings)
+def plan_difference(settings: DifferencePlanSettings) -> Tables[DifferenceSizes]:
+    """Raises:
+    BedsideError: impossible values, neither a standard deviation nor a pilot, or a pilot that doesn't give one.
+    """
+    from bedside.analysis.study_size import pilot_differences, sizes_for_difference
+    from bedside.reports.study_size import difference_table
+
+    if settings.difference == 0:
+        raise DataError("no study is large enough to find a difference of 0", where="`difference`")
+    pilot = None
+    if settings.pilot is not None:
+        view = view_of(settings.pilot, settings)
+        pilot = pilot_differences(view, settings.metric, listed(settings.systems, "systems"))
+    elif settings.sd is None:
+        raise DataError("give `sd`, or `pilot` with `metric` and `systems`", where="plan difference")
+    sizes = sizes_for_difference(
+        settings.difference,
+        sd=settings.sd,
+        pilot=pilot,
+        power=settings.power,
+        tests=settings.tests,
+        seed=settings.seed,
+    )
+    return Tables([difference_table(sizes)], sizes)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from bedside.core.errors import InputError, RunError
+from bedside.core.question_settings import HOW, OUTPUT, option, question, settings_class
 from bedside.reports.table import Tables
 
 if TYPE_CHECKING:
@@ -45,29 +46,40 @@ class Scrubbing:
     skipped: tuple[str, ...]
 
 
-def scrub(
-    paths: Paths,
-    *,
-    options: ReadOptions | None = None,
-    model: str | None = None,
-    show: bool = False,
-    out: str | os.PathLike[str] | None = None,
-    on_seen: Callable[[SeenIdentifier], None] | None = None,
-) -> Tables[Scrubbing]:
-    """Look for names, dates, numbers and addresses in transcripts that may say who somebody is.
+@settings_class
+class ScrubSettings:
+    """Warn of what may say who somebody is, before transcripts leave this machine.
 
-    This is no promise of anonymity: what isn't seen may still say who somebody is. Nothing leaves the machine, and
-    nothing is fetched.
+    It looks for names, dates, numbers and addresses. It ends with exit code 1 where it saw any, else with 0. It is no
+    promise of anonymity: a person must read what is to be handed on.
 
-    Args:
-        paths: files, folders and patterns of transcripts, in any form that can be read.
-        options: how they are read.
-        model: package or folder of a spaCy pipeline that sees English names. Without it spaCy's small English one is
-            taken where it is installed; ``""`` takes none.
-        show: whether the tables show what was seen as it stands; else it is covered.
-        out: folder for a copy of the transcripts, ``transcripts.jsonl``, in which what was seen is its kind, such as
-            ``[NAME]``. Nothing there is overwritten.
-        on_seen: is handed each identifier as it is seen, and only counts are kept.
+    Examples:
+        $ bedside scrub talks/
+        $ bedside scrub talks/ --show
+        $ bedside scrub talks/ --out masked
+    """
+
+    out: str | os.PathLike[str] | None = option(
+        "Folder for a copy of the transcripts in which what was seen is its kind, such as [NAME]. Nothing there is "
+        "overwritten.",
+        "--out", "-o", default=None, heading=OUTPUT, metavar="FOLDER", form="path",
+    )  # fmt: skip
+    show: bool = option("Print what was seen as it stands; else it is covered.", default=False, heading=OUTPUT)
+    model: str | None = option(
+        "Package or folder of a spaCy pipeline that sees English names; none takes patterns alone. Without it, spaCy's "
+        "small English model where it is installed. Nothing is downloaded.",
+        default=None, heading=HOW, metavar="NAME",
+    )  # fmt: skip
+    options: ReadOptions | None = option("How the files are read.", default=None, heading=None)
+    on_seen: Callable[[SeenIdentifier], None] | None = option(
+        "Called with each identifier as it is seen; only counts are kept then.", default=None, heading=None
+    )
+
+
+@question(ScrubSettings, "Files, folders and patterns of transcripts, in any form that can be read.")
+def scrub(paths: Paths, settings: ScrubSettings) -> Tables[Scrubbing]:
+    """What isn't seen may still say who somebody is. Nothing leaves the machine, and nothing is fetched. The copy is
+    ``transcripts.jsonl``.
 
     Returns:
         The identifiers and how many there are of each kind; ``results`` has the same as values.
@@ -82,26 +94,26 @@ def scrub(
     from bedside.transcripts.identifiers.transcript_identifiers import identifiers_of, language_of
     from bedside.transcripts.reading import Reading
 
-    reading = Reading(paths, options)
+    reading = Reading(paths, settings.options)
     kept: list[SeenIdentifier] = []
     counts: Counter[str] = Counter()
     with_kind: Counter[str] = Counter()
     languages: Counter[str] = Counter()
     left = 0
     with ExitStack() as stack:
-        copies = None if out is None else stack.enter_context(_copies(Path(out)))
-        recognition = Recognition(model)
+        copies = None if settings.out is None else stack.enter_context(_copies(Path(settings.out)))
+        recognition = Recognition("" if settings.model == "none" else settings.model)
         for transcript in reading:
             seen = identifiers_of(transcript, recognition)
             languages[language_of(transcript)] += 1
             counts.update(identifier.kind for identifier in seen)
             with_kind.update({identifier.kind for identifier in seen})
             left += sum(identifier.field in KEPT for identifier in seen)
-            if on_seen is None:
+            if settings.on_seen is None:
                 kept += seen
             else:
                 for identifier in seen:
-                    on_seen(identifier)
+                    settings.on_seen(identifier)
             if copies is not None:
                 copies.write(masked(transcript, seen).to_json() + b"\n")
         if not languages:  # nothing was seen, and nothing was looked at
@@ -116,7 +128,7 @@ def scrub(
         skipped=tuple(reading.reasons),
     )
     by_kind = counts_table(counts, with_kind, languages=languages, model=recognition.model)
-    return Tables([*([] if on_seen else [identifiers_table(kept, show=show)]), by_kind], results)
+    return Tables([*([] if settings.on_seen else [identifiers_table(kept, show=settings.show)]), by_kind], results)
 
 
 @contextmanager

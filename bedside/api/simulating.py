@@ -105,9 +105,7 @@ class SimulateSettings(PreviewedTalks, TalkLimits, Replaying, Batched):
     )
 
 
-@question(
-    SimulateSettings, "Files or folders of cases, or cases themselves; None for the protocol's own, which are invented."
-)
+@question(SimulateSettings, _CASES)
 def simulate(cases: CaseInput | None, settings: SimulateSettings) -> Simulation:
     """Without cases, the protocol's own are taken, which are invented. A clinician, patient or evaluator may be a
     function, too. With ``batch_out``, all conversations go as far as the log does, and wait; ``max_calls`` is then how

@@ -28,28 +28,28 @@ _INTERRUPTED = 130
 _EPILOG = "Every command takes --json. An error is one line that says what to do; the exit code is then 2."
 #: The modules of the commands and groups of commands, under the headings and in the order that ``--help`` lists them.
 _COMMANDS: dict[str, dict[str, str]] = {
-    "Begin": {"demo": "demo", "doctor": "doctor"},
+    "Begin": {"demo": "first_look", "doctor": "first_look"},
     "Simulate": {
         "simulate": "simulate", "benchmark": "benchmark", "simulation": "simulation", "simulators": "simulators"
     },
     "Score": {
-        "read": "read", "scrub": "scrub", "score": "score", "merge": "merging", "judge": "judge_commands",
+        "read": "read", "scrub": "scrub", "score": "score", "merge": "run_commands", "judge": "judge_commands",
         "judgements": "judgements",
     },
-    "People rate": {"sample": "sampling", "annotate": "annotation_status", "ratings": "ratings"},
+    "People rate": {"sample": "annotation", "annotate": "annotation", "ratings": "run_commands"},
     "Can the scores be believed?": {
         "agree": "question_commands", "validate": "validation", "estimate": "question_commands",
     },
     "Results": {
         **dict.fromkeys(("compare", "preferences", "gate", "drift", "trend", "deviation"), "question_commands"),
-        "report": "report", "view": "view", "explain": "question_commands", "export": "export",
+        "report": "report", "view": "run_commands", "explain": "question_commands", "export": "run_commands",
     },
     "What there is": {
-        "schema": "schema", **dict.fromkeys(("suites", "metrics", "rubrics", "probes", "readers"), "catalogue"),
+        **dict.fromkeys(("schema", "suites", "metrics", "rubrics", "probes", "readers"), "catalogue"),
     },
-    "Before a study": {"plan": "study_size"},
+    "Before a study": {"plan": "question_commands"},
     "Train and fit": {
-        "coder": "coders", "redirection": "redirection", "medconceal": "medconceal", "note2chat": "note2chat",
+        **dict.fromkeys(("coder", "redirection", "medconceal"), "training"), "note2chat": "note2chat",
     },
 }  # fmt: skip
 _MODULES = {name: (heading, module) for heading, named in _COMMANDS.items() for name, module in named.items()}

@@ -1,28 +1,31 @@
-"""``bedside annotate``: files, and what to rate next."""
+"""``bedside sample`` and ``bedside annotate``: people rate what was drawn."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
+from contextlib import nullcontext
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bedside.api.annotating import keep_plan
-from bedside.cli.completion import choices, one_rater
+from bedside.api import annotating
 from bedside.cli.help import App
-from bedside.cli.options import RubricFolderOption, SeedOption
-from bedside.cli.output import note, say, show_records, show_tables
-from bedside.cli.parsing import read_names, read_pairs
-from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_plan, run_option
+from bedside.cli.output import note, refuse_json, say, show_records, show_tables
+from bedside.cli.progress import task_progress
+from bedside.cli.settings_options import takes_settings, typed_again
 from bedside.core.words import counted, typed
 
 if TYPE_CHECKING:
     from bedside.annotation.annotation_plan import AnnotationPlan
     from bedside.annotation.answer_store import StoreSummary
     from bedside.annotation.answers import CollectedAnswers
+    from bedside.annotation.label_studio_projects import PullSummary
+    from bedside.annotation.label_studio_server import OwnServer
     from bedside.ratings.run import Run
+
+PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan that bedside sample wrote.")]
 
 annotate_app: App = App(
     """Have people rate what `sample` drew: on bedside's page, in Label Studio or spreadsheets.
@@ -38,7 +41,82 @@ annotate_app: App = App(
 )
 
 
-def say_kept(run: Run, plan: AnnotationPlan, plan_file: Path, kept: StoreSummary) -> None:
+def _run_option(plan: Path, run: Run) -> str:
+    """What a command on a plan needs to find its run: nothing where the run is beside the plan, or ./run."""
+    beside = (*plan.resolve().parents, plan.resolve().parent / "run", Path("run").resolve())
+    return "" if Path(run.path).resolve() in beside else f" --run {typed(run.path)}"
+
+
+def _named(plan: Path, run: Run) -> str:
+    return typed(plan) + _run_option(plan, run)
+
+
+@takes_settings
+def sample(
+    run: Annotated[
+        Path,
+        typer.Argument(metavar="RUN", help="A run that keeps the text, so one scored without --no-text."),
+    ],
+    settings: annotating.SampleSettings,
+) -> None:
+    from bedside.ratings.run import read_run
+
+    opened = read_run(run)
+    drawn = annotating.sample.with_settings(opened, settings)
+    for name, reason in drawn.left_out.items():
+        note(f"People can't rate {name}, which is left out: {reason}.")
+    show_tables(drawn.tables)
+    _note_plan(drawn.file, opened)
+
+
+def _note_plan(file: Path, run: Run) -> None:
+    named = _named(file, run)
+    note(f"Wrote {file}. Next: bedside annotate push {named}, or bedside annotate export {named}")
+
+
+# -- Files for raters -----------------------------------------------------------------------------------
+
+
+@annotate_app.command("export")
+@takes_settings
+def annotate_export(plan: PlanArgument, settings: annotating.ExportTasksSettings) -> None:
+    from bedside.annotation.offline_files import FORMS
+    from bedside.annotation.tool_form import TOOL_FORMS
+
+    written = annotating.export_tasks.with_settings(plan, settings)
+    for path in written.results:
+        say(str(path))
+    show_records("files", "Files for raters", [{"file": str(path)} for path in written.results])
+    hand_out = "Send each rater their file." if settings.form in FORMS else TOOL_FORMS.load(settings.form).next_step
+    note(f"{hand_out} Next: bedside annotate import {typed(plan)} FILES…{_run_option(plan, written.run)}")
+
+
+@annotate_app.command("import")
+@takes_settings
+def annotate_import(plan: PlanArgument, settings: annotating.ImportAnswersSettings) -> None:
+    _say_pulled(annotating.import_answers.with_settings(plan, settings), plan)
+
+
+def _say_pulled(pulled: annotating.PlanOutcome[PullSummary], plan_file: Path) -> None:
+    """Print which answers were left out, and what putting the others into the run did."""
+    _say_left_out(pulled.results.collected, say)
+    _say_kept(pulled.run, pulled.plan, plan_file, pulled.results.stored)
+
+
+def _say_left_out(collected: CollectedAnswers, tell: Callable[[str], None]) -> None:
+    """Tell which answers belong to nobody, or to no item of the plan."""
+    for user, count in collected.strangers.items():
+        tell(f"Left out: {counted(count, 'answer')} of user {user}, who is not a rater of the plan.")
+    if collected.unplanned_tasks:
+        tell(f"Left out: {counted(collected.unplanned_tasks, 'task')} about no item of the plan.")
+    if collected.altered_tasks:
+        tasks = counted(collected.altered_tasks, "task")
+        tell(f"Left out: {tasks} with the id of an item of the plan and another text.")
+    for line in collected.set_aside:
+        tell(f"Set aside: {line}")
+
+
+def _say_kept(run: Run, plan: AnnotationPlan, plan_file: Path, kept: StoreSummary) -> None:
     """Print what putting answers into a run did."""
     from bedside.annotation.answer_store import FOLDER
     from bedside.annotation.plan_progress import plan_metrics
@@ -64,7 +142,7 @@ def say_kept(run: Run, plan: AnnotationPlan, plan_file: Path, kept: StoreSummary
     for rater, count in kept.changed_by.items():
         say(f"{rater} changed {counted(count, 'answer')} of another rater: such a change is kept and doesn't count.")
     if kept.changed_by:
-        say(f"To look at them: bedside annotate revisions {typed(plan_file)}{run_option(plan_file, run)}")
+        say(f"To look at them: bedside annotate revisions {_named(plan_file, run)}")
     of_round = f" --round {typed(plan.round)}" if plan.round else ""
     if plan.mode == "adjudicate":
         say(f"They are final labels of what raters differed on. Next: bedside validate {typed(run.path)}")
@@ -75,125 +153,14 @@ def say_kept(run: Run, plan: AnnotationPlan, plan_file: Path, kept: StoreSummary
     show_records("answers", f"What was put into {run.path}", [asdict(kept)])
 
 
-@annotate_app.command("export")
-def annotate_export(
-    plan: PlanArgument,
-    form: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="Form of the files: xlsx, csv, label-studio (JSON to import there by hand), or a folder for each "
-            "rater in the form of another tool: argilla, doccano, potato or prodigy.",
-            autocompletion=choices("xlsx", "csv", "label-studio", "argilla", "doccano", "potato", "prodigy"),
-        ),
-    ] = "xlsx",
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write the files to.")] = Path(
-        "to-rate"
-    ),
-    run: RunOption = None,
-    rubric_folder: RubricFolderOption = None,
-) -> None:
-    """Write a file for each rater to fill in, where no server is wanted.
-
-    Examples:
-        $ bedside annotate export plan.json --out to-rate
-        $ bedside annotate export plan.json --format argilla --out to-rate
-    """
-    from bedside.annotation.offline_files import FORMS, export_files
-    from bedside.annotation.tool_form import TOOL_FORMS
-
-    read, opened = open_plan(plan, run)
-    check_plan_current(read, rubric_folder, plan)
-    paths = export_files(read, opened, form, out)
-    for path in paths:
-        say(str(path))
-    show_records("files", "Files for raters", [{"file": str(path)} for path in paths])
-    hand_out = "Send each rater their file." if form in FORMS else TOOL_FORMS.load(form).next_step
-    note(f"{hand_out} Next: bedside annotate import {typed(plan)} FILES…{run_option(plan, opened)}")
-
-
-@annotate_app.command("import")
-def annotate_import(
-    plan: PlanArgument,
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILES",
-            help="Files that raters filled in, as XLSX or CSV, or exports of Label Studio, Argilla, doccano, potato or "
-            "Prodigy.",
-        ),
-    ],
-    rater: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The rater who answered, where the file names only a tool's user, or somebody else.",
-        ),
-    ] = None,
-    users: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ID=NAME,…",
-            help="The raters who answered, by their user ids in Label Studio or Argilla, such as 3=anna,4=ben.",
-        ),
-    ] = None,
-    run: RunOption = None,
-) -> None:
-    """Read what raters filled in and add their ratings to the run.
-
-    It is safe to repeat: no answer is added twice, and none is lost.
-
-    Examples:
-        $ bedside annotate import plan.json to-rate/*.xlsx
-    """
-    from bedside.annotation.answer_store import keep_answers
-    from bedside.annotation.offline_files import read_files
-
-    read, opened = open_plan(plan, run)
-    # Label Studio's ids are numbers, those of others aren't.
-    pairs = {int(user) if user.isdigit() else user: name for user, name in read_pairs(users, "--users").items()}
-    collected = read_files(read, opened, files, rater=rater, users=pairs)
-    say_left_out(collected)
-    say_kept(opened, read, plan, keep_answers(opened, read, collected.answers))
-
-
-def say_left_out(collected: CollectedAnswers, tell: Callable[[str], None] = say) -> None:
-    """Print which answers belong to nobody, or to no item of the plan."""
-    for user, count in collected.strangers.items():
-        tell(f"Left out: {counted(count, 'answer')} of user {user}, who is not a rater of the plan.")
-    if collected.unplanned_tasks:
-        tell(f"Left out: {counted(collected.unplanned_tasks, 'task')} about no item of the plan.")
-    if collected.altered_tasks:
-        tasks = counted(collected.altered_tasks, "task")
-        tell(f"Left out: {tasks} with the id of an item of the plan and another text.")
-    for line in collected.set_aside:
-        tell(f"Set aside: {line}")
+# -- What they are asked next ---------------------------------------------------------------------------
 
 
 @annotate_app.command("reassign")
-def annotate_reassign(
-    plan: PlanArgument,
-    rater: Annotated[str, typer.Option("--rater", metavar="NAME", help="The rater who drops out.")],
-    to: Annotated[
-        str | None,
-        typer.Option(metavar="A,B", help="Who takes over, new raters too. Without it, all other raters of the plan."),
-    ] = None,
-    run: RunOption = None,
-) -> None:
-    """Give what a rater hasn't answered to others.
-
-    The plan stays as it was drawn, and answers given count as before. Pull before it: what is answered is known from
-    the run.
-
-    Examples:
-        $ bedside annotate reassign plan.json --rater ben
-        $ bedside annotate reassign plan.json --rater ben --to dora
-    """
-    from bedside.annotation.reassignment import reassign
-
-    read, opened = open_plan(plan, run)
-    done = reassign(opened, read, rater, read_names(to) or ())
+@takes_settings
+def annotate_reassign(plan: PlanArgument, settings: annotating.ReassignSettings) -> None:
+    reassigned = annotating.reassign.with_settings(plan, settings)
+    done = reassigned.results
     for name, count in done.moved.items():
         say(f"{name} takes over {counted(count, 'item')} of {done.rater}.")
     if done.untaken:
@@ -203,93 +170,178 @@ def annotate_reassign(
         )
     if done.repeats:
         say(f"Dropped: {counted(done.repeats, 'second showing')} of what {done.rater} answered the first time.")
-    show_records(
-        "reassigned",
-        f"What {done.rater} hasn't answered",
-        [
-            *({"rater": name, "items": count} for name, count in done.moved.items()),
-            *([{"rater": None, "items": done.untaken}] if done.untaken else []),
-        ],
-    )
-    named = f"{typed(plan)}{run_option(plan, opened)}"
+    records: list[dict[str, Any]] = [{"rater": name, "items": count} for name, count in done.moved.items()]
+    records += [{"rater": None, "items": done.untaken}] if done.untaken else []
+    show_records("reassigned", f"What {done.rater} hasn't answered", records)
+    named = _named(plan, reassigned.run)
     note(f"Next: bedside annotate push {named}, or bedside annotate export {named}")
 
 
 @annotate_app.command("revisions")
-def annotate_revisions(
-    plan: PlanArgument,
-    restore: Annotated[
-        int | None,
-        typer.Option(
-            "--restore",
-            metavar="NO.",
-            help="A revision that is to count, until its rater says something else.",
-        ),
-    ] = None,
-    run: RunOption = None,
-) -> None:
-    """Show the answers that were changed, by whom and to what; let an earlier one count again.
-
-    Examples:
-        $ bedside annotate revisions plan.json
-        $ bedside annotate revisions plan.json --restore 12
-    """
-    from bedside.annotation.answer_store import read_store, restore_answer
-    from bedside.reports.annotation import revisions_table
-
-    read, opened = open_plan(plan, run)
-    if restore is not None:
-        restore_answer(opened, read, restore)
-    history = read_store(opened, read)
-    show_tables((revisions_table(read, history),))
+@takes_settings
+def annotate_revisions(plan: PlanArgument, settings: annotating.RevisionsSettings) -> None:
+    show_tables(annotating.answer_revisions.with_settings(plan, settings))
 
 
 @annotate_app.command("next")
-def annotate_next(
-    plan: PlanArgument,
-    aim: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="What the ratings are to bring: kappa (a narrower interval) or disagreement (cases to settle).",
-            autocompletion=choices("kappa", "disagreement"),
+@takes_settings
+def annotate_next(plan: PlanArgument, settings: annotating.NextSettings) -> None:
+    show_tables(annotating.propose_next.with_settings(plan, settings))
+    note(f"Wrote {settings.out}" if settings.out is not None else "To make a plan of it, add --out FILE.")
+
+
+# -- Label Studio ---------------------------------------------------------------------------------------
+
+
+@annotate_app.command("serve")
+@takes_settings
+def annotate_serve(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FOLDER",
+            help="Folder in which the server keeps its data. If you name a run, it is RUN-label-studio beside it.",
         ),
-    ] = "kappa",
-    count: Annotated[int, typer.Option(metavar="NUMBER", help="How many transcripts or turns to propose.")] = 10,
-    judge: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RATER",
-            help="The judge whose ratings are looked at, where the run has several.",
-            autocompletion=one_rater,
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="File to write a plan of the proposal to, for the same raters.",
-        ),
-    ] = None,
-    run: RunOption = None,
-    seed: SeedOption = 0,
+    ],
+    settings: annotating.ServeSettings,
 ) -> None:
-    """Propose what people should rate next, and say what it would bring.
+    served = annotating.serve_label_studio.with_settings(folder, replace(settings, say=note))
+    if served.server is not None:
+        _say_server(served.server, folder, passwords=not settings.status)
+        return
+    say(f"Stopped the server of {served.folder}." if served.stopped else f"No server of {served.folder} runs.")
+    show_records("server", "The Label Studio of this machine", [{"folder": str(served.folder), "runs": False}])
 
-    Examples:
-        $ bedside annotate next plan.json --aim kappa --count 20 --out more.json
-    """
-    from bedside.annotation.proposals import follow_up_plan, propose
-    from bedside.reports.annotation import plan_tables, proposal_tables
 
-    read, opened = open_plan(plan, run)
-    proposal = propose(opened, read, aim=aim, count=count, judge=judge, seed=seed)  # type: ignore[arg-type]
-    tables = proposal_tables(proposal)
-    if out is not None:
-        next_plan = follow_up_plan(opened, read, proposal, seed)
-        keep_plan(next_plan, opened, out)
-        tables += plan_tables(next_plan)
+def _say_server(server: OwnServer, named: Path, *, passwords: bool) -> None:
+    state = "started" if server.started else "runs"
+    say(f"Label Studio {server.version} {state} at {server.url}; only this machine can reach it.")
+    width = max((len(login.email) for login in server.logins), default=0)
+    for login in server.logins:
+        password = f"  password  {login.password}" if passwords else ""
+        say(f"  {login.rater} logs in as  {login.email:<{width}}{password}".rstrip())
+    say(
+        f"The passwords, the administrator's too, are in {server.logins_file}, the key in {server.key_file}. Only you "
+        "can read them."
+    )
+    say(f"Before push and pull: export LABEL_STUDIO_API_KEY=$(cat {typed(server.key_file)})")
+    say(f"To stop it: bedside annotate serve {typed(named)} --stop")
+    record = {
+        "folder": str(named),
+        "runs": True,
+        "version": server.version,
+        "address": server.url,
+        "logins": [{"rater": login.rater, "email": login.email} for login in server.logins],
+        "logins_file": str(server.logins_file),
+        "key_file": str(server.key_file),
+    }
+    notes = ["Passwords and the key stand in their files alone."]
+    show_records("server", "The Label Studio of this machine", [record], notes)
+
+
+@annotate_app.command("push")
+@takes_settings
+def annotate_push(plan: PlanArgument, settings: annotating.PushSettings) -> None:
+    with task_progress("Pushing tasks") as progress:
+        outcome = annotating.push.with_settings(plan, replace(settings, progress=progress))
+    pushed = outcome.results
+    say(f"Sent {counted(pushed.sent, 'task')}; {pushed.present:,} there already.")
+    if pushed.removed:
+        say(f"Removed {counted(pushed.removed, 'task')} that stood there twice and that nobody had answered.")
+    if pushed.taken_back:
+        say(f"Took back {counted(pushed.taken_back, 'task')} that others rate now.")
+    if pushed.answered:
+        gone = counted(pushed.answered, "task")
+        say(f"Did not send {gone} again that the server no longer has: the run has the answers.")
+    for title, address in pushed.projects.items():
+        say(f"{title}: {address}")
+    show_records("pushed", "What was put on the server", [asdict(pushed)])
+    say("Raters open their project and choose Label All Tasks: a row of the table may open another rater's answer.")
+    server = f"--url {settings.url}{_run_option(plan, outcome.run)}"
+    note(f"Next, when raters are done: bedside annotate pull {typed(plan)} {server}")
+
+
+@annotate_app.command("pull")
+@takes_settings
+def annotate_pull(plan: PlanArgument, settings: annotating.PullSettings) -> None:
+    with task_progress("Pulling tasks") as progress:
+        pulled = annotating.pull.with_settings(plan, replace(settings, progress=progress))
+    _say_pulled(pulled, plan)
+
+
+# -- Bedside's own rating page --------------------------------------------------------------------------
+
+
+@annotate_app.command("page")
+@takes_settings
+def annotate_page(plan: PlanArgument, settings: annotating.PageSettings) -> None:
+    if not (settings.links or settings.collect):
+        refuse_json("add --links or --collect")
+    page = annotating.rating_page.with_settings(plan, replace(settings, started=_say_served, say=note))
+    if settings.links:
+        _say_links(page)
+    if page.stored is not None:
+        _say_kept(page.run, page.plan, plan, page.stored)
+    if page.trouble is not None:
+        note(f"Answers are kept, and not in the run yet: {page.trouble}")
+        note(f"To put them there: bedside annotate page {_named(plan, page.run)} --collect")
+    if settings.links or settings.collect:
+        return
+    command = f"bedside annotate page {typed(plan)}{typed_again(replace(settings, run=None))}"
+    again = f"{command}{_run_option(plan, page.run)}"
+    note(f"Stopped. Nothing is lost; links stay as they are. To go on: {again}")
+
+
+def _say_served(page: annotating.RatingPage) -> None:
+    """Say where the page is served, and to whom."""
+    say(f"The rating page is served at {page.place.address}. A link is a password: send it to its rater alone.")
+    _say_links(page)
+    if page.place.is_readable:
+        say(
+            "What raters read and write goes over the network unencrypted: give --certificate and --key, or put it "
+            "behind a proxy with TLS."
+        )
+    elif page.place.only_here and page.place.public is None:
+        say("Only this machine can reach it.")
+    note(f"Answers are kept in {page.folder.path} and go into {page.run.path} as they come. Ctrl-C ends it.")
+
+
+def _say_links(page: annotating.RatingPage) -> None:
+    items = {rater: len(order) for rater, order in page.plan.assignment.items()}
+    width = max(map(len, page.links))
+    for rater, link in page.links.items():
+        say(f"  {rater:<{width}}  {link}  {counted(items[rater], 'item')}")
+    records = [{"rater": rater, "link": link, "items": items[rater]} for rater, link in page.links.items()]
+    show_records("links", "The raters' links, each a password", records)
+
+
+# -- What raters differ on goes to somebody who settles it ----------------------------------------------
+
+
+@annotate_app.command("adjudicate")
+@takes_settings
+def annotate_adjudicate(plan: PlanArgument, settings: annotating.AdjudicateSettings) -> None:
+    settled = annotating.adjudicate.with_settings(plan, settings)
+    show_tables(settled)
+    _note_plan(Path(settings.out), settled.results.run)
+
+
+# -- Where raters are -----------------------------------------------------------------------------------
+
+
+@annotate_app.command("status")
+@takes_settings
+def annotate_status(
+    source: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan, or a run to show all of its plans.")],
+    settings: annotating.StatusSettings,
+) -> None:
+    def note_pulled(pulled: PullSummary) -> None:
+        _say_left_out(pulled.collected, note)
+        note(f"{counted(pulled.stored.new, 'new answer')}, {counted(pulled.stored.revised, 'correction')}.")
+
+    on_server = task_progress("Pulling tasks") if settings.url is not None else nullcontext()
+    with on_server as progress:
+        tables = annotating.annotation_status.with_settings(
+            source, replace(settings, progress=progress, pulled=note_pulled)
+        )
     show_tables(tables)
-    note(f"Wrote {out}" if out is not None else "To make a plan of it, add --out FILE.")

@@ -37,7 +37,7 @@ from bedside.core.words import counted, listed, typed
 from bedside.ratings.names import is_human
 
 if TYPE_CHECKING:
-    from bedside.api.benchmark_steps import Benchmark, BenchmarkWatch
+    from bedside.api.benchmarking import Benchmark, BenchmarkWatch
 
 benchmark_app: App = App(
     """Simulate, score and report in one: how good are these clinicians?
@@ -105,7 +105,7 @@ def _watched(*, bar: bool) -> Iterator[BenchmarkWatch]:
 
     A step's bar is there from its first call to the first of the next step.
     """
-    from bedside.api.benchmark_steps import BenchmarkWatch
+    from bedside.api.benchmarking import BenchmarkWatch
 
     with ExitStack() as stack:
         shown: dict[str, Any] = {}

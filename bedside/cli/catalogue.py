@@ -1,7 +1,8 @@
-"""``bedside readers``, ``metrics``, ``suites``, ``rubrics`` and ``probes``: what there is."""
+"""``bedside schema``, ``readers``, ``metrics``, ``suites``, ``rubrics`` and ``probes``: what there is."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +10,7 @@ from typing import Annotated
 import typer
 
 from bedside.cli import completion as complete
-from bedside.cli.help import App
+from bedside.cli.help import App, titles
 from bedside.cli.output import list_entries, note, say, say_or_show, show_records
 from bedside.core.errors import DataError, InputError, one_of
 from bedside.core.words import counted
@@ -65,19 +66,7 @@ probes_app: App = App(
     """,
     lists=True,
 )
-
-
-@readers_app.callback()
-def readers(context: typer.Context) -> None:
-    """List the file formats."""
-    from bedside.transcripts.contract import READERS
-
-    list_entries(
-        context,
-        "readers",
-        lambda: [(name, reader.title) for name, reader in READERS.all().items()],
-        title="The file formats",
-    )
+readers_app.lists_entries("readers", "The file formats", titles("bedside.transcripts.contract", "READERS"))
 
 
 @readers_app.command("show")
@@ -154,17 +143,7 @@ def _say_metric(name: str, description: str) -> None:
     say_or_show(description, "metric", f"What {name} is", [{"name": name, "description": description}])
 
 
-@suites_app.callback()
-def suites(context: typer.Context) -> None:
-    """List the suites."""
-    from bedside.ratings.suites import SUITES
-
-    list_entries(
-        context,
-        "suites",
-        lambda: [(name, suite.title) for name, suite in SUITES.all().items()],
-        title="The suites",
-    )
+suites_app.lists_entries("suites", "The suites", titles("bedside.ratings.suites", "SUITES"))
 
 
 @suites_app.command("show")
@@ -292,17 +271,7 @@ def rubrics_check(
     say(f"{file}: good; version {rubric.version}" + (f", {counted(len(remarks), 'warning')}" if remarks else ""))
 
 
-@probes_app.callback()
-def probes(context: typer.Context) -> None:
-    """List the probes of judges."""
-    from bedside.tuning.probes import PROBES
-
-    list_entries(
-        context,
-        "probes",
-        lambda: [(name, probe.title) for name, probe in PROBES.all().items()],
-        title="The probes of judges",
-    )
+probes_app.lists_entries("probes", "The probes of judges", titles("bedside.tuning.probes", "PROBES"))
 
 
 @probes_app.command("show")
@@ -325,3 +294,35 @@ def probes_show(
     variants = [{"name": variant.name, "title": variant.title} for variant in probe.variants]
     facts = {fact: getattr(probe, fact) for fact in ("name", "title", "description", "expects")}
     say_or_show("\n".join(lines), "probe", probe.title, [{**facts, "variants": variants}])
+
+
+def schema(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="The kind of file, such as rubric. Without one, the kinds are listed.",
+            autocompletion=complete.schemas,
+        ),
+    ] = None,
+) -> None:
+    """Print the JSON Schema of a kind of file, for editors to check while you type.
+
+    The schema called output describes what the commands print with --json. docs/editors.md says how an editor is
+    told to use a schema.
+
+    Examples:
+        $ bedside schema
+        $ bedside schema rubric > rubric.schema.json
+    """
+    from bedside.cli.schemas import schema_names, schema_text
+
+    if name is not None:
+        text = schema_text(name)
+        about = f"The JSON Schema of {name}"
+        say_or_show(text.removesuffix("\n"), "schema", about, [{"name": name, "schema": json.loads(text)}])
+        return
+    rows = [{"name": known, "title": json.loads(schema_text(known))["title"]} for known in schema_names()]
+    width = max(len(row["name"]) for row in rows)
+    text = "\n".join(f"{row['name']:<{width}}  {row['title']}" for row in rows)
+    say_or_show(text, "schemas", "The kinds of files that there are schemas of", rows)

@@ -146,6 +146,12 @@ def export_forms(ctx: typer.Context, incomplete: str) -> list[Offer]:
     return [(name, "") for name in (*names, *(point.name for point in entry_points(group="bedside.exports")))]
 
 
+def task_forms(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """The forms of files for raters: those to fill in, and those of other annotation tools."""
+    tools = _entries(_PACKAGE / "annotation" / "tool_forms", ".py", "bedside.tool_forms")
+    return [(name, "") for name in ("xlsx", "csv", "label-studio", *(path.stem for path in tools))]
+
+
 def coders(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The coders that have names."""
     folder = _PACKAGE / "metrics" / "coders" / "shipped"

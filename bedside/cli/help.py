@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from bedside.cli.completion import engine_names, probe_names, protocol_names
-from bedside.cli.output import naming_options, takes_json
+from bedside.cli.output import list_entries, naming_options, takes_json
 from bedside.cli.parsing import either
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -110,6 +111,10 @@ _OTHER_NAMES = {
 }
 
 
+#: Arguments of which messages say that another command takes them, where this one doesn't.
+_ELSEWHERE = {"text": "--no-text", "repeat": "--repeat", "passes": "--passes"}
+
+
 def _options_by_argument(command: Any) -> dict[str, str]:
     """What a command calls the library's arguments: its options with dashes, its arguments in capitals."""
     spelled = {}
@@ -149,7 +154,7 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; an error of the library names its options where the library named arguments."""
-        with naming_options(_options_by_argument(self)):
+        with naming_options({**_ELSEWHERE, **_options_by_argument(self)}):
             return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -262,3 +267,26 @@ class App(typer.Typer):
             return callback
 
         return registered
+
+    def lists_entries(self, what: str, title: str, rows: Callable[[], Iterable[tuple[str, str]]]) -> None:
+        """Without one of its commands, the group prints names with their titles.
+
+        Args:
+            what: the name of the table of them.
+            title: what they are.
+            rows: names and titles.
+        """
+
+        @self.callback()
+        def entries(context: typer.Context) -> None:
+            list_entries(context, what, rows, title=title)
+
+
+def titles(module: str, registry: str) -> Callable[[], Iterable[tuple[str, str]]]:
+    """The names in a registry with their titles; it is loaded when they are asked for.
+
+    Args:
+        module: where the registry is.
+        registry: its name there.
+    """
+    return lambda: ((name, entry.title) for name, entry in getattr(import_module(module), registry).all().items())

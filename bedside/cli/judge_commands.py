@@ -17,9 +17,9 @@ from bedside.api.judge_tuning import (
     preview_tuning,
     tune_judge,
 )
-from bedside.api.pairwise import PairsSettings, judge_pairs, preview_pairs
+from bedside.api.judging import PairsSettings, judge_pairs, preview_pairs
 from bedside.cli.help import App
-from bedside.cli.judges import JURY_HELP, DryRunOption, read_jury
+from bedside.cli.judges import JURY_HELP, DryRun, read_jury
 from bedside.cli.options import OutOption
 from bedside.cli.output import in_options, note, say, say_limit, show_and_write, show_tables
 from bedside.cli.progress import judging_progress
@@ -32,9 +32,9 @@ from bedside.core.words import typed
 def tune(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run that people rated by the rubric.")],
     settings: TuneSettings,
-    dry_run: DryRunOption = False,
+    dry: DryRun,
 ) -> None:
-    if dry_run:
+    if dry.dry_run:
         show_tables(preview_tuning.with_settings(run, settings))
         return
     with judging_progress() as progress:
@@ -52,12 +52,12 @@ def tune(
 def pairs(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run with conversations of two systems or more.")],
     settings: PairsSettings,
-    dry_run: DryRunOption = False,
+    dry: DryRun,
 ) -> None:
     from bedside.judges.counts import spent
     from bedside.reports.preference_tables import preferred_of
 
-    if dry_run:
+    if dry.dry_run:
         show_tables(preview_pairs.with_settings(run, settings))
         return
     with judging_progress() as progress:

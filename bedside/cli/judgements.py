@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bedside.cli.completion import choices, rubric as complete_rubric
+from bedside.api import judging
 from bedside.cli.help import App
 from bedside.cli.output import say, say_or_show, show_records, show_tables
-from bedside.cli.parsing import check_choice
 from bedside.cli.progress import judging_progress
+from bedside.cli.settings_options import takes_settings
 from bedside.core.words import counted, typed
 
 if TYPE_CHECKING:
     from bedside.judges.llm.batch_files import BatchFile
+    from bedside.reports.table import Tables
     from bedside.scoring.judging_batches import BatchOutcome
     from bedside.simulation.batch_waves import BatchWave
 
@@ -100,39 +102,13 @@ judgements_app: App = App(
 )
 
 
-_STATES = ("answered", "unusable", "refused", "filtered", "failed")
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run that a judge rated.")]
 
 
 @judgements_app.command("list")
-def judgements_list(
-    run: RunArgument,
-    rubric: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="List only the judgements by this rubric.", autocompletion=complete_rubric),
-    ] = None,
-    transcript: Annotated[
-        str | None, typer.Option(metavar="ID", help="List only the judgements about this transcript.")
-    ] = None,
-    state: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="List only the judgements of this state: answered, unusable (the reply could not be read), refused "
-            "(by the judge), filtered (by the provider's content filter) or failed (there was no reply).",
-            autocompletion=choices(*_STATES),
-        ),
-    ] = None,
-) -> None:
-    """List the judgements kept in a run.
-
-    Examples:
-        $ bedside judgements list run --rubric empathy --state unusable
-    """
-    from bedside.reports.judgements import judgements_table
-
-    check_choice(state, _STATES, "--state")
-    show_tables([judgements_table(run, rubric=rubric, transcript=transcript, state=state)])
+@takes_settings
+def judgements_list(run: RunArgument, settings: judging.JudgementsSettings) -> None:
+    show_tables(judging.judgements.with_settings(run, settings))
 
 
 @judgements_app.command("show")
@@ -148,9 +124,7 @@ def judgements_show(
     Examples:
         $ bedside judgements show run 3f2a
     """
-    from bedside.reports.judgements import judgement_text
-
-    text = judgement_text(run, key)
+    text = judging.judgement(run, key)
     say_or_show(text, "judgement", f"The judgement {key}", [{"key": key, "text": text}])
 
 
@@ -161,61 +135,22 @@ def judgements_passes(run: RunArgument) -> None:
     Examples:
         $ bedside judgements passes run
     """
-    from bedside.analysis.ratings_view import open_ratings_view
-    from bedside.analysis.study_parts import ALL_ROUNDS
-    from bedside.reports.judgements import passes_table
-
-    # What people rated isn't looked at, nor what the systems are like.
-    view = open_ratings_view(run, rounds=[ALL_ROUNDS], one_kind=False)
-    show_tables([passes_table(view)])
+    show_tables(judging.judge_passes(run))
 
 
 @judgements_app.command("import")
-def judgements_import(
-    run: RunArgument,
-    files: Annotated[
-        list[Path],
-        typer.Argument(metavar="FILES", help="Files of the service's answers and errors."),
-    ],
-    batch_out: Annotated[
-        Path | None,
-        typer.Option("--batch-out", metavar="FILE", help="JSONL file to write the calls that remain to."),
-    ] = None,
-) -> None:
-    """Read a service's answers to a batch of calls, and make the ratings.
-
-    The calls are those that bedside score --batch-out wrote.
-
-    Examples:
-        $ bedside judgements import run answers.jsonl
-    """
-    _again(run, files, batch_out)
+@takes_settings
+def judgements_import(run: RunArgument, settings: judging.ImportJudgementsSettings) -> None:
+    with judging_progress() as watch:
+        _show_batched(run, judging.import_judgements.with_settings(run, replace(settings, progress=watch)))
 
 
 @judgements_app.command("merge")
-def judgements_merge(
-    run: RunArgument,
-    others: Annotated[
-        list[Path],
-        typer.Argument(metavar="OTHERS", help="Runs that were judged elsewhere, or their judgements.sqlite files."),
-    ],
-) -> None:
-    """Take over what was judged elsewhere, such as on other machines, and make the ratings.
-
-    An answer that stands in several runs counts once. Of two different answers to one question, the one that was asked
-    first counts.
-
-    Examples:
-        $ bedside judgements merge run part-1 part-2 part-3
-    """
-    from bedside.judges.rubrics.rubric_files import own_rubrics
-    from bedside.ratings.run import Run
-    from bedside.reports.judgements import judged_table
-    from bedside.scoring.merged_runs import merge_judgements
-
-    opened = Run(run)
+@takes_settings
+def judgements_merge(run: RunArgument, settings: judging.MergeJudgementsSettings) -> None:
     with judging_progress() as watch:
-        merged = merge_judgements(opened, others, progress=watch)
+        tables = judging.merge_judgements.with_settings(run, replace(settings, progress=watch))
+    merged = tables.results
     for source in merged.sources:
         count = source.merged
         say(f"{source.path}: {count.judgements:,} judgements, {count.new:,} of them new.")
@@ -228,40 +163,20 @@ def judgements_merge(
     if not merged.judged:
         say("No ratings were made: bedside score FILES --judge MODEL makes them, and asks what is missing.")
         return
-    show_tables([judged_table(merged.judged, own_rubrics(opened).values())])
+    show_tables(tables)
     if not all(one.complete for one in merged.judged):
         say("Not everything is judged: the command that judged asks what is missing.")
 
 
 @judgements_app.command("export")
-def judgements_export(
-    run: RunArgument,
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="JSONL file to write the calls to; where they don't fit in one, several files are written.",
-        ),
-    ],
-) -> None:
-    """Write the calls that remain of a batch.
-
-    Examples:
-        $ bedside judgements export run calls.jsonl
-    """
-    _again(run, [], file)
-
-
-def _again(run: Path, files: list[Path], out: Path | None) -> None:
-    from bedside.judges.rubrics.rubric_files import own_rubrics
-    from bedside.ratings.run import Run
-    from bedside.reports.judgements import judged_table
-    from bedside.scoring.judging_batches import read_batch
-
-    opened = Run(run)
+@takes_settings
+def judgements_export(run: RunArgument, settings: judging.ExportJudgementsSettings) -> None:
     with judging_progress() as watch:
-        batched = read_batch(opened, files, out, progress=watch)
-    if files:
-        show_tables([judged_table(batched.judged, own_rubrics(opened).values())])
-    say_batched(batched, run)
-    show_batch_files(batched.files)
+        _show_batched(run, judging.export_judgements.with_settings(run, replace(settings, progress=watch)))
+
+
+def _show_batched(run: Path, tables: Tables[BatchOutcome]) -> None:
+    if tables:
+        show_tables(tables)
+    say_batched(tables.results, run)
+    show_batch_files(tables.results.files)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
-
-import typer
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from bedside.api.judging import JudgingSettings
-from bedside.cli import completion as complete
 from bedside.cli.output import note
 from bedside.cli.parsing import check_choice, read_names
 from bedside.core.errors import InputError, nearest
-from bedside.core.question_settings import COST, JUDGES, changed_fields, option, settings_class
-from bedside.core.words import Names
+from bedside.core.question_settings import COST, JUDGES, OPTIONS, OUTPUT, changed_fields, option, settings_class
+from bedside.core.words import Names, listed
 from bedside.ratings.names import JURY_RULES
 
 if TYPE_CHECKING:
@@ -25,23 +23,15 @@ if TYPE_CHECKING:
 
 # -- The options that say what judges are asked ---------------------------------------------------------
 
-BatchOutOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--batch-out",
-        metavar="FILE",
-        help="JSONL file to write the requests to, for a service that answers batches; nothing is asked.",
-        rich_help_panel=COST,
-    ),
-]
-DryRunOption = Annotated[
-    bool,
-    typer.Option(
-        "--dry-run",
-        help="Print how many requests and tokens each rubric and judge takes; ask and write nothing.",
-        rich_help_panel=COST,
-    ),
-]
+
+@settings_class
+class DryRun:
+    """Whether judges are asked, or only counted what they would be."""
+
+    dry_run: bool = option(
+        "Print how many requests and tokens each rubric and judge takes; ask and write nothing.",
+        default=False, heading=COST,
+    )  # fmt: skip
 
 
 @settings_class
@@ -70,21 +60,6 @@ JURY_HELP = (
     "Judges that rate as one, such as panel=judge:a,judge:b,judge:c: their ratings are combined, and stand beside "
     "theirs. judge: may be left out."
 )
-JuryOption = Annotated[
-    list[str] | None,
-    typer.Option("--jury", metavar="NAME=A,B,C", help=f"{JURY_HELP} May be repeated.", rich_help_panel=JUDGES),
-]
-JuryRuleOption = Annotated[
-    str,
-    typer.Option(
-        "--jury-by",
-        metavar="RULE",
-        help="How a jury's judges are combined: median; mean, the level nearest it; or majority, the most frequent "
-        "level. Labels go by most votes. Ties are missing.",
-        autocompletion=complete.choices(*JURY_RULES[:-1]),
-        rich_help_panel=JUDGES,
-    ),
-]
 
 
 def read_jury(text: str, aliases: Mapping[str, str] | None = None) -> tuple[str, list[str]]:
@@ -124,79 +99,84 @@ class ScoredJuries:
         return tables
 
 
-def read_scored_juries(
-    texts: Sequence[str] | None, rule: str, models: Iterable[str], *, codes: bool, batch: bool
-) -> ScoredJuries:
-    """The juries of a call that has judges rate; what can't be one stops here, before anything is asked.
+@settings_class
+class JudgedTogether(DryRun):
+    """Judges that rate as one, and a batch of what they are asked."""
 
-    Args:
-        texts: as typed for ``--jury``.
-        rule: as typed for ``--jury-by``.
-        models: as typed for ``--judge``: judges can be named like that, too.
-        codes: whether judges code turns.
-        batch: whether nothing is asked, but written to a file.
-    """
-    if rule == "weights":
-        raise InputError(
-            "weights are learnt from people's ratings, when there are some",
-            where="--jury-by",
-            todo="score first, then bedside judge jury RUN --jury-by weights",
-        )
-    check_choice(rule, JURY_RULES[:-1], "--jury-by")
-    if not texts:
-        return ScoredJuries((), rule)
-    from bedside.judges.llm.endpoints import named_models
-    from bedside.judges.raters import coding_rater, rater_of
-    from bedside.ratings.names import is_judge
+    jury: Sequence[str] = option(JURY_HELP, default=(), heading=JUDGES, metavar="NAME=A,B,C", form="repeated")
+    jury_by: Literal["median", "mean", "majority"] = option(
+        "How a jury's judges are combined: median; mean, the level nearest it; or majority, the most frequent level. "
+        "Labels go by most votes. Ties are missing.",
+        default="median", heading=JUDGES, metavar="RULE",
+    )  # fmt: skip
+    batch_out: str | os.PathLike[str] | None = option(
+        "JSONL file to write the requests to, for a service that answers batches; nothing is asked.",
+        default=None, heading=COST, metavar="FILE", form="path",
+    )  # fmt: skip
 
-    names = named_models(list(models))
-    if not names or batch:
-        raise InputError(
-            "a jury is made when its judges have rated",
-            where="--jury",
-            todo="make it then, with bedside judge jury RUN"
-            if batch
-            else "add --judge MODEL for each judge, or make it of judges that have rated: bedside judge jury RUN",
-        )
-    own = coding_rater if codes else rater_of
-    aliases = {text: own(name) for name in names for text in (name.text, name.identity, rater_of(name))}
-    juries = [read_jury(text, aliases) for text in texts]
-    asked = set(aliases.values())
-    for member in (member for _, members in juries for member in members):
-        # One that the run has already may be named as its ratings name it.
-        if member not in asked and not is_judge(member):
+    def read_juries(self, judging: ScoredJudging) -> ScoredJuries:
+        """The juries; what can't be one stops here, before anything is asked."""
+        if cast(str, self.jury_by) == "weights":
             raise InputError(
-                f"{member!r} is none of the judges that are asked",
-                where="--jury",
-                todo=nearest(member, aliases),
+                "weights are learnt from people's ratings, when there are some",
+                where="--jury-by",
+                todo="score first, then bedside judge jury RUN --jury-by weights",
             )
-    return ScoredJuries(juries, rule)
+        check_choice(self.jury_by, JURY_RULES[:-1], "--jury-by")
+        if not self.jury:
+            return ScoredJuries((), self.jury_by)
+        from bedside.judges.llm.endpoints import named_models
+        from bedside.judges.raters import coding_rater, rater_of
+        from bedside.ratings.names import is_judge
+
+        names = named_models(listed(judging.judges, "judge"))
+        if not names or self.batch_out is not None:
+            raise InputError(
+                "a jury is made when its judges have rated",
+                where="--jury",
+                todo="make it then, with bedside judge jury RUN"
+                if self.batch_out is not None
+                else "add --judge MODEL for each judge, or make it of judges that have rated: bedside judge jury RUN",
+            )
+        own = coding_rater if judging.codes else rater_of
+        aliases = {text: own(name) for name in names for text in (name.text, name.identity, rater_of(name))}
+        juries = [read_jury(text, aliases) for text in self.jury]
+        asked = set(aliases.values())
+        for member in (member for _, members in juries for member in members):
+            # One that the run has already may be named as its ratings name it.
+            if member not in asked and not is_judge(member):
+                raise InputError(
+                    f"{member!r} is none of the judges that are asked",
+                    where="--jury",
+                    todo=nearest(member, aliases),
+                )
+        return ScoredJuries(juries, self.jury_by)
 
 
-# -- The learned raters that ``bedside score`` is told of --------------------------
+@settings_class
+class BesideScoring:
+    """Learned raters that rate too, and where spans of the work are sent."""
 
-LearnedRaterOption = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--rater",
-        metavar="FILE",
-        help="File of a rater that learnt from people, as bedside judge learn writes it; it rates too. May be "
-        "repeated.",
-    ),
-]
+    rater: Sequence[str] = option(
+        "File of a rater that learnt from people, as bedside judge learn writes it; it rates too.",
+        default=(), heading=OPTIONS, metavar="FILE", form="repeated",
+    )  # fmt: skip
+    trace: str | None = option(
+        "Collector that spans of scoring and of judgements are sent to, by OTLP over HTTP. They hold names of models "
+        "and rubrics, counts, tokens and costs, and no text.",
+        default=None, heading=OUTPUT, metavar="URL",
+    )  # fmt: skip
 
+    def check_learned_raters(self) -> None:
+        """Raise where a file is no learned rater's, before anything is scored."""
+        for file in self.rater:
+            from bedside.tuning.learned_rater import load_rater
 
-def check_learned_raters(files: Sequence[Path] | None) -> None:
-    """Raise where a file is no learned rater's, before anything is scored."""
-    for file in files or ():
-        from bedside.tuning.learned_rater import load_rater
+            load_rater(file)
 
-        load_rater(file)
+    def rate(self, run: Path, transcripts: list[str], options: ReadOptions | None) -> None:
+        """Have learned raters rate a run that was scored."""
+        for file in self.rater:
+            from bedside.api.judge_tuning import rate
 
-
-def rate_with(run: Path, files: Sequence[Path] | None, transcripts: list[str], options: ReadOptions) -> None:
-    """Have learned raters rate a run that was scored."""
-    for file in files or ():
-        from bedside.api.judge_tuning import rate
-
-        note(f"{rate(run, file, transcripts=transcripts, options=options)} has rated.")
+            note(f"{rate(run, file, transcripts=transcripts, options=options)} has rated.")

@@ -7,9 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bedside.core.question_settings import HOW, OUTPUT, WHICH
-
-# -- what every command has ----------------------------------------------------------------------------
+from bedside.core.question_settings import HOW, OUTPUT
 
 JsonOption = Annotated[
     bool,
@@ -37,26 +35,4 @@ OutOption = Annotated[
         help="Folder to write the tables to, as Markdown, LaTeX and CSV. Without it, they are printed alone.",
         rich_help_panel=OUTPUT,
     ),
-]
-
-# -- which ratings are looked at -------------------------------------------------------------------------
-
-SystemsOption = Annotated[
-    str | None,
-    typer.Option(metavar="A,B", help="Systems to look at. Without it, all of them.", rich_help_panel=WHICH),
-]
-WhereOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="FACTOR=LEVEL,…",
-        help="Only transcripts with this level of a factor, such as setting=8. May be repeated: several levels of one "
-        "factor are taken together.",
-        rich_help_panel=WHICH,
-    ),
-]
-
-# -- what people rate by ----------------------------------------------------------------------------------
-
-RubricFolderOption = Annotated[
-    Path | None, typer.Option("--rubric-folder", metavar="FOLDER", help="Folder of your own rubrics.")
 ]

@@ -229,7 +229,9 @@ def say_or_show(text: str, name: str, title: str, records: Iterable[Mapping[str,
         say(text)
 
 
-def list_entries(context: typer.Context, what: str, rows: Callable[[], list[tuple[str, str]]], *, title: str) -> None:
+def list_entries(
+    context: typer.Context, what: str, rows: Callable[[], Iterable[tuple[str, str]]], *, title: str
+) -> None:
     """Print names with their titles, unless a command of the group was named.
 
     Args:
@@ -243,7 +245,7 @@ def list_entries(context: typer.Context, what: str, rows: Callable[[], list[tupl
             command = context.invoked_subcommand
             raise InputError(f"it stands before {command}", where="--json", todo=f"write it after {command}")
         return
-    entries = rows()
+    entries = list(rows())
     if is_json():
         show_records(what, title, [{"name": name.strip(), "title": words} for name, words in entries])
         return

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bedside.api import rating_questions as questions
+from bedside.cli.help import App
 from bedside.cli.options import OutOption
 from bedside.cli.output import gives_verdict, note_account, say, show_and_write, show_tables
 from bedside.cli.settings_options import takes_settings
@@ -113,3 +114,29 @@ def explain(source: Path, settings: questions.ExplainSettings) -> None:
     for definition in explanation.definitions:
         say(definition + "\n")
     show_tables(explanation.tables)
+
+
+# -- ``bedside plan`` -------------------------------------------------------------------------------------
+
+plan_app: App = App(
+    """Say how many transcripts and raters a study needs.
+
+    Examples:
+        $ bedside plan kappa --half-width .1 --kappa .6 --raters 2,3
+        $ bedside plan difference --difference .5 --sd 1
+    """
+)
+
+
+@plan_app.command("kappa")
+@takes_settings
+def plan_kappa(settings: questions.KappaPlanSettings) -> None:
+    show_tables(questions.plan_kappa.with_settings(settings))
+
+
+@plan_app.command("difference")
+@takes_settings
+def plan_difference(settings: questions.DifferencePlanSettings) -> None:
+    with files_told():
+        tables = questions.plan_difference.with_settings(settings)
+    show_tables(tables)

@@ -2,60 +2,33 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bedside.api.judging import judging_work, named_judges
-from bedside.cli import completion as complete
+from bedside.api.judging import JudgingCall, preview_judging
 from bedside.cli.engines import EngineOptions
 from bedside.cli.judgements import say_batched, show_batch_files
-from bedside.cli.judges import (
-    BatchOutOption,
-    DryRunOption,
-    JuryOption,
-    JuryRuleOption,
-    LearnedRaterOption,
-    ScoredJudging,
-    ScoredJuries,
-    check_learned_raters,
-    check_no_judge_options,
-    rate_with,
-    read_scored_juries,
-)
+from bedside.cli.judges import BesideScoring, JudgedTogether, ScoredJudging, ScoredJuries, check_no_judge_options
 from bedside.cli.output import in_options, note, note_account, say, say_limit, show_records, show_tables
-from bedside.cli.parsing import read_names, read_settings
 from bedside.cli.progress import judging_progress, scoring_progress
-from bedside.cli.settings_options import takes_settings
+from bedside.cli.settings_options import takes_settings_with
 from bedside.core.errors import InputError
-from bedside.core.question_settings import OUTPUT, READING
 from bedside.core.words import counted, listed, typed
 from bedside.ratings.run_folder import MANIFEST
+from bedside.scoring.score_settings import ScoreSettings
 from bedside.transcripts.read_options import ReadOptions
 
 if TYPE_CHECKING:
-    from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric
     from bedside.ratings.run import Run
-    from bedside.ratings.suites import Suite
     from bedside.scoring.plan import ScoringSummary
 
-
-# -- ``--trace``: spans of what a command does ----------------------------------------------------------
-
-TraceOption = Annotated[
-    str | None,
-    typer.Option(
-        "--trace",
-        metavar="URL",
-        help="Collector that spans of scoring and of judgements are sent to, by OTLP over HTTP. They hold names of "
-        "models and rubrics, counts, tokens and costs, and no text.",
-        rich_help_panel=OUTPUT,
-    ),
-]
+# -- What is said of transcripts that were scored -------------------------------------------------------
 
 
 @contextmanager
@@ -71,8 +44,6 @@ def trace_to(address: str | None) -> Iterator[None]:
     if report.lost:
         note(f"The collector did not take {counted(report.lost, 'span')}. What was scored is complete.")
 
-
-# -- What is said of transcripts that were scored -------------------------------------------------------
 
 #: How many reasons for missing ratings, transcripts that were skipped, and metrics of a reason are named.
 _REASONS, _SKIPPED, _METRICS = 5, 20, 3
@@ -172,74 +143,17 @@ ScoredFilesArgument = Annotated[
         "of a simulation.",
     ),
 ]
-RunFolderOption = Annotated[
-    Path,
-    typer.Option("--out", "-o", metavar="RUN", help="Folder of the run; a run that is there is added to."),
-]
-SuiteOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SUITE",
-        help="What is scored: the name of a suite (bedside suites lists them), or your own suite file. Without it, the "
-        "suite default; of the folder of a simulation, its protocol's.",
-        autocompletion=complete.suites,
-    ),
-]
-ScoredMetricsOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="A,B",
-        help="Metrics or families to score in place of the suite's; bedside metrics lists them. Those that begin with "
-        "deepeval: ask the judge.",
-        autocompletion=complete.metrics,
-    ),
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="FAMILY.NAME=VALUE",
-        help="A parameter of a family; bedside metrics show FAMILY lists them. May be repeated.",
-    ),
-]
-NoTextOption = Annotated[
-    bool,
-    typer.Option("--no-text", help="Keep ids, factors and hashes in the run, but no text.", rich_help_panel=READING),
-]
-LabelsOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Labels to score the suite {protocols} from, in place of a judge's answers; the suite's page in the "
-        "documentation shows their form.",
-        rich_help_panel=READING,
-    ),
-]
 
 
-#: What parameters of deepeval's metrics begin with.
-_DEEPEVAL = "deepeval"
-
-
-@takes_settings
+@takes_settings_with(out=Path("run"), suite=None)
 def score(
     files: ScoredFilesArgument,
-    out: RunFolderOption = Path("run"),
-    suite: SuiteOption = None,
-    metrics: ScoredMetricsOption = None,
-    set_: SetOption = None,
-    *,
     judging: ScoredJudging,
-    jury: JuryOption = None,
-    jury_by: JuryRuleOption = "median",
-    rater: LearnedRaterOption = None,
-    batch_out: BatchOutOption = None,
-    dry_run: DryRunOption = False,
+    together: JudgedTogether,
     reading: ReadOptions,
-    no_text: NoTextOption = False,
-    labels: LabelsOption = None,
+    settings: ScoreSettings,
     sharing: EngineOptions,
-    trace: TraceOption = None,
+    beside: BesideScoring,
 ) -> None:
     """Score transcripts: algorithms rate them, and judges that you name.
 
@@ -253,46 +167,38 @@ def score(
         $ bedside score talks/ --metrics structure,smog --set readability.min_words=10
         $ bedside score talks/ --metrics deepeval:turn_relevancy --judge openai/gpt-5-mini --max-cost 5
     """
-    from bedside.judges.deepeval_raters.chosen_metrics import chosen_metrics, metrics_apart
+    from bedside.judges.deepeval_raters.chosen_metrics import metrics_apart
     from bedside.ratings.suites import SUITES
+    from bedside.scoring.judging_workers import check_apart
+    from bedside.transcripts.reading import read_account
 
-    computed, of_deepeval = metrics_apart(read_names(metrics))
-    parameters = read_settings(set_ or [])
-    deepeval_parameters = parameters.pop(_DEEPEVAL, {}) if of_deepeval else {}
+    _, of_deepeval = metrics_apart(listed(settings.metrics, "metrics"))
     if of_deepeval and not judging.judges:
         raise InputError(
             "it asks a language model, and no judge is named", where=of_deepeval[0], todo="add --judge MODEL"
         )
-    check_learned_raters(rater)
-    call = _ScoringCall(
-        files=files,
-        out=out,
-        suite=SUITES.find(suite or _usual_suite(files)),
-        metrics=computed,
-        parameters=parameters,
-        reading=reading,
-        labels=labels,
-        raters=rater,
-        text=not no_text,
-        engine=sharing,
-        seed=judging.seed,
-    )
-    models = listed(judging.judges, "judge")
-    juries = read_scored_juries(jury, jury_by, models, codes=bool(judging.codes), batch=batch_out is not None)
-    if not models:
-        check_no_judge_options(judging, dry_run=dry_run, batch_out=batch_out)
-        with trace_to(trace):
-            call.without_judge()
+    beside.check_learned_raters()
+    suite = SUITES.find(str(settings.suite or _usual_suite(files)))
+    settings = replace(settings, suite=suite, options=reading, seed=judging.seed)
+    juries = together.read_juries(judging)
+    if not judging.judges:
+        check_no_judge_options(judging, dry_run=together.dry_run, batch_out=together.batch_out)
+        with trace_to(beside.trace):
+            _score_alone(files, settings, beside, sharing)
         return
-    deepeval = chosen_metrics(of_deepeval, deepeval_parameters) if of_deepeval else ()
-    judged = _JudgedCall(call, judging, deepeval, batch_out, juries)
-    with trace_to(trace):
-        if dry_run:
-            judged.preview()
-        elif batch_out is not None:
-            judged.write_batch()
+    call = _judging_call(files, settings, judging)
+    if together.batch_out is not None:
+        call.check_batch()
+    elif sharing.engine is not None:
+        check_apart(call.how, text=settings.text)
+    with trace_to(beside.trace):
+        if together.dry_run:
+            note_account(read_account(files, reading).lines())
+            show_tables(preview_judging.with_settings(files, call.settings))
+        elif together.batch_out is not None:
+            _write_batch(call, files, together.batch_out, beside, sharing)
         else:
-            judged.ask()
+            _ask(call, files, beside, juries, sharing)
 
 
 def _usual_suite(files: list[str]) -> str:
@@ -307,172 +213,79 @@ def _usual_suite(files: list[str]) -> str:
     return protocol
 
 
-@dataclass(frozen=True, slots=True)
-class _ScoringCall:
-    """What is scored, and how."""
+def _score_alone(files: list[str], settings: ScoreSettings, beside: BesideScoring, sharing: EngineOptions) -> None:
+    """Algorithms rate, and learned raters."""
+    from bedside.ratings.suites import Suite
+    from bedside.scoring.score import score as score_transcripts
 
-    files: list[str]
-    out: Path
-    suite: Suite
-    metrics: list[str] | None
-    parameters: dict[str, dict[str, Any]]
-    reading: ReadOptions
-    labels: Path | None
-    raters: list[Path] | None
-    text: bool
-    engine: EngineOptions
-    seed: int
-
-    def without_judge(self) -> None:
-        """Algorithms rate."""
-        summary = self.score()
-        say_scored(summary)
-        run = typed(self.out)
-        say(f"Next: bedside agree {run}; bedside report {run}{comparing_groups(summary.run)}")
-        if self.suite.rubrics:
-            say(
-                f"The suite has {counted(len(self.suite.rubrics), 'rubric')} for a judge: add --judge MODEL "
-                "(see docs/judges.md)."
-            )
-
-    def score(self, rubrics: frozenset[str] = frozenset()) -> ScoringSummary:
-        """Have algorithms and learned raters rate, but what follows from a judge's answers by ``rubrics``."""
-        summary = self._scored(rubrics)
-        rate_with(self.out, self.raters, self.files, self.reading)
-        return summary
-
-    def _scored(self, rubrics: frozenset[str]) -> ScoringSummary:
-        from bedside.scoring.pipeline import metrics_from_labels
-        from bedside.scoring.score import score
-
-        with self.engine.opened(self.out) as engine, scoring_progress() as progress:
-            return score(
-                self.files,
-                self.out,
-                suite=self.suite,
-                metrics=self.metrics,
-                parameters=self.parameters,
-                options=self.reading,
-                labels=self.labels,
-                waiting=metrics_from_labels(rubrics) if rubrics else frozenset(),
-                text=self.text,
-                seed=self.seed,
-                engine=engine,
-                progress=progress,
-            )
-
-
-class _JudgedCall:
-    """What is scored by algorithms and by judges; names that are none stop here, before anything is written."""
-
-    def __init__(
-        self,
-        call: _ScoringCall,
-        judging: ScoredJudging,
-        deepeval: tuple[DeepevalMetric, ...],
-        batch_out: Path | None,
-        juries: ScoredJuries,
-    ) -> None:
-        from bedside.judges.llm.batch_files import check_batchable
-        from bedside.judges.settings import judge_settings
-        from bedside.scoring.judging_batches import check_batch_work
-        from bedside.scoring.judging_orders import check_work_wordless
-        from bedside.scoring.judging_workers import check_apart
-
-        if call.labels is not None:
-            raise InputError(
-                "labels take the place of a judge's answers", where="--labels", todo="name labels or a judge"
-            )
-        self.call = call
-        self.models, names = named_judges(judging.judges)
-        self.work = judging_work(judging, call.suite, deepeval)
-        self.settings = judge_settings(judging)
-        self.batch_out = batch_out
-        self.juries = juries
-        if batch_out is not None:
-            for name in names:
-                check_batchable(name)
-            check_batch_work(self.work)
-        if not call.text:
-            check_work_wordless(self.work)
-        if call.engine.engine is not None and batch_out is None:
-            check_apart(self.settings, text=call.text)
-
-    def preview(self) -> None:
-        """Print what was read and what judges would be asked; write nothing."""
-        from bedside.judges.raters import endpoint_lines
-        from bedside.reports.judgements import plan_table
-        from bedside.scoring.preview import preview_judging
-        from bedside.transcripts.reading import read_account
-
-        note_account(read_account(self.call.files, self.call.reading).lines())
-        plans = preview_judging(
-            self.call.out,
-            self.call.files,
-            self.models,
-            self.work,
-            options=self.call.reading,
-            settings=self.settings,
+    out = Path(settings.out)
+    with sharing.opened(out) as engine, scoring_progress() as progress:
+        summary = score_transcripts.with_settings(files, replace(settings, engine=engine, progress=progress))
+    beside.rate(out, files, settings.options)
+    say_scored(summary)
+    run = typed(out)
+    say(f"Next: bedside agree {run}; bedside report {run}{comparing_groups(summary.run)}")
+    assert isinstance(settings.suite, Suite)
+    if settings.suite.rubrics:
+        say(
+            f"The suite has {counted(len(settings.suite.rubrics), 'rubric')} for a judge: add --judge MODEL "
+            "(see docs/judges.md)."
         )
-        endpoints = endpoint_lines(self.models, self.settings.max_concurrency)
-        show_tables([plan_table(plans, self.work.rubrics, endpoints)])
 
-    def write_batch(self) -> None:
-        """Have algorithms rate, and write a judge's calls to a file."""
-        from bedside.scoring.judging_batches import write_batch
 
-        assert self.batch_out is not None
-        summary = self._scored()
-        with judging_progress() as progress:
-            batched = write_batch(
-                summary.run, self.models, self.work, self.batch_out, settings=self.settings, progress=progress
-            )
-        say_batched(batched, self.call.out)
-        show_batch_files(batched.files)
+def _judging_call(files: list[str], settings: ScoreSettings, judging: ScoredJudging) -> JudgingCall:
+    """What is scored and judged; names that are none stop here, before anything is written."""
+    from bedside.scoring.judging_orders import check_work_wordless
 
-    def ask(self) -> None:
-        """Have algorithms rate, then judges."""
-        from bedside.judges.counts import spent
-        from bedside.judges.judgement_queue import judge_price
-        from bedside.judges.llm.contract import check_models
-        from bedside.judges.llm.endpoints import named_models
-        from bedside.reports.judgements import judged_table
+    if settings.labels is not None:
+        raise InputError("labels take the place of a judge's answers", where="--labels", todo="name labels or a judge")
+    of_scoring = {
+        name: getattr(settings, name) for name in ("out", "suite", "metrics", "parameters", "options", "text")
+    }
+    call = JudgingCall(files, replace(judging, **of_scoring))
+    if not settings.text:
+        check_work_wordless(call.work)
+    return call
 
-        names = named_models(self.models)
-        if self.call.engine.engine is None:  # an engine's workers have keys of their own
-            check_models(names)
-        for name in names:
-            judge_price(name, self.settings, self.settings.max_cost)
-        summary = self._scored()
-        judged = self._judged(summary)
-        tables = [judged_table(judged, self.work.rubrics), *self.juries.add(self.call.out)]
-        show_tables(tables)
-        if not all(judging.complete for judging in judged):
-            say_limit(spent(judged), self.settings.max_cost, say)
-            say("Not everything was answered: the same command asks what is missing.")
-        out = self.call.out
-        run = typed(out)
-        say(f"Next: bedside agree {run}; bedside validate {run}; bedside report {run}")
 
-    def _scored(self) -> ScoringSummary:
-        summary = self.call.score(frozenset(rubric.name for rubric in self.work.rubrics))
-        say_scored(summary)
-        return summary
+def _scored(call: JudgingCall, files: list[str], beside: BesideScoring, sharing: EngineOptions) -> ScoringSummary:
+    """Have algorithms and learned raters rate, but what follows from a judge's answers."""
+    out = Path(str(call.folder))
+    with sharing.opened(out) as engine, scoring_progress() as progress:
+        summary = call.score(engine, progress)
+    beside.rate(out, files, call.settings.options)
+    say_scored(summary)
+    return summary
 
-    def _judged(self, summary: ScoringSummary) -> Any:
-        from bedside.scoring.judging_workers import judge_apart
-        from bedside.scoring.run_judging import judge_run
 
-        call = self.call
-        with call.engine.opened(call.out) as engine, judging_progress() as progress:
-            if engine is None:
-                return judge_run(
-                    summary.run,
-                    call.files,
-                    self.models,
-                    self.work,
-                    options=call.reading,
-                    settings=self.settings,
-                    progress=progress,
-                )
-            return judge_apart(summary.run, self.models, self.work, engine, settings=self.settings, progress=progress)
+def _write_batch(
+    call: JudgingCall, files: list[str], out: str | os.PathLike[str], beside: BesideScoring, sharing: EngineOptions
+) -> None:
+    """Have algorithms rate, and write a judge's calls to a file."""
+    summary = _scored(call, files, beside, sharing)
+    with judging_progress() as progress:
+        batched = call.write_batch(summary, out, progress)
+    say_batched(batched, summary.run.path)
+    show_batch_files(batched.files)
+
+
+def _ask(
+    call: JudgingCall, files: list[str], beside: BesideScoring, juries: ScoredJuries, sharing: EngineOptions
+) -> None:
+    """Have algorithms rate, then judges."""
+    from bedside.judges.counts import spent
+
+    if sharing.engine is None:  # an engine's workers have keys of their own
+        call.check_askable()
+    else:
+        call.check_prices()
+    summary = _scored(call, files, beside, sharing)
+    out = summary.run.path
+    with sharing.opened(out) as engine, judging_progress() as progress:
+        judged = call.ask(summary, engine, progress)
+    show_tables([judged.table, *juries.add(out)])
+    if not judged.complete:
+        say_limit(spent(judged.judges), call.how.max_cost, say)
+        say("Not everything was answered: the same command asks what is missing.")
+    run = typed(out)
+    say(f"Next: bedside agree {run}; bedside validate {run}; bedside report {run}")

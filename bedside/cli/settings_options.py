@@ -23,11 +23,22 @@ from bedside.cli.parsing import (
     read_pairs,
     read_price,
     read_rounds,
+    read_settings,
     read_share,
     read_where,
     read_whole_numbers,
 )
-from bedside.core.question_settings import ARGUMENTS, REPEATED, Form, Option, is_settings, options, with_defaults
+from bedside.core.question_settings import (
+    ARGUMENTS,
+    REPEATED,
+    Form,
+    Option,
+    changed_fields,
+    is_settings,
+    options,
+    with_defaults,
+)
+from bedside.core.words import typed as typed_word
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -43,12 +54,14 @@ _READERS: Mapping[Form, Callable[[Any, str], Any]] = {
     "names": lambda typed, option: read_names(typed),
     "rounds": lambda typed, option: read_rounds(typed),
     "pairs": read_pairs,
+    "text_or_pairs": lambda typed, option: read_pairs(typed, option) if "=" in typed else typed,
     "columns": lambda typed, option: read_columns(typed),
     "levels": lambda typed, option: read_where(typed),
     "margins": lambda typed, option: read_margins(typed),
     "by_name": lambda typed, option: {
         name: value for text in typed for name, value in read_pairs(text, option).items()
     },
+    "parameters": lambda typed, option: read_settings(typed),
     "numbers": read_numbers,
     "whole_numbers": read_whole_numbers,
     "number_or_none": lambda typed, option: None if typed == "none" else read_numbers(typed, option)[0],
@@ -128,11 +141,13 @@ def _parameter(name: str, option: Option, hint: Any, of_class: Field[Any]) -> in
     required = default is MISSING and of_class.default_factory is MISSING
     if option.form == "unless":
         default = False
-    shown = default if base in (bool, int, float) or isinstance(default, str) else None
+    shown = default if base in (bool, int, float) or isinstance(default, str | Path) else None
     if option.form == "share" and default:
         shown = f"{default:.0%}"
     elif base is str and isinstance(default, int | float):
         shown = f"{default:g}"
+    elif option.form == "whole_numbers" and default and isinstance(default, tuple):
+        shown = ",".join(map(str, default))
     offers: Any = getattr(completion, option.offers) if option.offers else None
     least, most = option.least, option.most
     if choices and base is int:
@@ -190,3 +205,10 @@ def _settings(kind: type[Any], typed: Mapping[str, Any]) -> Any:
         if typed[name] not in (None, [])
     }
     return kind(**values)
+
+
+def typed_again(settings: Any) -> str:
+    """The options of settings that aren't at their defaults, as they are typed; each a text, a number or a path."""
+    own = {name: option for name, option in _typed_options(type(settings)).items() if name in changed_fields(settings)}
+    words = ((_names(name, option)[0], str(getattr(settings, name))) for name, option in own.items())
+    return "".join(f" {option} {typed_word(value)}" for option, value in words)

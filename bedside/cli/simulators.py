@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bedside.cli import completion as complete
-from bedside.cli.help import App
-from bedside.cli.output import list_entries, note, say, say_or_show, show_records
+from bedside.cli.help import App, titles
+from bedside.cli.output import note, say, say_or_show, show_records
 from bedside.cli.parsing import check_choice
 from bedside.cli.record_requests import made_record
 from bedside.core.errors import InputError
@@ -37,19 +37,11 @@ ProtocolArgument = Annotated[
     str,
     typer.Argument(metavar="PROTOCOL", help="Name of the protocol.", autocompletion=complete.simulators),
 ]
-
-
-@simulators_app.callback()
-def simulators(context: typer.Context) -> None:
-    """List the protocols."""
-    from bedside.simulation.simulators.contract import SIMULATORS
-
-    list_entries(
-        context,
-        "simulators",
-        lambda: [(name, entry.title) for name, entry in SIMULATORS.all().items()],
-        title="The protocols of simulated conversations",
-    )
+simulators_app.lists_entries(
+    "simulators",
+    "The protocols of simulated conversations",
+    titles("bedside.simulation.simulators.contract", "SIMULATORS"),
+)
 
 
 @simulators_app.command("show")

@@ -63,7 +63,8 @@ def with_options(text: str, options: Mapping[str, str]) -> str:
         name, value = argument.groups()
         if name not in options:
             return argument[0]
-        return options[name] if value is None else f"{options[name]} {value}"
+        # Of what is true or false, the option alone says which.
+        return options[name] if value in (None, "True", "False") else f"{options[name]} {value}"
 
     return _ARGUMENT.sub(option, text)
 

@@ -31,6 +31,25 @@ _WORDS = {
     **dict.fromkeys(("list_type", "tuple_type"), "it must be a list"),
     **dict.fromkeys(("dict_type", "model_type"), "it must hold keys and values"),
 }
+#: What the patterns that texts from outside must fit mean to a person.
+_PATTERN_WORDS = {
+    r"\S": "it must not be empty",
+    r"^[a-z][a-z0-9_]*$": "it must be small letters, digits and _, with a letter first",
+    "^[a-z0-9][a-z0-9-]*$": "it must be small letters, digits and -, with no - first",
+    r"^[\w.-]+$": "it must be letters, digits, _, . and - alone",
+    r"^[^\s/][^/\r\n]*$": "it must be one line without /, and not begin with a space",
+    r"^[0-9a-f]{8,64}$": "it must be 8 to 64 hexadecimal digits",
+    r"^[A-Za-z0-9-]{8,64}$": "it must be 8 to 64 letters, digits and -",
+    r"^(human|judge|algorithm):\S.*$": "it must be human:, judge: or algorithm: and a name",
+    r"^(transcripts|cases|reference\.\w+)$": "it must be transcripts, cases or reference.NAME",
+    r"(?s)^(transcript|turn:[0-9]{1,9}|pair:.+)$": "it must be transcript, turn:NUMBER or pair:ID",
+    r"^[^\W_](?:[\w.@+-]{0,62}\w)?$": (
+        "it must be up to 64 letters, digits and . _ @ + -, with a letter or digit first and none of . @ + - last"
+    ),
+    r"^(?:[^\W_][\w. +-]{0,62})?$": (
+        "it must be up to 63 letters, digits, spaces and . _ + -, with a letter or digit first"
+    ),
+}
 
 
 def complaints(error: ValidationError, model: type[BaseModel]) -> list[tuple[KeyPath, str]]:
@@ -96,6 +115,8 @@ def _text(detail: Any, model: type[BaseModel]) -> str:
     if kind == "missing":
         return "it is missing"
     context = detail.get("ctx", {})
+    if kind == "string_pattern_mismatch":
+        return _PATTERN_WORDS.get(context["pattern"], "it has a form that isn't allowed")
     if kind in _WORDS and (kind != "string_too_short" or context["min_length"] == 1):
         return _WORDS[kind].format(**context)
     return str(detail["msg"]).removeprefix("Value error, ")

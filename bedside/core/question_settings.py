@@ -37,15 +37,17 @@ ARGUMENTS, OPTIONS, WHICH, HOW, READING, JUDGES, COST, OUTPUT = (
 #: are parted by commas, ``rounds`` too, with two quotation marks for the one without a name; ``numbers`` and
 #: ``whole_numbers`` likewise. ``pairs`` are ``a=b,c=d``; ``columns`` too, where nothing may follow the sign;
 #: ``levels`` too, of which a name may come again; ``by_name`` likewise typed several times; ``margins`` are those or
-#: one number. ``repeated`` is a list, one each time. ``number_or_none`` is one, or the word none; ``price`` is
-#: ``in=N,out=N``; ``share`` is ``0.1`` or ``10%``; of ``count_or_names`` and ``count_or_word`` a whole number is a
-#: count.
+#: one number; ``parameters`` are ``family.name=value``, one each time. ``repeated`` is a list, one each time.
+#: ``number_or_none`` is one, or the word none; ``price`` is ``in=N,out=N``; ``share`` is ``0.1`` or ``10%``; of
+#: ``count_or_names`` and ``count_or_word`` a whole number is a count; of ``text_or_pairs`` what has an equals sign is
+#: pairs.
 Form = Literal[
     "text", "names", "rounds", "pairs", "columns", "repeated", "levels", "margins", "by_name", "numbers",
     "whole_numbers", "number_or_none", "price", "path", "word", "unless", "share", "count_or_names", "count_or_word",
+    "text_or_pairs", "parameters",
 ]  # fmt: skip
 #: Forms that may be typed several times.
-REPEATED: frozenset[Form] = frozenset(("repeated", "levels", "margins", "by_name"))
+REPEATED: frozenset[Form] = frozenset(("repeated", "levels", "margins", "by_name", "parameters"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,22 @@ class Answering(Protocol[Source, Fields, Asked, Answer]):
         ...
 
 
+class AnsweringAlone(Protocol[Fields, Asked, Answer]):
+    """A function that answers a question which is put to nothing; it takes settings as keywords.
+
+    Attributes:
+        settings: the class of its settings.
+    """
+
+    settings: Callable[Fields, Any]
+
+    def __call__(self, *args: Fields.args, **named: Fields.kwargs) -> Answer: ...
+
+    def with_settings(self, asked: Asked, /) -> Answer:
+        """The same answer, of settings as one object."""
+        ...
+
+
 def question(
     kind: Callable[Fields, Asked],
     source: str,
@@ -164,33 +182,71 @@ def question(
         kind: the class of the settings.
         source: what the question is put to.
     """
-    named = options(cast(type[Any], kind))
 
     def made(answer: Callable[[Source, Asked], Answer]) -> Answering[Source, Fields, Asked, Answer]:
         @wraps(answer)
         def ask(source: Source, /, *given: Fields.args, **named: Fields.kwargs) -> Answer:
-            try:
-                settings = kind(*given, **named)
-            except TypeError as error:
-                init = f"{cast(type[Any], kind).__qualname__}.__init__()"
-                raise TypeError(str(error).replace(init, f"{answer.__name__}()")) from None
-            return answer(source, settings)
+            return answer(source, _filled_in(kind, answer.__name__, *given, **named))
 
-        about, (more, sections) = _about(cast(type[Any], kind)), _parts(answer.__doc__ or "")
-        first = next(iter(inspect.signature(answer).parameters.values()))
-        own = inspect.signature(cast(Callable[..., Any], kind)).parameters
-        by_place = [each for each in own.values() if each.kind is not inspect.Parameter.KEYWORD_ONLY]
-        by_name = [own[name] for name in named if own[name] not in by_place]
-        written = (about, more, _arguments(named, first.name, source), sections)
-        ask.__doc__ = "\n\n".join(part for part in written if part) + "\n"
-        ask.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [first.replace(kind=inspect.Parameter.POSITIONAL_ONLY), *by_place, *by_name],
-            return_annotation=inspect.signature(answer).return_annotation,
-        )
-        ask.settings, ask.with_settings = kind, answer  # type: ignore[attr-defined]
+        _describe(ask, answer, cast(type[Any], kind), source)
         return cast("Answering[Source, Fields, Asked, Answer]", ask)
 
     return made
+
+
+def question_alone(
+    kind: Callable[Fields, Asked],
+) -> Callable[[Callable[[Asked], Answer]], AnsweringAlone[Fields, Asked, Answer]]:
+    """As :func:`question`, of a function that has no source."""
+
+    def made(answer: Callable[[Asked], Answer]) -> AnsweringAlone[Fields, Asked, Answer]:
+        @wraps(answer)
+        def ask(*given: Fields.args, **named: Fields.kwargs) -> Answer:
+            return answer(_filled_in(kind, answer.__name__, *given, **named))
+
+        _describe(ask, answer, cast(type[Any], kind), None)
+        return cast("AnsweringAlone[Fields, Asked, Answer]", ask)
+
+    return made
+
+
+def _filled_in(kind: Callable[Fields, Kind], name: str, *by_place: Fields.args, **named: Fields.kwargs) -> Kind:
+    """The settings of what a function was called with.
+
+    Raises:
+        TypeError: a field is none, or must be given; it names the function.
+    """
+    try:
+        return kind(*by_place, **named)
+    except TypeError as error:
+        init = f"{cast(type[Any], kind).__qualname__}.__init__()"
+        raise TypeError(str(error).replace(init, f"{name}()")) from None
+
+
+def _describe(ask: Any, answer: Callable[..., Any], kind: type[Any], source: str | None) -> None:
+    """Give a function that takes the fields of settings its docstring and signature, the settings, and what takes them.
+
+    Args:
+        ask: the function.
+        answer: what it is made of.
+        kind: the class of the settings.
+        source: what the question is put to; None where there is no source.
+    """
+    named = options(kind)
+    sources = list(inspect.signature(answer).parameters.values())[:-1]
+    own = inspect.signature(kind).parameters
+    by_place = [field for field in own.values() if field.kind is not inspect.Parameter.KEYWORD_ONLY]
+    by_name = [own[name] for name in named if own[name] not in by_place]
+    more, sections = _parts(answer.__doc__ or "")
+    texts = {**{parameter.name: source for parameter in sources}, **{name: field.help for name, field in named.items()}}
+    arguments = [f"{name}: {text}" for name, text in texts.items()]
+    written = (_about(kind), more, "\n    ".join(["Args:", *arguments]), sections)
+    ask.__doc__ = "\n\n".join(part for part in written if part) + "\n"
+    ask.__signature__ = inspect.Signature(
+        [*(parameter.replace(kind=parameter.POSITIONAL_ONLY) for parameter in sources), *by_place, *by_name],
+        return_annotation=inspect.signature(answer).return_annotation,
+    )
+    ask.settings, ask.with_settings = kind, answer
 
 
 def _about(kind: type[Any]) -> str:
@@ -206,7 +262,3 @@ def _parts(text: str) -> tuple[str, str]:
     return "\n".join(lines[:at]).strip(), "\n".join(
         [*lines[at : at + 1], indent(dedent(section), "    ")]
     ) + blank + others
-
-
-def _arguments(named: Mapping[str, Option], first: str, source: str) -> str:
-    return "\n".join(["Args:", f"    {first}: {source}", *(f"    {name}: {each.help}" for name, each in named.items())])

@@ -23,6 +23,12 @@ ORDERS: tuple[Order, ...] = get_args(Order)
 #: How long a model that reasons does so.
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 REASONING_EFFORTS: tuple[ReasoningEffort, ...] = get_args(ReasoningEffort)
+#: ``answered``: there is an answer. ``unusable``: the model's replies fitted the rubric no time; that is a result, but
+#: where they were cut off, for as long as no more tokens are allowed. ``refused``, ``filtered``: the model, or its
+#: provider's content filter, won't answer; these are results too. ``failed``: no reply was had; it is asked again by
+#: the next run.
+State = Literal["answered", "unusable", "refused", "filtered", "failed"]
+STATES: tuple[State, ...] = get_args(State)
 #: US dollars for a million tokens in and out, and of those in the provider's cache.
 Dollars = tuple[float, float] | tuple[float, float, float]
 

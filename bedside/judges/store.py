@@ -18,13 +18,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import orjson
 
 from bedside.core.errors import RunError
 from bedside.core.files import address_to_read, saying_where, sqlite_address, unpacked
 from bedside.core.locks import hold
+from bedside.judges.ask_settings import State as State
 from bedside.judges.llm.protocol import Sampling
 from bedside.judges.prompt import PromptPiece
 
@@ -84,12 +85,6 @@ _REMEMBERED = 4096
 #: What comes of reading a damaged store.
 _DAMAGE = (sqlite3.Error, zlib.error, ValueError, TypeError, LookupError)
 T = TypeVar("T")
-
-#: ``answered``: there is an answer. ``unusable``: the model's replies fitted the rubric no time; that is a result, but
-#: where they were cut off, for as long as no more tokens are allowed. ``refused``, ``filtered``: the model, or its
-#: provider's content filter, won't answer; these are results too. ``failed``: no reply was had; it is asked again by
-#: the next run.
-State = Literal["answered", "unusable", "refused", "filtered", "failed"]
 
 
 def judgement_key(model: str, parameters: str, prompt: str, number: int) -> str:

@@ -307,7 +307,7 @@ class Run:
                 raise RunError(
                     f"the run keeps no text of transcript {name!r}",
                     where=str(self.path),
-                    todo="score again into a new run with bedside score, without --no-text",
+                    todo="score again into a new run with bedside score, without `text=False`",
                 )
             with self.sound(TRANSCRIPT_FOLDER):
                 transcript = parse_transcript(content, source)

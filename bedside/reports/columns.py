@@ -11,13 +11,11 @@ from bedside.analysis.study_parts import UNLISTED, StudyOrder
 from bedside.reports.notes import Note, NoteText, noted
 from bedside.reports.number_text import (
     ARROWS,
+    CellNames,
     between,
     bounded_record,
-    cell_name,
     number,
     plain_words,
-    rater_words,
-    several_raters,
     share_words,
 )
 from bedside.reports.table import Table as Table
@@ -202,30 +200,28 @@ class MetricRow(NamedTuple):
     Attributes:
         part: the result: it has the metric's facts, its raters, and mostly a system.
         order: has the labels of systems.
-        several: the metrics that several groups of raters rated.
+        names: what cells and rows are called.
     """
 
     part: Any
     order: StudyOrder
-    several: frozenset[str]
+    names: CellNames
 
     @classmethod
     def rows(cls, shown: Iterable[Any], order: StudyOrder = UNLISTED) -> list[MetricRow]:
         """A row for each result, in order; ``order`` has the labels of systems."""
         results = list(shown)
-        several = several_raters({(result.metric, result.raters) for result in results})
-        return [cls(result, order, several) for result in results]
+        names = CellNames(results)
+        return [cls(result, order, names) for result in results]
 
     def heading(self) -> str:
         """The metric, and its raters where several groups rated it."""
-        return f"{self.part.facts.title}{self._by()}"
+        return self.names.title(self.part)
 
     def directed_heading(self) -> str:
         """The metric with an arrow towards better, and its raters where several groups rated it."""
-        return f"{self.part.facts.title}{ARROWS[self.part.facts.direction]}{self._by()}"
-
-    def _by(self) -> str:
-        return f" ({rater_words(self.part.raters)})" if self.part.metric in self.several else ""
+        facts = self.part.facts
+        return f"{facts.title}{ARROWS[facts.direction]}{self.names.raters(self.part)}"
 
     def system_label(self) -> str:
         """The system as the study calls it."""
@@ -233,7 +229,7 @@ class MetricRow(NamedTuple):
 
     def cell(self, *told_by: str) -> str:
         """What a cell is called; ``told_by`` is what it is of beside the metric and its raters."""
-        return cell_name(self.part.metric, self.part.raters, self.several, *told_by)
+        return self.names(self.part, *told_by)
 
     @staticmethod
     def record(*names: str) -> Recorded:

@@ -44,6 +44,10 @@ class CellNames:
         """The name of the cells about one of them, and what else they are of."""
         return cell_name(item.metric, item.raters, self._several, *parts)
 
+    def has_several(self, metric: str) -> bool:
+        """Whether several groups of raters rated a metric."""
+        return metric in self._several
+
     def title(self, item: Any) -> str:
         """The metric's title, with its raters where several rated it."""
         return f"{item.facts.title}{self.raters(item)}"

@@ -2,84 +2,46 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
-from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bedside.core.errors import InputError, RunError
 from bedside.core.files import file_digest
+from bedside.core.question_settings import question
 from bedside.core.trace_spans import span
-from bedside.core.words import Names, listed
+from bedside.core.words import listed
 from bedside.ratings.run import FORMAT, Run, keep_simulations, new_run, write_new_run
 from bedside.ratings.run_folder import is_run
 from bedside.ratings.suites import SUITES, Suite
 from bedside.ratings.table import wordless
 from bedside.scoring.plan import ScoringPass, ScoringPlan, ScoringSummary, suite_plan
 from bedside.scoring.run_transcripts import run_versions
+from bedside.scoring.score_settings import ScoreSettings
 from bedside.transcripts.memory_reading import MemoryReading, TranscriptInput, open_reading
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading import Reading
 
-if TYPE_CHECKING:
-    from bedside.core.engines.contract import Engine
 
-
-def score(
-    transcripts: TranscriptInput,
-    out: str | os.PathLike[str],
-    *,
-    suite: str | Suite = "default",
-    metrics: Names | None = None,
-    parameters: Mapping[str, Mapping[str, Any]] | None = None,
-    options: ReadOptions | None = None,
-    labels: str | os.PathLike[str] | None = None,
-    waiting: Names = (),
-    text: bool = True,
-    seed: int = 0,
-    engine: Engine | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> ScoringSummary:
-    """Score transcripts into a run.
-
-    Args:
-        transcripts: files, folders and patterns, or transcripts in memory, which are gone through once; a lone one of
-            either is one.
-        out: the run's folder: new, or an existing run of the same transcripts, which is added to.
-        suite: a suite's name, the path of a suite file, or a suite.
-        metrics: families and metrics in place of the suite's; none of them for an empty list.
-        parameters: parameters of families, over the suite's.
-        options: how to read the files.
-        labels: file of labels that a protocol's metrics are computed from (matches, findings, turns' features), in
-            place of a judge's; labelled transcripts make a run of their own.
-        waiting: metrics that follow from a judge's answers later: what no labels are there for is not rated as missing.
-        text: whether the run keeps the transcripts' text; without it, ids, factors and hashes are kept.
-        seed: kept in the manifest, for metrics that draw at random.
-        engine: whose workers share the work (:func:`bedside.core.engines.contract.open_engine`); the run is the same.
-            What is done is kept beside the run's folder until all is, so that the same call goes on after a stop.
-        progress: called with the number of transcripts and of files done.
+@question(
+    ScoreSettings,
+    "Files, folders and patterns, or transcripts in memory, which are gone through once; a lone one of either is one.",
+)
+def score(transcripts: TranscriptInput, settings: ScoreSettings) -> ScoringSummary:
+    """The run's folder is new, or that of an existing run of the same transcripts. The suite may be a suite object, and
+    without metrics in a list none is scored. Labelled transcripts make a run of their own. Without the text, ids,
+    factors and hashes are kept.
 
     Raises:
         BedsideError: a bad file, an unknown name, or a folder that can't be written or holds another run. Nothing
             is written then.
     """
-    chosen = suite if isinstance(suite, Suite) else SUITES.find(suite)
-    plan = suite_plan(chosen, listed(metrics, "metrics"), parameters)
-    reading = open_reading(transcripts, options)
-    target = Path(out)
-    scoring = _scoring(
-        plan,
-        reading,
-        target,
-        engine=engine,
-        labels=labels,
-        waiting=frozenset(listed(waiting, "waiting")),
-        text=text,
-        progress=progress,
-    )
-    entry = _entry(chosen if metrics is None else None, plan, seed, labels, engine)
+    chosen = settings.suite if isinstance(settings.suite, Suite) else SUITES.find(settings.suite)
+    plan = suite_plan(chosen, listed(settings.metrics, "metrics"), settings.parameters)
+    target = Path(settings.out)
+    scoring = _scoring(plan, open_reading(transcripts, settings.options), settings)
+    entry = _entry(chosen if settings.metrics is None else None, plan, settings)
     with span("bedside score", bedside__suite=entry["suite"], bedside__metrics=len(plan.metrics)) as trace:
         if is_run(target):
             summary = _score_again(Run(target), scoring, entry)
@@ -95,23 +57,18 @@ def score(
         return summary
 
 
-def _scoring(
-    plan: ScoringPlan,
-    reading: Reading | MemoryReading,
-    out: Path,
-    *,
-    engine: Engine | None,
-    labels: str | os.PathLike[str] | None,
-    waiting: frozenset[str],
-    text: bool,
-    progress: Callable[[int, int], None] | None,
-) -> ScoringPass:
+def _scoring(plan: ScoringPlan, reading: Reading | MemoryReading, settings: ScoreSettings) -> ScoringPass:
     """One process's pass over the files, or one that an engine's workers share."""
-    if engine is None:
-        return ScoringPass(plan, reading, labels=labels, waiting=waiting, text=text, progress=progress)
+    shared: dict[str, Any] = {
+        "waiting": frozenset(listed(settings.waiting, "waiting")),
+        "text": settings.text,
+        "progress": settings.progress,
+    }
+    if settings.engine is None:
+        return ScoringPass(plan, reading, labels=settings.labels, **shared)
     from bedside.scoring.spread import SpreadScoring
 
-    if labels is not None:
+    if settings.labels is not None:
         raise InputError("labels are read by one process only", where="`labels`", todo="leave `engine` out")
     if isinstance(reading, MemoryReading):
         raise InputError(
@@ -119,26 +76,20 @@ def _scoring(
             where="`engine`",
             todo="leave it out, or name files",
         )
-    return SpreadScoring(plan, reading, engine=engine, out=out, waiting=waiting, text=text, progress=progress)
+    return SpreadScoring(plan, reading, engine=settings.engine, out=Path(settings.out), **shared)
 
 
-def _entry(
-    suite: Suite | None,
-    plan: ScoringPlan,
-    seed: int,
-    labels: str | os.PathLike[str] | None,
-    engine: Engine | None,
-) -> dict[str, Any]:
+def _entry(suite: Suite | None, plan: ScoringPlan, settings: ScoreSettings) -> dict[str, Any]:
     """What the manifest says was asked for; ``suite`` is None where metrics were named in its place."""
     return {
         "suite": None if suite is None else suite.name,
         # A suite of the user's own is kept whole, so that a report can be made from the run alone.
         "own_suite": None if suite is None else _unregistered(suite),
         "metrics": [metric.name for metric in plan.metrics],
-        "parameters": {family: settings for family, settings in plan.settings.items() if settings},
-        "seed": seed,
-        "labels": None if labels is None else _name_and_hash(Path(labels)),
-        **({} if engine is None else {"engine": engine.name}),
+        "parameters": {family: values for family, values in plan.settings.items() if values},
+        "seed": settings.seed,
+        "labels": None if settings.labels is None else _name_and_hash(Path(settings.labels)),
+        **({} if settings.engine is None else {"engine": settings.engine.name}),
     }
 
 

@@ -243,7 +243,7 @@ GOLDEN = {
     "form of alpha": "`alpha`: there is no form 'ratio'; known: interval, nominal, ordinal",
     "form of weights": "`weights`: there is no form 'cubic'; known: linear, none, quadratic",
     "form of the ICC": "`icc`: there is no form '4,1'; did you mean 3,1 or 2,1 or 1,1?",
-    "nobody again": "the run: nobody rated a unit twice; draw a plan with bedside sample --repeat 10%",
+    "nobody again": "the run: nobody rated a unit twice; draw a plan with bedside sample `repeat=0.1`",
     "no audits": "the run: no metric 'coldness' is rated; known: empathy",
     "no such metric": "the run: no metric 'warmth' is rated; known: empathy",
     "no such system": "the run: there is no system 'Z'; known: A, B",

@@ -23,9 +23,10 @@ from bedside.annotation.answer_store import (
     restore_answer,
 )
 from bedside.annotation.answers import RaterAnswer
+from bedside.annotation.plan_choices import Aim
 from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.annotation.plan_progress import plan_progress, plan_view
-from bedside.annotation.proposals import Aim, follow_up_plan, propose
+from bedside.annotation.proposals import follow_up_plan, propose
 from bedside.annotation.reassignment import as_assigned, reassign
 from bedside.core.errors import DataError, InputError
 from bedside.ratings.names import rated_by_humans

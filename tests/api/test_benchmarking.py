@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import bedside
-from bedside.api.benchmark_steps import Benchmark
+from bedside.api.benchmarking import Benchmark
 from bedside.core.errors import BedsideError
 from tests.conftest import exit_code
 from tests.judges.llm.server import Action, JudgeServer, Received, fitting
@@ -339,7 +339,7 @@ def test_a_judge_without_its_key_is_said_before_anything_is_simulated(
 
 
 def test_what_was_in_memory_cannot_be_had_again(tmp_path: Path) -> None:
-    from bedside.api.benchmark_steps import BenchmarkRequest, write_record
+    from bedside.api.benchmarking import BenchmarkRequest, write_record
 
     out = tmp_path / "bench"
     out.mkdir()

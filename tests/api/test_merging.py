@@ -23,7 +23,7 @@ from bedside.analysis.ratings_view import open_ratings_view
 from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.sampling import make_plan
-from bedside.api.run_merging import merge
+from bedside.api.run_files import merge
 from bedside.core.errors import BedsideError, InputError, RunError
 from bedside.ratings.run import Run, run_simulations
 from bedside.ratings.table import KEY, frame_of

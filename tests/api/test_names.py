@@ -77,11 +77,25 @@ SEVERAL: dict[str, dict[str, Any]] = {
     "simulation_quality": {"judges": "", "reference": str(TALKS)},
     "read_account": {"paths": str(TALKS)},
     "sample": {"raters": "anna", "rubrics": "empathy", "show": "tools", "by": "system", "systems": "steady"},
+    "adjudicate": {"adjudicators": "dora", "rubrics": "empathy"},
+    "import_answers": {"files": "anna.xlsx"},
+    "import_judgements": {"files": "answers.jsonl"},
+    "merge_judgements": {"others": "part"},
+    "train_coder": {"files": str(TALKS), "codes": "question"},
+    "evaluate_coder": {"files": str(TALKS), "codes": "question"},
+    "fit_redirection": {"files": str(TALKS)},
+    "plan_difference": {
+        "missing": "99", "rounds": "all", "match": "none", "systems": "steady", "scales": "empathy=1-5",
+    },
+    "doctor": {"judges": ""},
+    "view": {"systems": "steady"},
+    "reassign": {"to": "dora"},
+    "serve_label_studio": {"raters": "anna"},
     "scrub": {"paths": str(TALKS)},
     "read_transcripts": {"paths": str(TALKS)},
 }  # fmt: skip
 #: Arguments that take several numbers.
-NUMBERS = {("drift", "lengths"), ("trend", "edges")}
+NUMBERS = {("drift", "lengths"), ("trend", "edges"), ("plan_kappa", "shares"), ("plan_kappa", "raters")}
 #: Whose arguments are transcripts or a corpus, never names.
 NO_NAMES = {"to_convokit", "from_convokit", "read_run", "report"}
 

@@ -7,12 +7,13 @@ from importlib.metadata import PackageNotFoundError, version
 
 import pytest
 
-from bedside.cli import installation as doctor, main
+from bedside.api import installation
+from bedside.cli import main
 from tests.judges.llm.server import JudgeServer
 
 
 def test_what_is_installed_is_found() -> None:
-    found = {one.what: one for one in doctor.examine()}
+    found = {one.what: one for one in installation.doctor().results}
     assert found["polars"].good
     assert found["judge"].good
     assert not [one for one in found.values() if one.good is False]
@@ -22,7 +23,7 @@ def test_every_extra_of_the_package_is_looked_at() -> None:
     from importlib.metadata import metadata
 
     extras = set(metadata("bedside").get_all("Provides-Extra") or [])
-    assert extras - {"all", "dev"} == set(doctor.EXTRAS)
+    assert extras - {"all", "dev"} == set(installation.EXTRAS)
 
 
 def test_what_is_missing_is_named_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,8 +33,8 @@ def test_what_is_missing_is_named_with_what_to_install(monkeypatch: pytest.Monke
             raise PackageNotFoundError(name)
         return version(name)
 
-    monkeypatch.setattr(doctor, "version", without)
-    found = {one.what: one for one in doctor.examine()}
+    monkeypatch.setattr("importlib.metadata.version", without)
+    found = {one.what: one for one in installation.doctor().results}
     assert found["judge"].good is None
     assert "deepeval" in found["judge"].finding
     assert found["judge"].todo == 'pip install "bedside[judge]"'
@@ -51,7 +52,7 @@ def test_places_that_do_not_answer(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_key_that_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    (found,) = [one for one in doctor.examine(["openai/gpt-5-mini"]) if one.group == "judge"]
+    (found,) = [one for one in installation.doctor("openai/gpt-5-mini").results if one.group == "judge"]
     assert found.good is False
     assert "OPENAI_API_KEY" in found.finding
 
@@ -59,13 +60,13 @@ def test_a_key_that_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.server
 def test_what_answers_but_is_no_label_studio() -> None:
     with JudgeServer() as server:
-        (found,) = [one for one in doctor.examine(label_studio=server.url) if one.group == "Label Studio"]
+        (found,) = [one for one in installation.doctor(label_studio=server.url).results if one.group == "Label Studio"]
     assert found.good is False
 
 
 @pytest.mark.server
 def test_a_judge_that_answers() -> None:
     with JudgeServer() as server:
-        (found,) = [one for one in doctor.examine([server.judge]) if one.group == "judge"]
+        (found,) = [one for one in installation.doctor(server.judge).results if one.group == "judge"]
     assert found.good
     assert found.finding.startswith("rates, after")

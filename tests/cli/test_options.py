@@ -9,8 +9,7 @@ import pytest
 
 from bedside.analysis.choices import ALTERNATIVES, CORRECTION_FAMILIES, CORRECTIONS, TESTS, WEIGHTS
 from bedside.annotation.offline_files import export_forms
-from bedside.annotation.plan_choices import FOCI, MODES
-from bedside.annotation.proposals import AIMS
+from bedside.annotation.plan_choices import AIMS, FOCI, MODES
 from bedside.cli import command_line
 from bedside.core.engines.contract import ENGINES
 from bedside.judges.ask_settings import Order

@@ -21,7 +21,14 @@ QUESTIONS = {name: getattr(bedside, name) for name in bedside.__all__ if hasattr
 COMMANDS = {
     "judge_pairs": "judge pairs", "tune_judge": "judge tune", "learn_rater": "judge learn", "jury": "judge jury",
     "import_ratings": "ratings import", "benchmark": "benchmark run", "extend_benchmark": "benchmark add",
-    "simulation_quality": "simulation quality",
+    "simulation_quality": "simulation quality", "adjudicate": "annotate adjudicate",
+    "annotation_status": "annotate status", "answer_revisions": "annotate revisions",
+    "export_tasks": "annotate export", "import_answers": "annotate import", "propose_next": "annotate next",
+    "pull": "annotate pull", "push": "annotate push", "rating_page": "annotate page", "plan_kappa": "plan kappa",
+    "plan_difference": "plan difference", "train_coder": "coder train", "evaluate_coder": "coder evaluate",
+    "fit_redirection": "redirection fit", "judgements": "judgements list", "import_judgements": "judgements import",
+    "export_judgements": "judgements export", "merge_judgements": "judgements merge", "reassign": "annotate reassign",
+    "serve_label_studio": "annotate serve",
 }  # fmt: skip
 #: Functions that no command has, but with others.
 ALONE = {"judge", "probe", "tables", "figure", "read_ratings"}

@@ -202,8 +202,7 @@ GOLDEN = {
     "no such protocol": "there is no protocol 'medconcael'; did you mean medconceal?",
     "key of labels": "FOLDER/labels.jsonl:1: finding: unknown key; did you mean findings?; see docs/medconceal.md",
     "labeller":
-        "FOLDER/labels.jsonl:1: rater: String should match pattern '^(human|judge|algorithm):\\S.*$'; see "
-        "docs/medconceal.md",
+        "FOLDER/labels.jsonl:1: rater: it must be human:, judge: or algorithm: and a name; see docs/medconceal.md",
     "labelled twice":
         "FOLDER/labels.jsonl:2: transcript 't1' has labels of human:anna twice; keep one of them; the first is at "
         "FOLDER/labels.jsonl:1",

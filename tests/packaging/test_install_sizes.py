@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bedside.cli import installation
+import bedside
+from bedside.api import installation
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,13 +26,13 @@ def test_the_written_sizes_hold() -> None:
 
 
 def test_every_extra_has_a_size() -> None:
-    sizes = json.loads((ROOT / "bedside" / "cli" / "extra_sizes.json").read_text("utf-8"))
+    sizes = json.loads((ROOT / "bedside" / "api" / "extra_sizes.json").read_text("utf-8"))
     assert set(installation.EXTRAS) <= set(sizes)
     assert sizes["local"] > sizes["judge"] > sizes["view"] > 0
 
 
 def test_the_page_gives_the_same_sizes() -> None:
-    sizes = json.loads((ROOT / "bedside" / "cli" / "extra_sizes.json").read_text("utf-8"))
+    sizes = json.loads((ROOT / "bedside" / "api" / "extra_sizes.json").read_text("utf-8"))
     page = (ROOT / "docs" / "install.md").read_text("utf-8")
     for name, size in sizes.items():
         assert f"| {f'`{name}`' if name else 'core'} | {size} |" in page
@@ -39,6 +40,6 @@ def test_the_page_gives_the_same_sizes() -> None:
 
 def test_the_doctor_says_the_size_of_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installation, "_version", lambda name: None)
-    found = {one.what: one for one in installation.examine() if one.group == "extras"}
+    found = {one.what: one for one in bedside.doctor().results if one.group == "extras"}
     assert " MB)" in found["judge"].finding
     assert "MB" not in found["diversity"].finding

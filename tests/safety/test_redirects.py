@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import pytest
 
+import bedside
 from bedside.annotation.label_studio_client import LabelStudioClient
-from bedside.cli import installation as doctor
 from bedside.core.errors import LabelStudioError
 
 
@@ -63,6 +63,6 @@ def test_label_studio(hosts: tuple[str, list[str]]) -> None:
 
 def test_doctor(hosts: tuple[str, list[str]]) -> None:
     address, elsewhere = hosts
-    (found,) = [one for one in doctor.examine(label_studio=address) if one.group == "Label Studio"]
+    (found,) = [one for one in bedside.doctor(label_studio=address).results if one.group == "Label Studio"]
     assert found.good is False
     assert not elsewhere

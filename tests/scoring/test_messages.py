@@ -96,7 +96,7 @@ GOLDEN = {
     "foreign folder": "FOLDER: this exists and is not a run; choose another folder with `out`",
     "no text":
         "FOLDER/run: the run keeps no text of transcript 'one'; score again into a new run with bedside score, "
-        "without --no-text",
+        "without `text=False`",
     "damaged table": "FOLDER/run/ratings.parquet: the table is missing or damaged; score again into a new run",
     "damaged manifest":
         "FOLDER/run/manifest.json: the manifest can't be read (Expecting value: line 1 column 1 (char 0)); restore "

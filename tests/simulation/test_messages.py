@@ -257,9 +257,9 @@ GOLDEN = {
     "object in YAML":
         "FOLDER/a.yaml:1: the file is not plain YAML (the tag tag:yaml.org,2002:python/object:os.system is not "
         "allowed)",
-    "no cases in a file": "there are no cases; see docs/cases.md",
+    "no cases in a file": "FOLDER/a.json: there are no cases; see docs/cases.md",
     "no case": "FOLDER/a.json:1: it must hold keys and values; see docs/cases.md",
-    "id": "FOLDER/a.json:1: id: String should match pattern '^[^\\s/][^/\\r\\n]*$'; see docs/cases.md",
+    "id": "FOLDER/a.json:1: id: it must be one line without /, and not begin with a space; see docs/cases.md",
     "ending": "FOLDER/a.txt: a case file ends in .json, .jsonl, .ndjson, .yaml, .yml, .csv or .tsv; call it so",
     "no id": "FOLDER/a.json:1: id: it is missing; see docs/cases.md",
     "nested": "FOLDER/a.json: it is nested too deeply",
@@ -274,7 +274,7 @@ GOLDEN = {
     "two diagnoses":
         "FOLDER/medqa.csv:2: its columns `diagnosis` and `answer` differ ('Asthma', 'Panic disorder'); remove the "
         "one that isn't the diagnosis",
-    "no case in a table": "there are no cases; see docs/cases.md",
+    "no case in a table": "FOLDER/medqa.csv: there are no cases; see docs/cases.md",
     "no diagnosis of an examination": "FOLDER/a.jsonl:1: Correct_Diagnosis is not a text",
     "patient in a text": "FOLDER/a.jsonl:1: Patient_Actor is not an object",
     "unknown part":
@@ -287,7 +287,8 @@ GOLDEN = {
         "agentclinic_medqa.jsonl or agentclinic_medqa_extended.jsonl",
     "no answer": "FOLDER/a.csv:2: there is no answer; fill in its `answer`, or remove the case",
     "no vignette": "FOLDER/a.csv:2: the vignette is empty; fill it in, or remove the case",
-    "no id of a vignette": "FOLDER/a.csv:2: id: String should match pattern '^[^\\s/][^/\\r\\n]*$'; see docs/cases.md",
+    "no id of a vignette":
+        "FOLDER/a.csv:2: id: it must be one line without /, and not begin with a space; see docs/cases.md",
     "short row": "FOLDER/a.csv:4: the row has 2 cells, and the header 3; check its quotation marks",
     "sex": "FOLDER/pa20.json:1: 性别 is neither 女 nor 男; see docs/simulators/mdd5k.md, Cases",
     "age": "FOLDER/pa20.json:1: age: it must be a whole number; see docs/simulators/mdd5k.md, Cases",

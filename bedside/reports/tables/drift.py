@@ -61,7 +61,7 @@ def _heading(row: MetricRow) -> str:
 
 
 def _system(row: MetricRow) -> str:
-    by = f" ({judge_model(row.part.raters)})" if _is_mean(row) and _MEANS in row.several else ""
+    by = f" ({judge_model(row.part.raters)})" if _is_mean(row) and row.names.has_several(_MEANS) else ""
     return row.system_label() + by
 
 

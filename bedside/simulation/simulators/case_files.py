@@ -6,6 +6,7 @@ is unknown.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -248,7 +249,7 @@ def read_cases(paths: PathOrPaths) -> list[tuple[str, Case]]:
     Raises:
         InputError: a file can't be read, a case is wrong, an id is there twice, or there are no cases.
     """
-    return _read(records(paths, CASE_FILE), Case, _case_object)
+    return _read(paths, CASE_FILE, Case, _case_object)
 
 
 def converted_cases(
@@ -263,7 +264,7 @@ def converted_cases(
         InputError: as :func:`read_cases`.
     """
     left_out: list[tuple[str, str]] = []
-    return _read(records(paths, CASE_FILE), Case, _case_object, left_out), left_out
+    return _read(paths, CASE_FILE, Case, _case_object, left_out), left_out
 
 
 def unused_rows(paths: PathOrPaths) -> int:
@@ -281,7 +282,7 @@ def read_personas(paths: PathOrPaths) -> list[tuple[str, Persona]]:
     Raises:
         InputError: as :func:`read_cases`.
     """
-    return _read(records(paths, PERSONA_FILE), Persona, lambda record: record.value)
+    return _read(paths, PERSONA_FILE, Persona, lambda record: record.value)
 
 
 def check_cases(
@@ -346,14 +347,15 @@ def _is_unused(record: FileRecord) -> bool:
 
 
 def _read(
-    file_records: Iterator[FileRecord],
+    paths: PathOrPaths,
+    of_file: str,
     model: type[Named],
     own_form: Callable[[FileRecord], Any],
     left_out: list[tuple[str, str]] | None = None,
 ) -> list[tuple[str, Named]]:
     noun = model.__name__.lower()
     placed: dict[str, tuple[str, Named]] = {}
-    for record in file_records:
+    for record in records(paths, of_file):
         try:
             content = own_form(record)
         except LeftOutCaseError as error:
@@ -372,7 +374,8 @@ def _read(
             )
         placed[item.id] = (record.place(), item)
     if not placed:
-        raise InputError(f"there are no {noun}s", todo=_SEE)
+        files = [paths] if isinstance(paths, str | os.PathLike) else paths
+        raise InputError(f"there are no {noun}s", where=", ".join(map(str, files)) or None, todo=_SEE)
     return list(placed.values())
 
 

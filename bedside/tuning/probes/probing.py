@@ -354,7 +354,7 @@ class _Probing:
             raise InputError(
                 "the run keeps no text, and what a judge was shown could not be traced",
                 where=str(run.path),
-                todo="score again into a new run with bedside score, without --no-text",
+                todo="score again into a new run with bedside score, without `text=False`",
             )
         self._run, self._order, self._progress, self._client = run, order, progress, client
         self._store = run.path / STORE

@@ -82,7 +82,7 @@ def test_folders_and_several_paths_are_read_in_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ("Fever for three days", "", r"note\.findings\.0\.text: String should match"),
+        ("Fever for three days", "", r"note\.findings\.0\.text: it must not be empty"),
         (
             "chief_complaint",
             "cheif_complaint",

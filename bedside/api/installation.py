@@ -7,20 +7,20 @@ import json
 import os
 import platform
 import re
-import urllib.error
-import urllib.request
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, metadata, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bedside
-from bedside.core.addresses import holds_secret, without_secrets
 from bedside.core.errors import BedsideError
+from bedside.core.question_settings import OPTIONS, option, question_alone, settings_class
+from bedside.core.words import Names, listed
+from bedside.reports.table import Tables
 
 if TYPE_CHECKING:
     from bedside.judges.llm.model_names import ModelName
+    from bedside.reports.table import Table
 
 #: What each extra is for.
 EXTRAS = {
@@ -67,19 +67,51 @@ class InstallationFact:
     todo: str = ""
 
 
-def examine(judges: Iterable[str] = (), label_studio: str | None = None) -> tuple[InstallationFact, ...]:
-    """Look at what bedside needs on this computer.
+@settings_class
+class DoctorSettings:
+    """Show what is installed, what is missing, and what can be reached.
 
-    Args:
-        judges: judges to have rate a made-up conversation, at each of their endpoints.
-        label_studio: the address of a Label Studio to reach.
+    The exit code is 1 where something that bedside needs, or that you asked for, does not work.
+
+    Examples:
+        $ bedside doctor
+        $ bedside doctor --judge openai/gpt-5-mini
     """
+
+    judges: Names = option(
+        "Judge to have rate a short made-up conversation as well, wherever it is served, asked as in scoring.",
+        "--judge", default=(), heading=OPTIONS, metavar="MODEL", form="repeated", offers="judges", kw_only=False,
+    )  # fmt: skip
+    label_studio: str | None = option(
+        "Address of a Label Studio to reach as well.", default=None, heading=OPTIONS, metavar="URL"
+    )
+
+
+@question_alone(DoctorSettings)
+def doctor(settings: DoctorSettings) -> Tables[tuple[InstallationFact, ...]]:
+    """Nothing is raised: what doesn't work is said in the table."""
     facts = [*_installed(), *_extras()]
-    for judge in judges:
+    for judge in listed(settings.judges, "judges"):
         facts += _judge(judge)
-    if label_studio is not None:
-        facts.append(_label_studio(label_studio))
-    return tuple(facts)
+    if settings.label_studio is not None:
+        facts.append(_label_studio(settings.label_studio))
+    return Tables([_facts_table(facts)], tuple(facts))
+
+
+def _facts_table(facts: Iterable[InstallationFact]) -> Table:
+    from bedside.reports.table import Table
+    from bedside.reports.table_content import Cell, Column, Row
+
+    words = {True: "good", False: "bad", None: "not installed"}
+    rows, records = [], []
+    for fact in facts:
+        texts = (fact.what, words[fact.good], fact.finding, fact.todo)
+        rows.append(Row(tuple(map(Cell, texts)), fact.group))
+        record = {"group": fact.group, "what": fact.what, "good": fact.good, "found": fact.finding, "todo": fact.todo}
+        records.append(record)
+    columns = tuple(Column(title, "left") for title in ("", "State", "Found", "To do"))
+    title = "What bedside finds on this computer"
+    return Table(name="doctor", title=title, columns=columns, rows=tuple(rows), records=tuple(records))
 
 
 def _installed() -> Iterator[InstallationFact]:
@@ -111,6 +143,8 @@ def _sizes() -> dict[str, int]:
 
 def _needed(extra: str) -> list[str]:
     """The libraries that bedside (or one of its extras) asks for, by its own metadata."""
+    from importlib.metadata import metadata
+
     libraries: dict[str, None] = {}
     for text in metadata("bedside").get_all("Requires-Dist") or []:
         name = re.match(r"[\w.-]+", text)
@@ -133,6 +167,8 @@ def _library(group: str, name: str, todo: str) -> InstallationFact:
 
 
 def _version(name: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(name)
     except PackageNotFoundError:
@@ -141,6 +177,7 @@ def _version(name: str) -> str | None:
 
 def _judge(judge: str) -> Iterator[InstallationFact]:
     """Have a judge rate a made-up conversation, wherever it is served."""
+    from bedside.core.addresses import without_secrets
     from bedside.judges.llm.endpoints import label, named_models
     from bedside.judges.llm.model_names import Endpoint
 
@@ -175,7 +212,11 @@ def _answer(name: ModelName, what: str) -> InstallationFact:
 
 def _label_studio(url: str) -> InstallationFact:
     """Ask a Label Studio for its health."""
+    import urllib.error
+    import urllib.request
+
     from bedside.annotation.label_studio_server import NoRedirects
+    from bedside.core.addresses import holds_secret, without_secrets
 
     if not url.startswith(("http://", "https://")) or holds_secret(url):
         return InstallationFact("Label Studio", without_secrets(url), False, "not an address", "write http://host:port")

@@ -1,0 +1,42 @@
+"""``bedside demo`` and ``bedside doctor``: the whole loop on the bundled example, and what is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import typer
+
+from bedside.api.demonstration import DemoSettings, demo as demonstrate
+from bedside.api.installation import DoctorSettings, doctor as examine
+from bedside.cli.output import say, show_tables
+from bedside.cli.settings_options import takes_settings
+
+if TYPE_CHECKING:
+    from bedside.reports.table import Table
+
+
+@takes_settings
+def demo(settings: DemoSettings) -> None:
+    demonstrate.with_settings(replace(settings, show=_show))
+    if settings.judge is None:
+        say(
+            "  To add a judge: bedside demo --judge MODEL (openai/…, http://host:port/v1#model or local; see "
+            "docs/judges.md)"
+        )
+
+
+def _show(part: str | Iterable[Table]) -> None:
+    if isinstance(part, str):
+        say(part)
+    else:
+        show_tables(part)
+
+
+@takes_settings
+def doctor(settings: DoctorSettings) -> None:
+    tables = examine.with_settings(settings)
+    show_tables(tables)
+    if any(fact.good is False for fact in tables.results):
+        raise typer.Exit(1)
