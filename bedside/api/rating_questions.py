@@ -183,7 +183,7 @@ def _was_read(source: RatingSource | View) -> bool:
 
 
 @settings_class
-class ViewSettings(Matched, Within):
+class ChosenRatings(Matched, Within):
     """Ratings that are read once, and the part of them that questions are about.
 
     Every question to ratings takes a view in place of the run: what is chosen here holds for each of them, and what
@@ -202,7 +202,7 @@ class View:
 
     Args:
         source: a run (the object or its folder), a file of ratings, or a pandas or Polars data frame of them.
-        settings: fields of :class:`ViewSettings`: ``where``, ``within``, ``rounds``, ``match``, ``groups``, ``scales``,
+        settings: fields of :class:`ChosenRatings`: ``where``, ``within``, ``rounds``, ``match``, ``groups``, ``scales``,
             and how a file is read.
 
     Raises:
@@ -213,9 +213,9 @@ class View:
         from bedside.analysis.groups import group_view
 
         try:
-            chosen = ViewSettings(**settings)
+            chosen = ChosenRatings(**settings)
         except TypeError as error:
-            raise TypeError(str(error).replace("ViewSettings.__init__()", "View()")) from None
+            raise TypeError(str(error).replace("ChosenRatings.__init__()", "View()")) from None
         view = view_of(source, chosen)
         self._view = view if chosen.groups is None else group_view(view, chosen.groups)
         self._within = chosen.within

@@ -143,7 +143,7 @@ def table_of(
     return Table(
         name=name,
         title=title,
-        columns=tuple(column.heading() for column in kept_columns),
+        columns=tuple(kept_columns),
         rows=tuple(rows),
         notes=(*noted(notes, shown), *_column_notes(kept_columns), *dash_texts(kept_columns, rows, shown)),
         records=tuple(record_of(columns, item) for item in shown),

@@ -138,6 +138,11 @@ class TableContent:
     records: tuple[Mapping[str, Any], ...] = ()
     source_notes: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Keep the heads of columns alone: a table is data, and equal to another that shows the same."""
+        heads = tuple(column.heading() if isinstance(column, Column) else column for column in self.columns)
+        object.__setattr__(self, "columns", heads)
+
     def groups(self) -> list[tuple[str | None, list[Row]]]:
         """The rows by group, in order."""
         groups: list[tuple[str | None, list[Row]]] = []

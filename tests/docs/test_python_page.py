@@ -18,7 +18,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 def test_its_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"^```python\n(.+?)^```", PAGE.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     names: dict[str, Any] = {}
     with JudgeServer() as server:
         for block in blocks:
