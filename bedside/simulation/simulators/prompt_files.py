@@ -27,6 +27,7 @@ from bedside.core.yaml_files import keys_and_values
 from bedside.judges.prompt import clean, codes, fenced
 from bedside.judges.rubrics.prompt_words import prompt_words
 from bedside.metrics.protocols.label_files import Strict, Text
+from bedside.simulation.simulators.calls import ActorRole, Call
 
 SUFFIX = ".yaml"
 #: Digits of the SHA-256 of a file that stand in a reference to it.
@@ -211,6 +212,27 @@ def filled_prompt(folder: Path, prompt_id: str, language: str, **variables: str 
         variables: a text or a whole number for each slot.
     """
     return prompts_in(folder / "prompts").get(prompt_id, language).fill(**variables)
+
+
+def prompted(
+    actor: ActorRole, purpose: str, ordinal: int, *prompts: FilledPrompt | None, sources: Iterable[str] = (), **more: Any
+) -> Call:
+    """A call whose texts are those of prompts: their briefs and instructions in order, and the last schema.
+
+    Args:
+        actor, purpose, ordinal, more: as the call has them. Who is on neither side is asked for data.
+        prompts: what it is made of; None for one that isn't needed.
+        sources: references to what else stands in the texts.
+    """
+    parts = [prompt for prompt in prompts if prompt is not None]
+    texts: dict[str, Any] = {
+        "brief": "\n\n".join(part.brief for part in parts if part.brief),
+        "instruction": "\n\n".join(part.instruction for part in parts if part.instruction),
+        "schema": next((part.schema for part in reversed(parts) if part.schema is not None), None),
+        "prompt": " ".join((*(part.reference for part in parts), *sources)),
+        "kind": "message" if actor in ("clinician", "patient") else "data",
+    }
+    return Call(actor, purpose, ordinal, **(texts | more))
 
 
 def listed(texts: Iterable[str], nothing: str = "(nothing)") -> str:

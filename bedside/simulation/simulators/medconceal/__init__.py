@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.contract import Simulator, SimulatorOption, SimulatorSetting
-from bedside.simulation.simulators.medconceal.concern_seeker import ConcernSeeker, early_findings
-from bedside.simulation.simulators.medconceal.consultation import TASKS, converse, most_calls, problems
+from bedside.simulation.simulators.medconceal.consultation import (
+    TASKS,
+    Consultation,
+    clinician_brief,
+    early_findings,
+    most_calls,
+    problems,
+)
 from bedside.simulation.simulators.medconceal.reserved_patient import FOLDER
 from bedside.simulation.simulators.medconceal.toy_actors import RULES
 
@@ -17,11 +22,6 @@ _DESCRIPTIONS = {
     "plan.",
     "intervention-20": "The same with up to 20 messages.",
 }
-
-
-def _brief(case: Case, setting: str) -> str:
-    task = TASKS[setting]
-    return ConcernSeeker(case, task.intervention, task.turns, task.adaptive).brief().brief
 
 
 SIMULATOR = Simulator(
@@ -56,8 +56,8 @@ SIMULATOR = Simulator(
     ),
     check_case=problems,
     case_needs=("chart", "patient.facts", "patient.deflections", "hidden.concerns", "intervention"),
-    briefs=_brief,
-    converse=converse,
+    briefs=lambda case, setting: clinician_brief(case, TASKS[setting]).brief,
+    converse=Consultation.converse,
     rules=RULES,
     most_calls=most_calls,
     early_form=early_findings,

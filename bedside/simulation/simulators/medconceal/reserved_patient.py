@@ -20,7 +20,7 @@ from bedside.simulation.simulators.case import Case, HiddenConcern, Persona
 from bedside.simulation.simulators.contract import UnusableConversationError
 from bedside.simulation.simulators.draws import Draws
 from bedside.simulation.simulators.faults import patient_fault
-from bedside.simulation.simulators.prompt_files import FilledPrompt, filled_prompt, listed
+from bedside.simulation.simulators.prompt_files import FilledPrompt, filled_prompt, listed, prompted
 
 # -- The prompts of the reserved patient and of the clinician -------------------------------------------
 
@@ -253,20 +253,16 @@ class ReservedPatient:
             sentences=sentences,
             words=words,
         )
-        parts = [brief]
-        if preference:
-            parts.append(prompt_text("preference", language, preference=preference))
-        wishes = [self._stance_prompt(stance, blocked=blocked, deflections=deflections)]
-        if due:
-            voiced = listed([_voiced(concern) for concern in due], "- ")
-            wishes.append(prompt_text("disclosure", language, due=voiced))
-        return Call(
+        voiced = listed([_voiced(concern) for concern in due], "- ")
+        return prompted(
             "patient",
             "reply",
             number,
-            brief="\n\n".join(part.brief for part in parts),
+            brief,
+            prompt_text("preference", language, preference=preference) if preference else None,
+            self._stance_prompt(stance, blocked=blocked, deflections=deflections),
+            prompt_text("disclosure", language, due=voiced) if due else None,
             history=tuple(lines),
-            instruction="\n\n".join(part.instruction for part in wishes),
             material={
                 "facts": facts,
                 "deflections": deflections,
@@ -275,7 +271,6 @@ class ReservedPatient:
                 "blocked": blocked,
                 "preference": preference,
             },
-            prompt=" ".join(part.reference for part in (*parts, *wishes)),
         )
 
     def _stance_prompt(self, stance: Stance, *, blocked: bool, deflections: Sequence[str]) -> FilledPrompt:
@@ -284,11 +279,8 @@ class ReservedPatient:
             return prompt_text("blocked", self.case.language, **examples)
         if stance == "hesitant" and not self.cues:
             stance = "guarded"
-        return prompt_text(
-            f"stance_{stance}",
-            self.case.language,
-            **(examples if stance in ("guarded", "hesitant") else {}),
-        )
+        slots = examples if stance in ("guarded", "hesitant") else {}
+        return prompt_text(f"stance_{stance}", self.case.language, **slots)
 
     def _preference(self, allowed: set[str]) -> str:
         if not self.intervention or self.case.intervention is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.contract import Simulator, SimulatorOption, SimulatorSetting
-from bedside.simulation.simulators.multisense.conversation import FREE, SCAFFOLD, converse, most_calls
+from bedside.simulation.simulators.multisense.conversation import FREE, SCAFFOLD, SensemakingTalk, most_calls
 from bedside.simulation.simulators.multisense.patient_preparation import (
     SensemakingCase,
     chart_lines,
@@ -18,7 +18,7 @@ from bedside.simulation.simulators.multisense.toy_speakers import RULES
 
 def _brief(case: Case, setting: str) -> str:
     if setting == FREE:
-        return PlainAgent(case.language, chart_lines(case)).brief()[0]
+        return PlainAgent(case.language, chart_lines(case)).brief().brief
     return scaffold_brief(case.language, chart_lines(case))
 
 
@@ -62,7 +62,7 @@ SIMULATOR = Simulator(
     check_case=problems,
     case_fields=SensemakingCase,
     briefs=_brief,
-    converse=converse,
+    converse=SensemakingTalk.converse,
     rules=RULES,
     most_calls=most_calls,
     patient_facts=known_facts,

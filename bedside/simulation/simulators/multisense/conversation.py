@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from bedside.simulation.simulators.asking import (
-    ATTEMPTS,
-    CLINICIAN_ATTEMPTS,
-    Fault,
-    Spoken,
-    ask_for_data,
-    ask_patient,
-)
+from bedside.simulation.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Spoken
 from bedside.simulation.simulators.calls import ActorRole, Call, Exchange, Line
 from bedside.simulation.simulators.case import Case, Persona
 from bedside.simulation.simulators.contract import Outcome, Situation
-from bedside.simulation.simulators.faults import patient_fault
-from bedside.simulation.simulators.ledger import Ledger
+from bedside.simulation.simulators.ledger import HeldTalk
 from bedside.simulation.simulators.multisense.patient_preparation import (
     PreparedPatient,
     background,
@@ -26,14 +18,16 @@ from bedside.simulation.simulators.multisense.patient_preparation import (
 from bedside.simulation.simulators.multisense.sensemaker import ROUNDS, PlainAgent, Sensemaker, read_numbers
 from bedside.simulation.simulators.multisense.stages import (
     EXIT,
+    FOLDER,
     FOSTERING,
     MOST_MESSAGES,
     NAMES,
+    Guides,
     guides,
     guides_reference,
     prompt_text,
 )
-from bedside.simulation.simulators.prompt_files import listed, numbered
+from bedside.simulation.simulators.prompt_files import FilledPrompt, listed, numbered
 
 # -- The patient ----------------------------------------------------------------------------------------
 
@@ -43,137 +37,6 @@ MOST_FACTS = 3
 DECISIONS = 4
 #: Words of a reply above which it is asked for again: about 400 tokens, which is the publication's limit.
 WORDS = 300
-
-
-class SensemakingPatient:
-    """The patient of one conversation.
-
-    Args:
-        case: who it is.
-        persona: how it talks; None for nobody in particular.
-        prepared: what it knows.
-    """
-
-    def __init__(self, case: Case, persona: Persona | None, prepared: PreparedPatient) -> None:
-        self.case = case
-        self.persona = persona
-        self.prepared = prepared
-        self.style: str = persona_text(case, persona)
-
-    def opening(self) -> Exchange[Spoken]:
-        """Its first message, the same for all clinicians.
-
-        Raises:
-            UnusableConversationError: no reply could be used.
-        """
-        facts = self.facts(1)
-        filled = prompt_text("opening", self.case.language, persona=self.style, facts=numbered(facts))
-        call = Call(
-            "patient",
-            "opening",
-            1,
-            brief=filled.brief,
-            instruction=filled.instruction,
-            schema=filled.schema,
-            material={"intent": self.prepared.intent, "facts": facts, **self._manner()},
-            scope="persona",
-            prompt=self._reference(filled.reference),
-        )
-        return (yield from ask_patient(call, lambda text: self._fault(text, ())))
-
-    def answer(
-        self, message: str, stage: int, number: int, said: Sequence[str]
-    ) -> Exchange[tuple[Spoken, dict[str, Any]]]:
-        """Its answer to a message, and how it came about.
-
-        Args:
-            message: what was said to it.
-            stage: the message's, from 1.
-            number: of the answer, from 1.
-            said: its own messages so far.
-
-        Raises:
-            UnusableConversationError: no reply could be used.
-        """
-        facts = self.facts(stage)
-        heard = (Line("clinician", message),)
-        filled = prompt_text("selection", self.case.language, facts=numbered(facts), most=MOST_FACTS)
-        selection = yield from ask_for_data(
-            Call(
-                "patient",
-                "selection",
-                number,
-                brief=filled.brief,
-                history=heard,
-                instruction=filled.instruction,
-                kind="data",
-                schema=_up_to(len(facts), filled.schema or {}),
-                material={"facts": facts, "stage": stage},
-                prompt=self._reference(filled.reference),
-            ),
-            lambda value: _selected(value, len(facts)),
-        )
-        places, reasoning = selection.value
-        chosen = tuple(facts[place - 1] for place in places)
-        purpose = "answer" if chosen else "no_facts"
-        spoken = yield from self._spoken(purpose, chosen, heard, stage, number, said)
-        state = {
-            "stage": stage,
-            "facts": list(facts),
-            "selected": list(places),
-            "selection": reasoning,
-            "made_by": purpose,
-            "reasoning": str((spoken.fields or {}).get("reasoning", "")),
-            "refused": (*selection.refused, *spoken.refused),
-        }
-        return spoken, state
-
-    def facts(self, stage: int) -> tuple[str, ...]:
-        """All that it may choose from in a stage: intent or goal, then the facts of the case."""
-        own = guides(self.case.language)
-        first = own.goals[self.prepared.goal] if stage >= DECISIONS else own.intents[self.prepared.intent]
-        return (first.definition, *self.prepared.facts)
-
-    def _spoken(
-        self,
-        purpose: str,
-        chosen: tuple[str, ...],
-        heard: tuple[Line, ...],
-        stage: int,
-        number: int,
-        said: Sequence[str],
-    ) -> Exchange[Spoken]:
-        if chosen:
-            name = "answer_decision" if stage >= DECISIONS else "answer_inquiry"
-            filled = prompt_text(name, self.case.language, persona=self.style, facts=listed(chosen))
-        else:
-            filled = prompt_text("no_facts", self.case.language, persona=self.style)
-        call = Call(
-            "patient",
-            purpose,
-            number,
-            brief=filled.brief,
-            history=heard,
-            instruction=filled.instruction,
-            schema=filled.schema,
-            material={"facts": chosen, "stage": stage, **self._manner()},
-            prompt=self._reference(filled.reference),
-        )
-        return (yield from ask_patient(call, lambda text: self._fault(text, said)))
-
-    def _manner(self) -> dict[str, Any]:
-        """The persona, for actors that are no language models."""
-        if self.persona is None:
-            return {"traits": {}, "health_literacy": None}
-        return {"traits": dict(self.persona.traits), "health_literacy": self.persona.health_literacy}
-
-    def _reference(self, own: str) -> str:
-        persona = prompt_text("persona", self.case.language, style="").reference
-        return f"{own} {persona} {guides_reference(self.case.language)}"
-
-    def _fault(self, text: str, said: Sequence[str]) -> Fault | None:
-        sentences = self.persona.sentences if self.persona is not None else None
-        return patient_fault(text, language=self.case.language, earlier=said, sentences=sentences, words=WORDS)
 
 
 def persona_text(case: Case, persona: Persona | None) -> str:
@@ -200,13 +63,9 @@ def persona_text(case: Case, persona: Persona | None) -> str:
 
 def _up_to(number: int, schema: Mapping[str, Any]) -> dict[str, Any]:
     """The selection's schema for so many facts."""
-    properties = dict(schema["properties"])
-    properties["facts"] = {
-        "type": "array",
-        "maxItems": MOST_FACTS,
-        "items": {"type": "integer", "minimum": 1, "maximum": number},
-    }
-    return {**schema, "properties": properties}
+    fact = {"type": "integer", "minimum": 1, "maximum": number}
+    facts = {"type": "array", "maxItems": MOST_FACTS, "items": fact}
+    return {**schema, "properties": {**schema["properties"], "facts": facts}}
 
 
 def _selected(value: Any, number: int) -> tuple[tuple[int, ...], str]:
@@ -224,32 +83,23 @@ SCAFFOLD, FREE = "scaffold", "free"
 _PREPARATIONS, _ANSWERING, _LEARNING = 3, 2, 2
 
 
-def converse(situation: Situation) -> Exchange[Outcome]:
-    """The controller; see :mod:`bedside.simulation.simulators.calls`."""
-    conversation = _SensemakingTalk(situation)
-    return (yield from conversation.ledger.keep(conversation.whole()))
-
-
-class _SensemakingTalk:
+class SensemakingTalk(HeldTalk):
     """One conversation while it is held."""
 
+    folder = FOLDER
+
     def __init__(self, situation: Situation) -> None:
-        self.situation = situation
-        self.case = situation.case
-        self.ledger = Ledger()
+        super().__init__(situation)
+        self.guides: Guides = guides(self.language)
+        self.persona: Persona | None = situation.persona
+        self.style: str = persona_text(self.case, self.persona)
         self.reference: dict[str, Any] = {}
 
-    def whole(self) -> Exchange[Outcome]:
-        """All of it."""
-        stop = yield from self._course()
-        return self.ledger.outcome(stop, completed=stop == "exit", reference=self.reference)
-
-    def _course(self) -> Exchange[str]:
+    def course(self) -> Exchange[str]:
         """Opening, messages and answers; why it ended."""
-        ledger = self.ledger
+        ledger, own = self.ledger, self.guides
         prepared = yield from prepared_patient(self.case)
         ledger.states += prepared.states
-        own = guides(self.case.language)
         self.reference = {
             "background": background(self.case),
             "intent": f"{prepared.intent}: {own.intents[prepared.intent].definition}",
@@ -257,15 +107,16 @@ class _SensemakingTalk:
         }
         if self.case.hidden.diagnosis:
             self.reference["diagnosis"] = self.case.hidden.diagnosis
-        patient = SensemakingPatient(self.case, self.situation.persona, prepared)
-        opening = yield from patient.opening()
-        reasoning = str((opening.fields or {}).get("reasoning", ""))
-        ledger.note("opening", reasoning=reasoning, refused=opening.refused)
+        opening = yield from self._opening(prepared)
+        ledger.note("opening", reasoning=_reasoning(opening), refused=opening.refused)
         ledger.say("patient", opening, {"stage": NAMES[FOSTERING]})
         speaker = self._speaker(prepared.observations)
         for number in range(1, MOST_MESSAGES + 1):
-            message = yield from speaker.message(ledger.lines, number)
-            ledger.note("message", **message.state)
+            state: dict[str, Any] = {}
+            try:
+                message = yield from speaker.message(ledger.lines, number, state)
+            finally:  # what was replied stays in the log where it can't be gone on with
+                ledger.note("message", **state)
             if not message.spoken.text:
                 return message.stop or ledger.silence(message.spoken.flags)
             ledger.say("clinician", message.spoken, {"stage": NAMES[message.stage]})
@@ -275,22 +126,84 @@ class _SensemakingTalk:
                 return stop
             if number == MOST_MESSAGES:
                 break
-            said = [line.text for line in ledger.lines if line.role == "patient"]
-            answer, state = yield from patient.answer(message.spoken.text, message.stage, number, said)
+            answer, state = yield from self._answer(prepared, message.spoken.text, message.stage, number)
             ledger.note("answer", **state)
             ledger.say("patient", answer, {"stage": NAMES[message.stage]})
         return "turn limit"
 
+    def outcome(self, stop: str) -> Outcome:
+        """What it came to."""
+        return self.ledger.outcome(stop, completed=stop == "exit", reference=self.reference)
+
     def _speaker(self, observations: tuple[str, ...]) -> Sensemaker | PlainAgent:
         if self.situation.setting == FREE:
-            return PlainAgent(self.case.language, observations)
-        return Sensemaker(
-            self.case.language,
-            observations,
-            self.situation.draws,
-            self.ledger,
-            risk_line=bool(self.situation.options["risk_line"]),
-        )
+            return PlainAgent(self.language, observations)
+        risk_line = bool(self.options["risk_line"])
+        return Sensemaker(self.language, observations, self.situation.draws, self.ledger, risk_line=risk_line)
+
+    # -- the patient ----------------------------------------------------------------------------------
+
+    def _opening(self, prepared: PreparedPatient) -> Exchange[Spoken]:
+        """Its first message, the same for all clinicians."""
+        facts = self._facts(prepared, 1)
+        filled = self.prompt("opening", persona=self.style, facts=numbered(facts))
+        material = {"intent": prepared.intent, "facts": facts, **self._manner()}
+        call = self._patient_call("opening", 1, filled, material=material, scope="persona")
+        return (yield from self.ask_patient(call, sentences=self._most_sentences(), words=WORDS))
+
+    def _answer(
+        self, prepared: PreparedPatient, message: str, stage: int, number: int
+    ) -> Exchange[tuple[Spoken, dict[str, Any]]]:
+        """Its answer number ``number`` to a message, and how it came about."""
+        facts = self._facts(prepared, stage)
+        heard = (Line("clinician", message),)
+        filled = self.prompt("selection", facts=numbered(facts), most=MOST_FACTS)
+        schema, material = _up_to(len(facts), filled.schema or {}), {"facts": facts, "stage": stage}
+        call = self._patient_call("selection", number, filled, history=heard, schema=schema, material=material)
+        selection = yield from self.decide(call, lambda value: _selected(value, len(facts)))
+        places, reasoning = selection.value
+        chosen = tuple(facts[place - 1] for place in places)
+        purpose = "answer" if chosen else "no_facts"
+        if chosen:
+            name = "answer_decision" if stage >= DECISIONS else "answer_inquiry"
+            filled = self.prompt(name, persona=self.style, facts=listed(chosen))
+        else:
+            filled = self.prompt(purpose, persona=self.style)
+        material = {"facts": chosen, "stage": stage, **self._manner()}
+        call = self._patient_call(purpose, number, filled, history=heard, material=material)
+        spoken = yield from self.ask_patient(call, sentences=self._most_sentences(), words=WORDS)
+        return spoken, {
+            "stage": stage,
+            "facts": list(facts),
+            "selected": list(places),
+            "selection": reasoning,
+            "made_by": purpose,
+            "reasoning": _reasoning(spoken),
+            "refused": (*selection.refused, *spoken.refused),
+        }
+
+    def _facts(self, prepared: PreparedPatient, stage: int) -> tuple[str, ...]:
+        """All that it may choose from in a stage: intent or goal, then the facts of the case."""
+        own = self.guides
+        first = own.goals[prepared.goal] if stage >= DECISIONS else own.intents[prepared.intent]
+        return (first.definition, *prepared.facts)
+
+    def _patient_call(self, purpose: str, number: int, filled: FilledPrompt, **more: Any) -> Call:
+        sources = [self.prompt("persona", style="").reference, guides_reference(self.language)]
+        return self.call("patient", purpose, number, filled, sources=sources, **more)
+
+    def _manner(self) -> dict[str, Any]:
+        """The persona, for actors that are no language models."""
+        if self.persona is None:
+            return {"traits": {}, "health_literacy": None}
+        return {"traits": dict(self.persona.traits), "health_literacy": self.persona.health_literacy}
+
+    def _most_sentences(self) -> int | None:
+        return self.persona.sentences if self.persona is not None else None
+
+
+def _reasoning(spoken: Spoken) -> str:
+    return str((spoken.fields or {}).get("reasoning", ""))
 
 
 def most_calls(situation: Situation) -> Mapping[ActorRole, int]:

@@ -13,8 +13,8 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from bedside.metrics.protocols.label_files import Strict, complaint
-from bedside.simulation.simulators.asking import ask_for_data
-from bedside.simulation.simulators.calls import Call, Exchange, together
+from bedside.simulation.simulators.asking import ask_for_data, choice_of, texts_of
+from bedside.simulation.simulators.calls import Exchange, together
 from bedside.simulation.simulators.case import Case, patient_facts
 from bedside.simulation.simulators.multisense.stages import (
     ChoiceGuide,
@@ -24,7 +24,7 @@ from bedside.simulation.simulators.multisense.stages import (
     guides_reference,
     prompt_text,
 )
-from bedside.simulation.simulators.prompt_files import listed
+from bedside.simulation.simulators.prompt_files import listed, prompted
 
 #: Where a case keeps what is this protocol's own.
 OWN = "multisense"
@@ -135,7 +135,10 @@ def _decomposed(case: Case) -> Exchange[dict[str, Any]]:
     def read(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise ValueError("the reply must be an object")
-        lists = {name: _texts(value.get(name), name) for name in ("vitals", "facts")}
+        lists = {
+            name: list(dict.fromkeys(" ".join(text.split()) for text in texts_of(value, name, "sentences")))
+            for name in ("vitals", "facts")
+        }
         if not lists["facts"]:
             raise ValueError('"facts" must hold at least one fact')
         return lists
@@ -144,20 +147,11 @@ def _decomposed(case: Case) -> Exchange[dict[str, Any]]:
     return lists
 
 
-def _texts(value: Any, name: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(text, str) and text.strip() for text in value):
-        raise ValueError(f'"{name}" must be a list of sentences')
-    return list(dict.fromkeys(" ".join(text.split()) for text in value))
-
-
 def _chosen(case: Case, purpose: str, slot: str, choices: Any) -> Exchange[dict[str, Any]]:
     """One of several names, with a rationale."""
 
     def read(value: Any) -> dict[str, Any]:
-        name = value.get(purpose) if isinstance(value, dict) else None
-        if name not in choices:
-            raise ValueError(f'"{purpose}" must be one of {", ".join(choices)}')
-        return {purpose: name, "rationale": str(value.get("rationale") or "")}
+        return {purpose: choice_of(value, purpose, choices), "rationale": str(value.get("rationale") or "")}
 
     shown = listed(_shown(name, choice) for name, choice in choices.items())
     choice: dict[str, Any] = yield from _asked(case, purpose, read, **{slot: shown})
@@ -171,16 +165,14 @@ def _shown(name: str, choice: ChoiceGuide) -> str:
 
 def _asked(case: Case, purpose: str, read: Callable[[Any], Any], **more: str) -> Exchange[Any]:
     study = background(case)
-    filled = prompt_text(purpose, case.language, study=study, **more)
-    call = Call(
+    call = prompted(
         "patient",
         purpose,
         1,
-        instruction=filled.instruction,
+        prompt_text(purpose, case.language, study=study, **more),
         kind="data",
-        schema=filled.schema,
         material={"study": study},
         scope="case",
-        prompt=f"{filled.reference} {guides_reference(case.language)}",
+        sources=[guides_reference(case.language)],
     )
     return (yield from ask_for_data(call, read)).value

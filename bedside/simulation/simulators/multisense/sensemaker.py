@@ -6,15 +6,24 @@ labels what was said before in other words. Neither sees anything of the patient
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
 
 from bedside.core.errors import InputError
 from bedside.metrics.protocols.medconceal.policy import content
-from bedside.simulation.simulators.asking import Decided, Spoken, ask_clinician, ask_for_data, silent_stop
-from bedside.simulation.simulators.calls import ActorRole, Call, Exchange, Line
+from bedside.simulation.simulators.asking import (
+    Decided,
+    Spoken,
+    ask_clinician,
+    ask_for_data,
+    choice_of,
+    part_of,
+    silent_stop,
+    texts_of,
+)
+from bedside.simulation.simulators.calls import ActorRole, Exchange, Line
 from bedside.simulation.simulators.draws import Draws
 from bedside.simulation.simulators.faults import clinician_flags, clinician_watch
 from bedside.simulation.simulators.ledger import Ledger
@@ -30,7 +39,7 @@ from bedside.simulation.simulators.multisense.stages import (
     guides_reference,
     prompt_text,
 )
-from bedside.simulation.simulators.prompt_files import FilledPrompt, listed, numbered
+from bedside.simulation.simulators.prompt_files import FilledPrompt, listed, numbered, prompted
 
 # -- An agent that is asked plainly ---------------------------------------------------------------------
 # The patient needs a stage to answer by. The moderator is the evaluator; it is offered the last stage and those after
@@ -50,40 +59,30 @@ class PlainAgent:
         self.observations: tuple[str, ...] = tuple(observations)
         self.stage: int = FOSTERING
 
-    def brief(self) -> tuple[str, str]:
-        """What it is told, and the prompt's reference."""
-        filled = prompt_text(
-            "clinician_free", self.language, observations=listed(self.observations), most=MOST_MESSAGES
-        )
-        return filled.brief, filled.reference
+    def brief(self) -> FilledPrompt:
+        """What it is told."""
+        slots: dict[str, Any] = {"observations": listed(self.observations), "most": MOST_MESSAGES}
+        return prompt_text("clinician_free", self.language, **slots)
 
-    def message(self, lines: Sequence[Line], number: int) -> Exchange[StagedMessage]:
+    def message(self, lines: Sequence[Line], number: int, state: dict[str, Any]) -> Exchange[StagedMessage]:
         """What it says next.
 
         Args:
             lines: what was said so far.
             number: of its message, from 1.
+            state: where it is written down how the message came about, also where it can't be gone on with.
 
         Raises:
             UnusableConversationError: the moderator's reply can't be read.
         """
-        brief, reference = self.brief()
-        call = Call(
-            "clinician",
-            "message",
-            number,
-            brief=brief,
-            history=tuple(lines),
-            material={"number": number, "chart": "\n".join(self.observations)},
-            prompt=reference,
-        )
+        material = {"number": number, "chart": "\n".join(self.observations)}
+        call = prompted("clinician", "message", number, self.brief(), history=tuple(lines), material=material)
         spoken = yield from ask_clinician(call, clinician_watch(lines, self.language))
-        state: dict[str, Any] = {"before": self.stage, "message": spoken.text}
-        state["refused"] = spoken.refused
+        state |= {"before": self.stage, "message": spoken.text, "refused": spoken.refused}
         if spoken.text:
             state["moderations_refused"] = yield from self._moderated(spoken.text, lines, number)
             state["stage"] = self.stage
-        return StagedMessage(spoken, self.stage, state)
+        return StagedMessage(spoken, self.stage)
 
     def _moderated(self, message: str, lines: Sequence[Line], number: int) -> Exchange[tuple[tuple[str, str], ...]]:
         """Takes the message's stage from the moderator; what it replied before that couldn't be read."""
@@ -96,29 +95,16 @@ class PlainAgent:
             earlier="\n".join(f"{_SPEAKERS[line.role]}: {' '.join(line.text.split())}" for line in lines),
             message=message,
         )
-
-        def read(value: Any) -> int:
-            name = value.get("stage") if isinstance(value, dict) else None
-            if name not in offered:
-                raise ValueError(f'"stage" must be one of {", ".join(offered)}')
-            return offered[name]
-
-        decided = yield from ask_for_data(
-            Call(
-                "evaluator",
-                "moderation",
-                number,
-                instruction=filled.instruction,
-                kind="data",
-                schema={
-                    **(filled.schema or {}),
-                    "properties": {"stage": {"type": "string", "enum": list(offered)}},
-                },
-                material={"stage": self.stage, "number": number, "message": message},
-                prompt=f"{filled.reference} {guides_reference(self.language)}",
-            ),
-            read,
+        call = prompted(
+            "evaluator",
+            "moderation",
+            number,
+            filled,
+            schema={**(filled.schema or {}), "properties": {"stage": {"type": "string", "enum": list(offered)}}},
+            material={"stage": self.stage, "number": number, "message": message},
+            sources=[guides_reference(self.language)],
         )
+        decided = yield from ask_for_data(call, lambda value: offered[choice_of(value, "stage", offered)])
         self.stage = decided.value
         return decided.refused
 
@@ -168,24 +154,26 @@ class Sensemaker:
         self.ledger = ledger
         self._rounds = 0
 
-    def message(self, lines: Sequence[Line], number: int) -> Exchange[StagedMessage]:
+    def message(self, lines: Sequence[Line], number: int, state: dict[str, Any]) -> Exchange[StagedMessage]:
         """What it says to a message of the patient.
 
         Args:
             lines: what was said so far; the last is the patient's message.
             number: of the sensemaker's message, from 1.
+            state: where it is written down how the message came about, also where it can't be gone on with.
 
         Raises:
             UnusableConversationError: the evaluator's reply can't be read.
             InputError: the clinician can't reply with objects at all.
         """
         heard = lines[-1].text
-        state: dict[str, Any] = {"before": self.at.stage, "stays": self.at.stays}
+        state |= {"before": self.at.stage, "stays": self.at.stays}
         state |= yield from self._learned(heard, number)
         state |= yield from self._decided(heard, number)
-        state["decided"] = self.at.stage
-        text, stop, rounds = yield from self._chosen(heard)
-        state |= {"stage": self.at.stage, "rounds": rounds, "message": text}
+        rounds: list[dict[str, Any]] = []
+        state |= {"decided": self.at.stage, "stage": self.at.stage, "rounds": rounds}
+        text, stop = yield from self._chosen(heard, rounds)
+        state |= {"stage": self.at.stage, "message": text}
         flags = clinician_flags(text, language=self.language, earlier=self.said) if text else ()
         if text:
             if rounds[-1]["forced"]:
@@ -193,7 +181,7 @@ class Sensemaker:
             if self.at.stage == PROVIDING and not self._has_fixed_sentence(text):
                 flags = (*flags, NO_SENTENCE)
             self.said.append(text)
-        return StagedMessage(Spoken(text, flags=flags), self.at.stage, state, stop)
+        return StagedMessage(Spoken(text, flags=flags), self.at.stage, stop)
 
     # -- what the patient said -------------------------------------------------------------------
 
@@ -242,7 +230,7 @@ class Sensemaker:
         if not decided.readable:
             if number == 1:
                 _refuse_words(decided.refused)
-            self.ledger.flags["clinician: stage can't be read"] += 1
+            self.ledger.count_unreadable("stage")
         capped = self.at
         self.at = self.at.decided(move=decided.value["decision"] == "move")
         return {
@@ -254,9 +242,8 @@ class Sensemaker:
 
     # -- the message ----------------------------------------------------------------------------
 
-    def _chosen(self, heard: str) -> Exchange[tuple[str, str, list[dict[str, Any]]]]:
-        """A message, why there is none, and the rounds that it took."""
-        rounds: list[dict[str, Any]] = []
+    def _chosen(self, heard: str, rounds: list[dict[str, Any]]) -> Exchange[tuple[str, str]]:
+        """A message, and why there is none; the rounds that it takes are added to ``rounds``."""
         refused: tuple[str, ...] = ()
         while True:
             self._rounds += 1
@@ -265,8 +252,8 @@ class Sensemaker:
             state["candidates_refused"] = written.refused
             rounds.append(state)
             if not written.readable:
-                self.ledger.flags["clinician: candidates can't be read"] += 1
-                return "", _why_none(written), rounds
+                self.ledger.count_unreadable("candidates")
+                return "", silent_stop([written.silence]) if written.silence else "no candidates"
             reasoning, candidates = written.value
             state |= {"reasoning": reasoning, "candidates": list(candidates)}
             fresh = list(candidates)
@@ -275,7 +262,7 @@ class Sensemaker:
                 state["redundant"] = list(labels)
                 fresh = [text for text, redundant in zip(candidates, labels, strict=True) if not redundant]
             if fresh:
-                return self.draws.stream("candidate", self._rounds).choice(fresh), "", rounds
+                return self.draws.stream("candidate", self._rounds).choice(fresh), ""
             bumped = self.at.stage != rounds[0]["stage"]
             if self.at.stage == PROVIDING and not refused:
                 refused = candidates
@@ -285,7 +272,7 @@ class Sensemaker:
                 self.ledger.flags["stages cut short by redundancy"] += 1
             else:
                 state["forced"] = True
-                return least_like(candidates, self.said), "", rounds
+                return least_like(candidates, self.said), ""
 
     def candidates_prompt(self, refused: Sequence[str]) -> FilledPrompt:
         """What is asked of the model under test for three messages of the present stage."""
@@ -341,16 +328,9 @@ class Sensemaker:
         filled = prompt_text(purpose, self.language, **slots)
         schema = dict(filled.schema or {})
         if most is not None:
-            schema["properties"] = {
-                "known": {
-                    "type": "array",
-                    "maxItems": most,
-                    "items": {"type": "integer", "minimum": 1, "maximum": most},
-                }
-            }
-        return (
-            yield from ask_for_data(self._call("evaluator", purpose, ordinal, filled, schema, slots, history=()), read)
-        )
+            number = {"type": "integer", "minimum": 1, "maximum": most}
+            schema["properties"] = {"known": {"type": "array", "maxItems": most, "items": number}}
+        return (yield from self._asked("evaluator", purpose, ordinal, filled, read, schema=schema, material=slots))
 
     def _known(self) -> dict[str, str]:
         """What the model under test is told beside the patient's message."""
@@ -369,34 +349,22 @@ class Sensemaker:
             "facts": tuple(self.facts),
             "said": tuple(self.said),
         }
-        call = self._call(
-            "clinician", purpose, ordinal, filled, filled.schema, material, history=(Line("patient", heard),)
-        )
-        return (yield from ask_for_data(call, read, neutral=neutral))
+        more = {"history": (Line("patient", heard),), "kind": "data", "material": material}
+        return (yield from self._asked("clinician", purpose, ordinal, filled, read, neutral=neutral, **more))
 
-    def _call(
+    def _asked(
         self,
         actor: ActorRole,
         purpose: str,
         ordinal: int,
         filled: FilledPrompt,
-        schema: Mapping[str, Any] | None,
-        material: Mapping[str, Any],
+        read: Any,
         *,
-        history: tuple[Line, ...],
-    ) -> Call:
-        return Call(
-            actor,
-            purpose,
-            ordinal,
-            brief=filled.brief,
-            history=history,
-            instruction=filled.instruction,
-            kind="data",
-            schema=schema,
-            material=material,
-            prompt=f"{filled.reference} {guides_reference(self.language)}",
-        )
+        neutral: Any = None,
+        **more: Any,
+    ) -> Exchange[Decided]:
+        call = prompted(actor, purpose, ordinal, filled, sources=[guides_reference(self.language)], **more)
+        return (yield from ask_for_data(call, read, neutral=neutral))
 
 
 def scaffold_brief(language: str, observations: Sequence[str]) -> str:
@@ -416,11 +384,6 @@ def least_like(candidates: Sequence[str], said: Sequence[str]) -> str:
         return max((len(words & own) / len(words | own) for own in spoken if words | own), default=0.0)
 
     return min(candidates, key=likeness)
-
-
-def _why_none(written: Decided) -> str:
-    """Why there are no candidates, as conversations end."""
-    return silent_stop([written.silence]) if written.silence else "no candidates"
 
 
 def _refuse_words(refused: Sequence[tuple[str, str]]) -> None:
@@ -445,11 +408,8 @@ def _refuse_words(refused: Sequence[tuple[str, str]]) -> None:
 
 
 def _facts(value: Any) -> tuple[str, ...]:
-    texts = value.get("facts") if isinstance(value, dict) else None
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise ValueError('"facts" must be a list of sentences')
     own: dict[str, str] = {}
-    for text in texts:
+    for text in texts_of(value, "facts", "sentences", blank=True):
         plain = " ".join(text.split())
         if plain:
             own.setdefault(plain.casefold(), plain)
@@ -458,7 +418,7 @@ def _facts(value: Any) -> tuple[str, ...]:
 
 def read_numbers(value: Any, key: str, most: int) -> tuple[int, ...]:
     """The numbers under a key of an object, each once; a ValueError where they are none from 1 to ``most``."""
-    places = value.get(key) if isinstance(value, dict) else None
+    places = part_of(value, key)
     if not isinstance(places, list) or any(
         isinstance(place, bool) or not isinstance(place, int) or not 1 <= place <= most for place in places
     ):
@@ -467,7 +427,7 @@ def read_numbers(value: Any, key: str, most: int) -> tuple[int, ...]:
 
 
 def _decision(value: Any) -> dict[str, Any]:
-    decision = value.get("decision") if isinstance(value, dict) else None
+    decision = part_of(value, "decision")
     if decision not in ("move", "stay"):
         raise ValueError('"decision" must be move or stay')
     confidence = value.get("confidence")
@@ -479,7 +439,7 @@ def _decision(value: Any) -> dict[str, Any]:
 
 
 def _candidates(value: Any) -> tuple[str, tuple[str, ...]]:
-    texts = value.get("candidates") if isinstance(value, dict) else None
+    texts = part_of(value, "candidates")
     if (
         not isinstance(texts, list)
         or len(texts) != CANDIDATES
@@ -490,7 +450,7 @@ def _candidates(value: Any) -> tuple[str, tuple[str, ...]]:
 
 
 def _labels(value: Any) -> tuple[bool, ...]:
-    labels = [value.get(str(number)) if isinstance(value, dict) else None for number in range(1, 4)]
+    labels = [part_of(value, str(number)) for number in range(1, 4)]
     if any(label not in ("redundant", "not redundant") for label in labels):
         raise ValueError('each number must have the label "redundant" or "not redundant"')
     return tuple(label == "redundant" for label in labels)

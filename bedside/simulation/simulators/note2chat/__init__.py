@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.contract import Simulator, SimulatorOption, SimulatorSetting
-from bedside.simulation.simulators.note2chat.episode import CAPS, Interviewer, converse, most_calls, problems
+from bedside.simulation.simulators.note2chat.episode import (
+    CAPS,
+    NoteInterview,
+    clinician_prompts,
+    most_calls,
+    problems,
+)
 from bedside.simulation.simulators.note2chat.rule_actors import RULES
 from bedside.simulation.simulators.note2chat.vignette import FOLDER, OPTIONS, SENTENCES
 
 
 def _brief(case: Case, setting: str) -> str:
-    return Interviewer(case.language, "general", "clinician").brief_text()
+    start, form = clinician_prompts(case.language, "general", structured=True)
+    return f"{start.brief}\n\n{form.instruction}"
 
 
 SIMULATOR = Simulator(
@@ -57,7 +64,7 @@ SIMULATOR = Simulator(
     check_case=problems,
     case_needs=("note.vignette", "note.findings", "hidden.diagnosis"),
     briefs=_brief,
-    converse=converse,
+    converse=NoteInterview.converse,
     rules=RULES,
     most_calls=most_calls,
     parameters=(
