@@ -215,7 +215,12 @@ def filled_prompt(folder: Path, prompt_id: str, language: str, **variables: str 
 
 
 def prompted(
-    actor: ActorRole, purpose: str, ordinal: int, *prompts: FilledPrompt | None, sources: Iterable[str] = (), **more: Any
+    actor: ActorRole,
+    purpose: str,
+    ordinal: int,
+    *prompts: FilledPrompt | None,
+    sources: Iterable[str] = (),
+    **more: Any,
 ) -> Call:
     """A call whose texts are those of prompts: their briefs and instructions in order, and the last schema.
 

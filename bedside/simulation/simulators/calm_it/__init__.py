@@ -8,9 +8,15 @@ from bedside.simulation.simulators.calm_it.client_fields import (
     fields_of,
     problems,
 )
-from bedside.simulation.simulators.calm_it.session import FREE, SCAFFOLD, converse, most_calls
+from bedside.simulation.simulators.calm_it.session import (
+    FREE,
+    SCAFFOLD,
+    CalmItSession,
+    free_brief,
+    most_calls,
+    scaffold_brief,
+)
 from bedside.simulation.simulators.calm_it.state_calls import FOLDER
-from bedside.simulation.simulators.calm_it.therapist import free_brief, scaffold_brief
 from bedside.simulation.simulators.calm_it.toy_session import RULES
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.contract import Simulator, SimulatorOption, SimulatorSetting
@@ -109,7 +115,7 @@ SIMULATOR = Simulator(
     case_needs=("extra.calm-it",),
     patient_facts=client_facts,
     briefs=_brief,
-    converse=converse,
+    converse=CalmItSession.converse,
     rules=RULES,
     most_calls=most_calls,
     parameters=(

@@ -16,12 +16,13 @@ from bedside.simulation.simulators.asking import (
     Fault,
     Spoken,
     ask_for_data,
+    part_of,
     words_and_fields,
 )
 from bedside.simulation.simulators.calls import Call, Exchange, Line
 from bedside.simulation.simulators.calm_it.state_calls import Side, prompt_text, similarity
 from bedside.simulation.simulators.contract import UnusableConversationError
-from bedside.simulation.simulators.prompt_files import numbered
+from bedside.simulation.simulators.prompt_files import numbered, prompted
 
 #: What CALM-IT calls the sides.
 SPEAKERS: Mapping[Side, str] = {"clinician": "therapist", "patient": "client"}
@@ -217,31 +218,21 @@ class Ranking:
         schema["properties"] = {"scores": {**properties["scores"], "minItems": size, "maxItems": size}}
 
         def read(value: Any) -> tuple[float, ...]:
-            scores = value.get("scores") if isinstance(value, dict) else None
+            scores = part_of(value, "scores")
             if not isinstance(scores, list) or len(scores) != size:
                 raise ValueError(f'"scores" must be a list of {size} numbers')
-            if not all(
-                isinstance(score, int | float) and not isinstance(score, bool) and abs(score) < float("inf")
-                for score in scores
-            ):
+            if not all(type(score) in (int, float) and abs(score) < float("inf") for score in scores):
                 raise ValueError('"scores" must hold numbers only')
             return tuple(map(float, scores))
 
-        call = Call(
+        call = prompted(
             "ranker",
             f"{speaker} ranking",
             number,
-            brief=prompt.brief,
+            prompt,
             history=tuple(lines[-self.messages :]),
-            instruction=prompt.instruction,
-            kind="data",
             schema=schema,
-            material={
-                "candidates": texts,
-                "speaker": side,
-                "rank": self.rank,
-            },
-            prompt=prompt.reference,
+            material={"candidates": texts, "speaker": side, "rank": self.rank},
         )
         decided = yield from ask_for_data(call, read)
         scores: tuple[float, ...] = decided.value

@@ -1,24 +1,25 @@
-"""The session: therapist and client in turn, each after the calls about its own side, up to the target length."""
+"""The session: therapist and client in turn, each after the calls about its own side, up to the target length.
+
+The therapist's calls hold the public talk, the client's data without the reason for coming, and what it takes the
+client to be like. The client's hold the public talk, its life and way of thinking, and how it is. Neither side's state
+is in a call of the other's.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bedside.core.errors import InputError
-from bedside.simulation.simulators.asking import (
-    ATTEMPTS,
-    CLINICIAN_ATTEMPTS,
-    Fault,
-    Spoken,
-)
+from bedside.simulation.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Fault, Spoken
 from bedside.simulation.simulators.calls import ActorRole, Call, Exchange
 from bedside.simulation.simulators.calm_it.candidates import (
     SPEAKERS,
     RankedChoice,
     Ranking,
+    clinician_candidates,
     ends_with,
     patient_candidates,
 )
@@ -29,205 +30,99 @@ from bedside.simulation.simulators.calm_it.client_fields import (
     ClientColumn,
     Feeling,
     SessionMoment,
+    TherapistColumn,
     fields_of,
+    grown,
     labels,
     listed,
 )
 from bedside.simulation.simulators.calm_it.state_calls import (
     END_FROM,
+    FOLDER,
     MOST_WORDS,
+    STRATEGIES_SHOWN,
     Side,
     SideCalls,
     TurnLength,
     allowed_actions,
+    allowed_processes,
     allowed_stages,
+    allowed_strategies,
     as_json,
     closing_from,
     drawn_length,
+    goes_in_circles,
     last_messages,
     plan_from,
     prompt_text,
     read_appraisal,
+    read_goals,
+    read_repetition,
+    read_updates,
     session_length,
-)
-from bedside.simulation.simulators.calm_it.therapist import (
-    FAREWELL,
-    GREETING,
-    Therapist,
-    TherapistPlan,
-    counter,
-    phase,
-    stuck_by_rule,
+    strategies_reader,
 )
 from bedside.simulation.simulators.contract import Outcome, Situation
-from bedside.simulation.simulators.draws import Draws
-from bedside.simulation.simulators.faults import patient_fault
-from bedside.simulation.simulators.ledger import Ledger
+from bedside.simulation.simulators.faults import clinician_watch, patient_fault
+from bedside.simulation.simulators.ledger import HeldTalk
+from bedside.simulation.simulators.prompt_files import FilledPrompt
 
-# -- The client's side ----------------------------------------------------------------------------------
-# Its calls hold the public talk, the client's life and way of thinking, and its own column. What the therapist takes
-# it to be like, and what it means to do, is in none of them.
+# -- What is the same in every session ------------------------------------------------------------------
 
-#: How often the client appraises a message at all.
-APPRAISED = 0.5
+#: Message 0 and message T - 2, which the protocol says for the therapist.
+GREETING = "Hello, good to have you here. What brings you in today?"
+FAREWELL = (
+    "Our time is up for today. Thank you for talking so openly with me. Is there anything that you would like to say "
+    "before we stop?"
+)
+
+_OPEN = "There is time: nothing needs to be settled now."
+_EARLY = "You hardly know each other yet: go gently."
+_CLOSING = {
+    "clinician": "The session is in its last messages: begin nothing new, gather, and bring it to a good end.",
+    "patient": "The session is in its last messages: begin nothing new.",
+}
+_LAST = "The therapist has said goodbye: this is your last line."
 
 
-@dataclass(slots=True)
-class SimulatedClient:
-    """The client's part of one session.
+def phase(side: str, index: int, *, closing: bool, last: bool = False) -> str:
+    """What a side is told of the time.
 
-    Attributes:
-        fields: of the case.
-        language: of the session.
-        length: of the session, in messages.
-        has_state: whether it changes as it is talked to.
-        appraisal: ``drawn``, ``always`` or ``never``.
-        candidates: how many there are.
-        ranking: how candidates are ranked.
-        draws: chance in this session.
-        ledger: of the session.
-        column: how it is.
-        calls: the evaluator's about it.
+    Args:
+        side: ``clinician`` or ``patient``.
+        index: of the message.
+        closing: whether it is one of those that are kept for closing.
+        last: whether it is the last.
     """
+    if last:
+        return _LAST
+    if closing:
+        return _CLOSING[side]
+    return _EARLY if index < EARLY else _OPEN
 
-    fields: CalmItFields
-    language: str
-    length: int
-    has_state: bool
-    appraisal: str
-    candidates: int
-    ranking: Ranking
-    draws: Draws
-    ledger: Ledger
-    column: ClientColumn = field(init=False)
-    calls: SideCalls = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.calls = SideCalls("client", self.language, self.ledger)
-        start = self.fields.initial
-        self.column = ClientColumn(
-            start.stage,
-            None if start.emotion is None else Feeling(start.emotion),
-            start.rapport,
-            start.goal or self.fields.session_goal,
-        )
+def counter(index: int, length: int) -> str:
+    """Which message of how many one is."""
+    return f"{index + 1} of {length}"
 
-    def _inputs(self, now: SessionMoment) -> dict[str, Any]:
-        state = self.column.content() if self.has_state else {}
-        return {
-            **self._person(),
-            "session_goal": self.fields.session_goal,
-            "topic": self.fields.topic,
-            "state": state,
-            "summary": now.summary,
-            "messages": last_messages(now.lines),
-        }
 
-    def _person(self) -> dict[str, Any]:
-        return {
-            "profile": self.fields.profile.model_dump(),
-            "background": {name: list(facts) for name, facts in self.fields.background.model_dump().items() if facts},
-            "cognitive_model": dict(self.fields.cognitive_model),
-        }
+#: Messages that count as early.
+EARLY = 6
 
-    # -- how it is ------------------------------------------------------------------------------------
 
-    def change(self, now: SessionMoment) -> Exchange[None]:
-        """Appraisal, stage, emotion, rapport and goal, in this order, each with what is new before it."""
-        ask = self.calls
-        appraisal, reason = NEUTRAL, ""
-        if self._appraises(now.number):
-            names = tuple(labels("appraisals"))
-            appraisal, reason = yield from ask.ask(
-                "appraisal",
-                now.number,
-                self._inputs(now),
-                read_appraisal,
-                choices=listed("appraisals", names),
-                enums={"label": names},
-            )
-        self.column = replace(self.column, appraisal=appraisal, reason=reason)
-        allowed = allowed_stages(self.column.stage, appraisal)
-        stage = yield from ask.label("stage", now.number, self._inputs(now), "stages", allowed)
-        self.column = replace(self.column, stage=stage)
-        feeling = yield from ask.feeling(now.number, self._inputs(now))
-        self.column = replace(self.column, feeling=feeling)
-        inputs = self._inputs(now) | {"appraisal_1_to_5": APPRAISALS.index(appraisal) + 1}
-        rapport = yield from ask.rapport(now.number, inputs, self.column.rapport)
-        self.column = replace(self.column, rapport=rapport)
-        goal = yield from ask.text("goal", now.number, self._inputs(now), "goal")
-        self.column = replace(self.column, goal=goal)
+def scaffold_brief(fields: CalmItFields, language: str) -> FilledPrompt:
+    """What a clinician is told at the start whose messages are scaffolded."""
+    rest = dict.fromkeys(("state", "counter", "words", "phase"), "")
+    return prompt_text("therapist_message", language, **_told(fields), **rest)
 
-    def _appraises(self, number: int) -> bool:
-        """Whether the client appraises the message that it answers: drawn by itself for each of its turns."""
-        if self.appraisal != "drawn":
-            return self.appraisal == "always"
-        return self.draws.stream("appraisal", number).random() < APPRAISED
 
-    def act(self, now: SessionMoment) -> Exchange[str]:
-        """What it does with its message."""
-        inputs = self._inputs(now) | {"closing": now.closing}
-        if not self.has_state:
-            inputs["state"] = {"previous_action": self.column.actions[-1] if self.column.actions else ""}
-        allowed = allowed_actions(now.index, self.length, self.column.stage)
-        action = yield from self.calls.label("action", now.number, inputs, "actions", allowed)
-        self.column = replace(self.column, actions=(*self.column.actions, action))
-        return action
+def free_brief(fields: CalmItFields, language: str) -> FilledPrompt:
+    """What a clinician is told at the start that talks as it likes."""
+    return prompt_text("therapist_free", language, **_told(fields))
 
-    # -- its message ----------------------------------------------------------------------------------
 
-    def speak(self, now: SessionMoment, action: str, words: TurnLength) -> Exchange[RankedChoice]:
-        """The message: candidates that can be used, ranked.
-
-        Args:
-            now: where the session stands.
-            action: what it does.
-            words: how long the message is to be.
-        """
-        calls = tuple(self._call(now, place, action, words) for place in range(self.candidates))
-        own = [line.text for line in now.lines if line.role == "patient"]
-
-        def check(text: str) -> Fault | None:
-            return patient_fault(text, language=self.language, earlier=own, sentences=None, words=MOST_WORDS)
-
-        candidates, refused = yield from patient_candidates(calls, check)
-        return (yield from self.ranking.best("patient", now.number, now.lines, candidates, refused))
-
-    def _call(self, now: SessionMoment, place: int, action: str, words: TurnLength) -> Call:
-        state: dict[str, Any] = {"action": f"{action}: {labels('actions')[action]}"}
-        if self.has_state:
-            own = self.column.content()
-            state |= {name: own[name] for name in own if name != "previous_action"}
-        state |= {"summary": now.summary, "closing": now.closing}
-        person = self._person()
-        prompt = prompt_text(
-            "client_message",
-            self.language,
-            person=as_json(person),
-            goal=self.fields.session_goal,
-            state=as_json(state),
-            counter=counter(now.index, self.length),
-            words=words.text,
-            phase=phase("patient", now.index, closing=now.closing, last=now.index == self.length - 1),
-        )
-        return Call(
-            "patient",
-            "client candidate",
-            (now.number - 1) * self.candidates + place + 1,
-            brief=prompt.brief,
-            history=now.lines,
-            instruction=prompt.instruction,
-            schema=prompt.schema,
-            material={
-                **person,
-                **state,
-                "session_goal": self.fields.session_goal,
-                "words": [words.low, words.high],
-                "number": now.number,
-                "place": place,
-            },
-            prompt=prompt.reference,
-        )
+def _told(fields: CalmItFields) -> dict[str, str]:
+    return {"profile": as_json(fields.profile.demographics()), "topic": fields.topic}
 
 
 # -- The session ----------------------------------------------------------------------------------------
@@ -236,60 +131,63 @@ class SimulatedClient:
 SCAFFOLD, FREE = "scaffold", "free"
 #: Candidates for a message.
 CANDIDATES = 3
+#: How often the client appraises a message at all.
+APPRAISED = 0.5
 #: Calls about a side before its message, at most: summary, state, then strategies or action.
 _THERAPIST_CALLS, _CLIENT_CALLS = 9, 7
 
 
-def converse(situation: Situation) -> Exchange[Outcome]:
-    """The controller; see :mod:`bedside.simulation.simulators.calls`."""
-    session = _Session(situation)
-    return (yield from session.ledger.keep(session.whole()))
+@dataclass(frozen=True, slots=True)
+class TherapistPlan:
+    """What the therapist means to do with a message.
+
+    Attributes:
+        strategies: the strategy of each candidate.
+        pivot: how it changes course; empty where it doesn't.
+    """
+
+    strategies: tuple[str, ...]
+    pivot: str = ""
 
 
-class _Session:
-    """One session while it is held."""
+class CalmItSession(HeldTalk):
+    """One session while it is held.
+
+    Attributes:
+        client: how the client is.
+        therapist: what the therapist takes the client to be like.
+    """
+
+    folder = FOLDER
 
     def __init__(self, situation: Situation) -> None:
-        case, options = situation.case, situation.options
-        self.draws = situation.draws
-        self.ledger = Ledger()
+        super().__init__(situation)
+        options = self.options
         self.length = session_length(situation.length)
         self.free = situation.setting == FREE
-        self.fields = fields_of(case)
+        self.fields = fields_of(self.case)
         dynamics = bool(options["dynamics"])
-        candidates = CANDIDATES if options["ranking"] else 1
-        ranking = Ranking(bool(options["ranking"]), str(options["rank"]), _ranked_after(situation), case.language)
-        self.therapist = Therapist(
-            self.fields,
-            case.language,
-            self.length,
-            infers=dynamics and bool(options["therapist_state"]),
-            repetition=str(options["repetition"]) if dynamics else "off",
-            varied=options["strategy_use"] == "each",
-            candidates=candidates,
-            ranking=ranking,
-            ledger=self.ledger,
+        self.repetition = str(options["repetition"]) if dynamics else "off"
+        #: Whether the therapist keeps a picture of the client, and the client changes as it is talked to.
+        self.infers = dynamics and bool(options["therapist_state"])
+        self.has_state = dynamics and bool(options["client_state"])
+        self.candidates = CANDIDATES if options["ranking"] else 1
+        self.ranking = Ranking(bool(options["ranking"]), str(options["rank"]), _ranked_after(situation), self.language)
+        self.therapist = TherapistColumn()
+        start = self.fields.initial
+        self.client = ClientColumn(
+            start.stage,
+            None if start.emotion is None else Feeling(start.emotion),
+            start.rapport,
+            start.goal or self.fields.session_goal,
         )
-        self.client = SimulatedClient(
-            self.fields,
-            case.language,
-            self.length,
-            has_state=dynamics and bool(options["client_state"]),
-            appraisal=str(options["appraisal"]),
-            candidates=candidates,
-            ranking=ranking,
-            draws=self.draws,
-            ledger=self.ledger,
-        )
+        self.about_therapist = SideCalls("therapist", self.language, self.ledger)
+        self.about_client = SideCalls("client", self.language, self.ledger)
         self.summary = ""
         #: Messages of each side whose candidates were ranked, and those that the most repetitive candidate won.
         self.ranked: dict[str, Counter[str]] = {"clinician": Counter(), "patient": Counter()}
 
-    def whole(self) -> Exchange[Outcome]:
-        """All of it."""
-        return self._outcome((yield from self._course()))
-
-    def _course(self) -> Exchange[str]:
+    def course(self) -> Exchange[str]:
         """Greeting, messages and farewell; why it ended."""
         self._say("clinician", Spoken(GREETING), {"fixed": "greeting"})
         for index in range(1, self.length):
@@ -321,22 +219,122 @@ class _Session:
 
     def _patient(self, index: int) -> Exchange[str]:
         """The client's turn; why the session ends with it, or nothing."""
-        client = self.client
-        now = yield from self._summed_up(index, client.calls)
-        if client.has_state:
-            yield from client.change(now)
-        action = yield from client.act(now)
-        words = drawn_length("patient", self.draws.stream("client length", now.number))
-        chosen = yield from client.speak(now, action, words)
+        now = yield from self._summed_up(index, self.about_client)
+        if self.has_state:
+            yield from self._changed(now)
+        action = yield from self._acted(now)
+        words = drawn_length("patient", self.situation.draws.stream("client length", now.number))
+        calls = tuple(self._client_call(now, place, action, words) for place in range(self.candidates))
+        own = self.ledger.texts("patient")
+
+        def check(text: str) -> Fault | None:
+            return patient_fault(text, language=self.language, earlier=own, sentences=None, words=MOST_WORDS)
+
+        candidates, refused = yield from patient_candidates(calls, check)
+        chosen = yield from self.ranking.best("patient", now.number, now.lines, candidates, refused)
         meta: dict[str, Any] = {"action": action, "words": [words.low, words.high]}
-        if client.has_state:
-            state = client.column.content()
+        if self.has_state:
+            state = self.client.content()
             meta |= {name: state[name] for name in ("appraisal", "stage", "emotion", "rapport")}
-        self._note("patient", chosen, {"action": action, "state": client.column.content()})
+        self._note("patient", chosen, {"action": action, "state": self.client.content()})
         self._say("patient", chosen.spoken(), meta)
         if action == "terminate":
             return "client_terminated"
         return self._left("patient", chosen.candidate.ends, index)
+
+    def _client_inputs(self, now: SessionMoment) -> dict[str, Any]:
+        return {
+            **self._person(),
+            "session_goal": self.fields.session_goal,
+            "topic": self.fields.topic,
+            "state": self.client.content() if self.has_state else {},
+            "summary": now.summary,
+            "messages": last_messages(now.lines),
+        }
+
+    def _person(self) -> dict[str, Any]:
+        return {
+            "profile": self.fields.profile.model_dump(),
+            "background": {name: list(facts) for name, facts in self.fields.background.model_dump().items() if facts},
+            "cognitive_model": dict(self.fields.cognitive_model),
+        }
+
+    def _changed(self, now: SessionMoment) -> Exchange[None]:
+        """Appraisal, stage, emotion, rapport and goal of the client, in this order, each with what is new before it."""
+        ask, number = self.about_client, now.number
+        appraisal, reason = NEUTRAL, ""
+        if self._appraises(number):
+            names = tuple(labels("appraisals"))
+            appraisal, reason = yield from ask.ask(
+                "appraisal",
+                number,
+                self._client_inputs(now),
+                read_appraisal,
+                choices=listed("appraisals", names),
+                enums={"label": names},
+            )
+        self.client = replace(self.client, appraisal=appraisal, reason=reason)
+        allowed = allowed_stages(self.client.stage, appraisal)
+        stage = yield from ask.label("stage", number, self._client_inputs(now), "stages", allowed)
+        self.client = replace(self.client, stage=stage)
+        feeling = yield from ask.feeling(number, self._client_inputs(now))
+        self.client = replace(self.client, feeling=feeling)
+        inputs = self._client_inputs(now) | {"appraisal_1_to_5": APPRAISALS.index(appraisal) + 1}
+        rapport = yield from ask.rapport(number, inputs, self.client.rapport)
+        self.client = replace(self.client, rapport=rapport)
+        goal = yield from ask.text("goal", number, self._client_inputs(now), "goal")
+        self.client = replace(self.client, goal=goal)
+
+    def _appraises(self, number: int) -> bool:
+        """Whether the client appraises the message that it answers: drawn by itself for each of its turns."""
+        if self.options["appraisal"] != "drawn":
+            return bool(self.options["appraisal"] == "always")
+        return self.situation.draws.stream("appraisal", number).random() < APPRAISED
+
+    def _acted(self, now: SessionMoment) -> Exchange[str]:
+        """What the client does with its message."""
+        inputs = self._client_inputs(now) | {"closing": now.closing}
+        if not self.has_state:
+            inputs["state"] = {"previous_action": self.client.actions[-1] if self.client.actions else ""}
+        allowed = allowed_actions(now.index, self.length, self.client.stage)
+        action = yield from self.about_client.label("action", now.number, inputs, "actions", allowed)
+        self.client = replace(self.client, actions=(*self.client.actions, action))
+        return action
+
+    def _client_call(self, now: SessionMoment, place: int, action: str, words: TurnLength) -> Call:
+        state: dict[str, Any] = {"action": f"{action}: {labels('actions')[action]}"}
+        if self.has_state:
+            state |= {name: part for name, part in self.client.content().items() if name != "previous_action"}
+        state |= {"summary": now.summary, "closing": now.closing}
+        person = self._person()
+        prompt = self.prompt(
+            "client_message",
+            person=as_json(person),
+            goal=self.fields.session_goal,
+            state=as_json(state),
+            counter=counter(now.index, self.length),
+            words=words.text,
+            phase=phase("patient", now.index, closing=now.closing, last=now.index == self.length - 1),
+        )
+        material = {**person, **state, "session_goal": self.fields.session_goal}
+        return self._candidate_call("patient", now, place, prompt, words, material)
+
+    def _candidate_call(
+        self,
+        side: Side,
+        now: SessionMoment,
+        place: int,
+        prompt: FilledPrompt,
+        words: TurnLength,
+        material: Mapping[str, Any],
+    ) -> Call:
+        return self.call(
+            side,
+            f"{SPEAKERS[side]} candidate",
+            (now.number - 1) * self.candidates + place + 1,
+            prompt,
+            material={**material, "words": [words.low, words.high], "number": now.number, "place": place},
+        )
 
     # -- the therapist --------------------------------------------------------------------------------
 
@@ -344,22 +342,117 @@ class _Session:
         """The therapist's turn; why the session ends with it, or nothing."""
         if self.free:
             return (yield from self._freely(index))
-        therapist = self.therapist
-        now = yield from self._summed_up(index, therapist.calls)
-        if therapist.infers:
-            yield from therapist.infer(now)
-        circles = stuck_by_rule(now.lines, self.client.column.actions)
-        plan = yield from therapist.plan(now, circles=circles)
-        words = drawn_length("clinician", self.draws.stream("therapist length", now.number))
-        chosen = yield from therapist.speak(now, plan, words)
-        if isinstance(chosen, tuple):
-            return self.ledger.silence(chosen)
+        now = yield from self._summed_up(index, self.about_therapist)
+        if self.infers:
+            yield from self._inferred(now)
+        plan = yield from self._plan(now)
+        words = drawn_length("clinician", self.situation.draws.stream("therapist length", now.number))
+        calls = tuple(self._therapist_call(now, place, plan, words) for place in range(self.candidates))
+        candidates, refused = yield from clinician_candidates(calls, clinician_watch(now.lines, self.language))
+        if not candidates:
+            # Nothing was said, twice.
+            return self.ledger.silence(tuple(dict.fromkeys(reason for _, reason in refused[-len(calls) :])))
+        chosen = yield from self.ranking.best("clinician", now.number, now.lines, candidates, refused)
+        used = plan.strategies[chosen.candidate.place]
+        self.therapist = replace(self.therapist, strategies=(*self.therapist.strategies, used))
         meta = self._intended(plan, chosen) | {"words": [words.low, words.high]}
-        self._note("clinician", chosen, {**meta, "state": therapist.column.content()})
+        self._note("clinician", chosen, {**meta, "state": self.therapist.content()})
         self.ledger.flags.update(f"clinician, refused: {reason}" for _, reason in chosen.refused)
-        stage = therapist.column.process if therapist.infers else None
+        stage = self.therapist.process if self.infers else None
         self._say("clinician", chosen.spoken(), meta, stage)
         return self.ledger.repeated() or self._left("clinician", chosen.candidate.ends, index)
+
+    def _inferred(self, now: SessionMoment) -> Exchange[None]:
+        """What the therapist takes the client to be like: background, emotion, stage, goals, rapport and process, in
+        this order, each with what is new before it."""
+
+        def inputs() -> dict[str, Any]:
+            return {
+                "topic": self.fields.topic,
+                "picture": self.therapist.content(),
+                "summary": now.summary,
+                "messages": last_messages(now.lines),
+            }
+
+        ask, number = self.about_therapist, now.number
+        updates = yield from ask.ask("background", number, inputs(), read_updates)
+        self.therapist = replace(self.therapist, background=grown(self.therapist.background, updates))
+        feeling = yield from ask.feeling(number, inputs())
+        self.therapist = replace(self.therapist, feeling=feeling)
+        stage = yield from ask.label("stage", number, inputs(), "stages", labels("stages"))
+        self.therapist = replace(self.therapist, stage=stage)
+        goals = yield from ask.ask("goal", number, inputs(), read_goals)
+        self.therapist = replace(self.therapist, goals=goals)
+        rapport = yield from ask.rapport(number, inputs(), self.therapist.rapport)
+        self.therapist = replace(self.therapist, rapport=rapport)
+        allowed = allowed_processes(self.therapist.process, now.index, self.length)
+        process = yield from ask.label("process", number, inputs(), "processes", allowed)
+        self.therapist = replace(self.therapist, process=process)
+
+    def _plan(self, now: SessionMoment) -> Exchange[TherapistPlan]:
+        """Three strategies, or a pivot where the session goes in circles; the strategy then stays beside it."""
+        ask = self.about_therapist
+        inputs: dict[str, Any] = {
+            "topic": self.fields.topic,
+            "client": self.fields.profile.demographics(),
+            "picture": self.therapist.content() if self.infers else {},
+            "summary": now.summary,
+            "messages": last_messages(now.lines),
+        }
+        allowed = allowed_strategies(self.therapist.strategies, now.index)
+        if (yield from self._repeats(now)):
+            pivot = yield from ask.label("pivot", now.number, inputs, "pivots", labels("pivots"))
+            kept = tuple(name for name in self.therapist.ranking if name in allowed)
+            return TherapistPlan(self._of_candidates(kept), pivot)
+        inputs |= {
+            "last_strategies": list(self.therapist.strategies[-STRATEGIES_SHOWN:]),
+            "closing": now.closing,
+        }
+        ranking = yield from ask.ask(
+            "strategies",
+            now.number,
+            inputs,
+            strategies_reader(allowed),
+            choices=listed("strategies", allowed),
+            enums={"strategies": allowed},
+        )
+        self.therapist = replace(self.therapist, ranking=ranking)
+        return TherapistPlan(self._of_candidates(ranking))
+
+    def _of_candidates(self, ranking: Sequence[str]) -> tuple[str, ...]:
+        """The strategy of each candidate: each its own, or the first for all."""
+        varied = self.options["strategy_use"] == "each"
+        return tuple(ranking[place % len(ranking) if varied else 0] for place in range(self.candidates))
+
+    def _repeats(self, now: SessionMoment) -> Exchange[bool]:
+        """Whether the session goes in circles: not asked at the start, nor where nothing new is to begin."""
+        if self.repetition == "off" or now.closing or not self.therapist.ranking:
+            return False
+        if self.repetition == "rules":
+            return goes_in_circles(self.ledger.texts("clinician"), self.client.actions)
+        inputs = {"summary": now.summary, "messages": last_messages(now.lines)}
+        return bool((yield from self.about_therapist.ask("repetition", now.number, inputs, read_repetition)))
+
+    def _therapist_call(self, now: SessionMoment, place: int, plan: TherapistPlan, words: TurnLength) -> Call:
+        strategy, pivot = plan.strategies[place], plan.pivot
+        state: dict[str, Any] = {"strategy": f"{strategy}: {labels('strategies')[strategy]}"}
+        if pivot:
+            state["pivot"] = f"{pivot}: {labels('pivots')[pivot]}"
+        if self.infers:
+            state |= self.therapist.content()
+            state["rapport"] = round((self.therapist.rapport + 1) / 2, 4)
+            state["early"] = now.index < EARLY
+        state |= {"summary": now.summary, "closing": now.closing}
+        prompt = self.prompt(
+            "therapist_message",
+            **_told(self.fields),
+            state=as_json(state),
+            counter=counter(now.index, self.length),
+            words=words.text,
+            phase=phase("clinician", now.index, closing=now.closing),
+        )
+        material = {**state, "topic": self.fields.topic, "client": self.fields.profile.demographics()}
+        return self._candidate_call("clinician", now, place, prompt, words, material)
 
     def _intended(self, plan: TherapistPlan, chosen: RankedChoice) -> dict[str, Any]:
         """What the therapist meant to do with its message."""
@@ -367,13 +460,27 @@ class _Session:
         if plan.pivot:
             meta["pivot"] = plan.pivot
             self.ledger.flags["therapist: pivot"] += 1
-        if self.therapist.infers:
-            state = self.therapist.column.content()
+        if self.infers:
+            state = self.therapist.content()
             meta |= {f"inferred_{name}": state[name] for name in ("stage", "emotion", "rapport")}
         return meta
 
     def _freely(self, index: int) -> Exchange[str]:
-        spoken: Spoken = yield from self.therapist.speak_freely(self._now(index))
+        """The turn of a clinician that talks as it likes."""
+        now = self._now(index)
+        prompt = self.prompt(
+            "free_turn",
+            counter=counter(index, self.length),
+            phase=phase("clinician", index, closing=now.closing),
+        )
+        material = {
+            "topic": self.fields.topic,
+            "client": self.fields.profile.demographics(),
+            "closing": now.closing,
+            "number": now.number,
+        }
+        brief = free_brief(self.fields, self.language)
+        spoken = yield from self.ask_clinician(now.number, brief, prompt, material=material)
         if spoken.refused:
             self.ledger.note("message", refused=spoken.refused)
         if not spoken.text:
@@ -407,7 +514,7 @@ class _Session:
             self.ranked[side]["messages"] += 1
             self.ranked[side]["won by the most repetitive"] += chosen.bland
 
-    def _outcome(self, stop: str) -> Outcome:
+    def outcome(self, stop: str) -> Outcome:
         """What it came to."""
         return self.ledger.outcome(
             stop,

@@ -11,7 +11,7 @@ from bedside.simulation.simulators.mdd5k.case_fields import (
     problems,
 )
 from bedside.simulation.simulators.mdd5k.doctor import FREE, GUIDED, brief_text
-from bedside.simulation.simulators.mdd5k.interview import converse, most_calls
+from bedside.simulation.simulators.mdd5k.interview import TopicInterview, most_calls
 from bedside.simulation.simulators.mdd5k.toy_replies import RULES
 
 SIMULATOR = Simulator(
@@ -90,7 +90,7 @@ SIMULATOR = Simulator(
     case_fields=PsychiatricRecord,
     case_needs=("extra.mdd5k", "hidden.diagnosis"),
     briefs=brief_text,
-    converse=converse,
+    converse=TopicInterview.converse,
     rules=RULES,
     most_calls=most_calls,
     patient_facts=patient_lines,

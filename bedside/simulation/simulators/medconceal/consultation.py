@@ -13,7 +13,14 @@ from pydantic import TypeAdapter, ValidationError
 from bedside.judges.prompt import Conversation, Prompt, Question, pending_question
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.metrics.protocols.label_files import complaint
-from bedside.metrics.protocols.medconceal import Concern, Policy, SubmittedFinding, evaluated_turn, primary_of, turn_step
+from bedside.metrics.protocols.medconceal import (
+    Concern,
+    Policy,
+    SubmittedFinding,
+    evaluated_turn,
+    primary_of,
+    turn_step,
+)
 from bedside.metrics.protocols.medconceal.labels import ConcernTurnLabels
 from bedside.metrics.protocols.medconceal.policy import Parameters, find_parameters
 from bedside.simulation.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Decided, Spoken, ask_for_data, part_of
@@ -213,10 +220,10 @@ class Consultation(HeldTalk):
             addressed = self.state.addressed_at is not None
             if addressed and task.intervention and self.options["stop_when_addressed"]:
                 return "addressed"
-            if task.adaptive and FIRST_STOP <= number < task.turns:
-                # It goes on where its decision can't be read.
-                if (yield from self._decided("decision", number, _stop, neutral=False)):
-                    return "clinician stops"
+            # It goes on where its decision can't be read.
+            asked = task.adaptive and FIRST_STOP <= number < task.turns
+            if asked and (yield from self._decided("decision", number, _stop, neutral=False)):
+                return "clinician stops"
         return "turn limit"
 
     def _answered(self, spoken: Spoken, number: int) -> Exchange[None]:
@@ -241,7 +248,9 @@ class Consultation(HeldTalk):
 
     def _decided(self, purpose: str, number: int, read: Any, *, neutral: Any) -> Exchange[Any]:
         """What the clinician says beside its messages; the neutral value where that can't be read."""
-        call = self.call("clinician", purpose, number, self.brief, self.prompt(purpose), material=self._material(number))
+        call = self.call(
+            "clinician", purpose, number, self.brief, self.prompt(purpose), material=self._material(number)
+        )
         decided = yield from self.decide(call, read, neutral=neutral)
         self.ledger.note_last(purpose, value=decided.value, readable=decided.readable, refused=decided.refused)
         return decided.value
