@@ -5,7 +5,7 @@ from __future__ import annotations
 from bedside.reports.number_text import money
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.simulation.record_preview import RecordPreview
+from bedside.simulation.call_preview import RecordPreview
 
 
 def record_plan_table(preview: RecordPreview) -> Table:

@@ -1,4 +1,4 @@
-"""What a simulation would ask: some of its conversations are had with the rules actors, and their calls counted."""
+"""What a simulation, or making records, would ask: the rules actors do some of it, and their calls are counted."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TypeVar
 from bedside.core.errors import InputError
 from bedside.judges.llm.prices import estimate_tokens
 from bedside.simulation.actor_contract import ActorName
+from bedside.simulation.record_making import RecordPlan
 from bedside.simulation.simulate import SimulationSettings
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
 from bedside.simulation.simulators.calls import ACTOR_ROLES, ActorReply, ActorRole, Call, Exchange
@@ -21,13 +22,13 @@ PLAYED = 20
 
 @dataclass(frozen=True, slots=True)
 class RolePreview:
-    """What one actor of a simulation would be asked.
+    """What one actor would be asked.
 
     Attributes:
         role: whom it plays.
         actor: who it is.
-        calls: about how many calls, as the rules actors' conversations have them.
-        most_calls: how many at most, with every attempt that may be needed.
+        calls: about how many calls, as the rules actors have them.
+        most_calls: how many at most, with every attempt that may be needed; 0 where that isn't known.
         input_tokens, output_tokens: about how many the calls have, by an estimate from the texts; replies are those of
             the rules actors, which may be shorter than a model's.
         cost: about how many US dollars; None where a price isn't known, 0 where nothing is paid.
@@ -55,6 +56,23 @@ class SimulationPreview:
     conversations: int
     played: int
     roles: tuple[RolePreview, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPreview:
+    """What making records would ask.
+
+    Attributes:
+        name: what is made.
+        records: how many.
+        played: how many were made by toys to count by.
+        actors: what each would be asked.
+    """
+
+    name: str
+    records: int
+    played: int
+    actors: tuple[RolePreview, ...]
 
 
 @dataclass(slots=True)
@@ -125,6 +143,29 @@ def preview_plan(plan: SimulationPlan, settings: SimulationSettings) -> Simulati
         min(max(numbers.values()), PLAYED),
         tuple(_role_preview(place, names[place], own, settings) for place, own in sorted(counted.items())),
     )
+
+
+def preview_records(plan: RecordPlan, settings: SimulationSettings) -> RecordPreview:
+    """What making a plan's records would ask. Nothing is asked or written.
+
+    Where only some records are made by toys, the others count as their mean.
+
+    Args:
+        plan: the records.
+        settings: how actors would be asked; of them, prices count.
+    """
+    number = len(plan.tasks)
+    wanted = min(number, PLAYED)
+    names: dict[tuple[ActorRole, str], ActorName] = {}
+    counts: dict[tuple[ActorRole, str], CallSums] = {}
+    for place in range(wanted):
+        exchanges, _ = played(plan.tasks[place * number // wanted].make(), plan.simulator.rules)
+        for call, reply in exchanges:
+            name = plan.actor(call)
+            names[call.actor, name.identity] = name
+            counts.setdefault((call.actor, name.identity), CallSums()).add(call, reply, number / wanted)
+    actors = tuple(_role_preview(place, names[place], own, settings) for place, own in sorted(counts.items()))
+    return RecordPreview(plan.name, number, wanted, actors)
 
 
 def _spread(conversations: Iterable[PlannedConversation], number: int) -> Iterable[PlannedConversation]:

@@ -22,27 +22,12 @@ from bedside.simulation.conversation_pool import ConversationPool, PlannedTalk, 
 from bedside.simulation.logged_actors import LoggedActors, answered, call_seed, play
 from bedside.simulation.simulate import SimulationSettings, SimulationSummary, TalkOrder, carry_out
 from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call, Exchange
-from bedside.simulation.simulators.contract import Simulator
+from bedside.simulation.simulators.contract import MadeRecord, Simulator
 from bedside.simulation.talk_lines import state_lines
 from bedside.transcripts.simulation_folder import TRANSCRIPTS
 
 #: The role of who is asked, unless it is named: most of what makes records is neither side of a conversation.
 _ROLE: ActorRole = "evaluator"
-
-
-@dataclass(frozen=True, slots=True)
-class MadeRecord:
-    """A record that was made.
-
-    Attributes:
-        content: what is written, as a line of JSON.
-        states: how it came about: flat objects.
-        flags: what is to be counted of it.
-    """
-
-    content: Mapping[str, Any]
-    states: tuple[Mapping[str, Any], ...] = ()
-    flags: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,21 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class MadeRecord:
+    """A record that was made.
+
+    Attributes:
+        content: what is written, as a line of JSON.
+        states: how it came about: flat objects.
+        flags: what is to be counted of it.
+    """
+
+    content: Mapping[str, Any]
+    states: tuple[Mapping[str, Any], ...] = ()
+    flags: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class SimulatorOption:
     """A choice that ``--set`` makes.
 

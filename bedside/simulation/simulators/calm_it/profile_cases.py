@@ -17,6 +17,7 @@ from bedside.simulation.simulators.calm_it.client_fields import (
 )
 from bedside.simulation.simulators.calm_it.state_calls import as_json, prompt_text
 from bedside.simulation.simulators.case import Case
+from bedside.simulation.simulators.contract import MadeRecord
 from bedside.simulation.simulators.prompt_files import prompted
 
 #: Of the rules and prompts that make cases; part of every record's key.
@@ -40,6 +41,12 @@ def completed_case(case: Case) -> Exchange[Case]:
         inputs = {**_known(sketch), "background": background.model_dump(mode="json")}
         fields["session_goal"] = yield from _asked(case, "goal", inputs, _goal)
     return case.model_copy(update={"extra": {**case.extra, PROTOCOL: fields}})
+
+
+def case_record(case: Case) -> Exchange[MadeRecord]:
+    """A completed case, as it is written."""
+    whole = yield from completed_case(case)
+    return MadeRecord(whole.model_dump(mode="json", exclude_defaults=True))
 
 
 def _known(sketch: ClientSketch) -> dict[str, Any]:

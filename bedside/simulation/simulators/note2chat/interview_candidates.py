@@ -16,8 +16,8 @@ from bedside.metrics.protocols.note2chat.turn_candidates import (
     TurnReward,
     diagnosing_reward,
 )
-from bedside.simulation.simulators.asking import Spoken, ask_clinician, flag_reader
-from bedside.simulation.simulators.calls import Call, Exchange, Line, together
+from bedside.simulation.simulators.asking import Spoken, ask_clinician, flag_reader, part_of
+from bedside.simulation.simulators.calls import Exchange, Line, together
 from bedside.simulation.simulators.case import ClinicalNote
 from bedside.simulation.simulators.contract import UnusableConversationError
 from bedside.simulation.simulators.faults import clinician_watch
@@ -30,6 +30,7 @@ from bedside.simulation.simulators.note2chat.finding_places import (
 )
 from bedside.simulation.simulators.note2chat.training_records import DoctorState
 from bedside.simulation.simulators.note2chat.vignette import FixedSentences, ask_evaluator, prompt, sentences
+from bedside.simulation.simulators.prompt_files import prompted
 
 #: The call sites at which the doctor and the patient are asked.
 DOCTOR, PATIENT = "candidate", "reply"
@@ -137,11 +138,11 @@ class _Turn:
 
     def _message(self, place: int) -> Exchange[Spoken]:
         filled = prompt("clinician_tuned", self.material.language)
-        call = Call(
+        call = prompted(
             "clinician",
             DOCTOR,
             self.asked_before + place,
-            brief=filled.brief,
+            filled,
             instruction=self.state.asked,
             material={
                 "asked": self.state.asked,
@@ -149,7 +150,6 @@ class _Turn:
                 "turn": self.state.turn,
                 "number": place,
             },
-            prompt=filled.reference,
         )
         return (yield from ask_clinician(call, clinician_watch(self.lines, self.material.language)))
 
@@ -207,7 +207,7 @@ class _Turn:
         }
 
     def _read_findings(self, value: Any) -> tuple[str, ...]:
-        numbers = value.get("findings") if isinstance(value, dict) else None
+        numbers = part_of(value, "findings")
         if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
             raise ValueError('"findings" must be a list of numbers')
         wrong = next((number for number in numbers if not 0 <= number < len(self.untold)), None)
