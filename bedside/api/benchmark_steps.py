@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from bedside.scoring.plan import ScoringSummary
     from bedside.scoring.run_judging import JudgingWatch
     from bedside.simulation.actor_contract import Named
-    from bedside.simulation.conversation_pool import SimulationProgress
-    from bedside.simulation.requested_plan import CaseInput, PersonaInput
-    from bedside.simulation.simulation_plan import SimulationPlan
+    from bedside.simulation.logged_actors import SimulationProgress
+    from bedside.simulation.simulation_plan import CaseInput, PersonaInput, SimulationPlan
 
 
 # -- What a benchmark was asked to do -------------------------------------------------------------------
@@ -80,7 +79,7 @@ class BenchmarkRequest:
     @cached_property
     def plan(self) -> SimulationPlan:
         """The conversations that it has."""
-        from bedside.simulation.requested_plan import SimulationRequest
+        from bedside.simulation.simulation_plan import SimulationRequest
 
         return SimulationRequest(self.protocol, self.clinicians, cases=self.cases, **self.simulated()).plan()
 

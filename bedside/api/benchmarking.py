@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bedside.reports.benchmark_plan import BenchmarkPreview
     from bedside.reports.table import Tables
     from bedside.simulation.actor_contract import Named
-    from bedside.simulation.requested_plan import ActorInput, CaseInput
+    from bedside.simulation.simulation_plan import ActorInput, CaseInput
 
 #: Conversations of toys, about, by which judges' calls are counted.
 _PLAYED = 20

@@ -13,7 +13,7 @@ from bedside.core.errors import InputError
 if TYPE_CHECKING:
     from bedside.core.records import PathOrPaths
     from bedside.simulation.actor_contract import Named
-    from bedside.simulation.conversation_pool import SimulationProgress
+    from bedside.simulation.logged_actors import SimulationProgress
     from bedside.simulation.record_making import RecordPlan
     from bedside.simulation.simulate import SimulationSettings, SimulationSummary
     from bedside.simulation.simulators.case import Case

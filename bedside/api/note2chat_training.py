@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bedside.metrics.protocols.note2chat.turn_candidates import TurnReward
     from bedside.simulation.actor_contract import ActorName, Named
     from bedside.simulation.call_preview import RecordPreview, SimulationPreview
-    from bedside.simulation.conversation_pool import SimulationProgress
+    from bedside.simulation.logged_actors import SimulationProgress
     from bedside.simulation.record_making import RecordPlan, RecordTask
     from bedside.simulation.simulate import SimulationSettings, SimulationSummary
     from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
@@ -396,7 +396,7 @@ def rollout_plan(
     Raises:
         BedsideError: as :func:`bedside.simulate`.
     """
-    from bedside.simulation.requested_plan import SimulationRequest
+    from bedside.simulation.simulation_plan import SimulationRequest
 
     used = [case for case in usable_cases(cases) if split is None or split.side(case.id) == "train"]
     if not used:

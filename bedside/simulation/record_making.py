@@ -17,13 +17,19 @@ import orjson
 
 from bedside.judges.llm.protocol import Sampling
 from bedside.simulation.actor_contract import ActorName, CallPlace
-from bedside.simulation.conversation_log import CallSite, ListedConversation, LoggedConversation
-from bedside.simulation.conversation_pool import ConversationPool, PlannedTalk, SimulationProgress
-from bedside.simulation.logged_actors import LoggedActors, answered, call_seed, play
+from bedside.simulation.conversation_log import CallSite, ListedConversation, LoggedConversation, state_lines
+from bedside.simulation.logged_actors import (
+    ConversationPool,
+    LoggedActors,
+    PlannedTalk,
+    SimulationProgress,
+    answered,
+    call_seed,
+    play,
+)
 from bedside.simulation.simulate import SimulationSettings, SimulationSummary, TalkOrder, carry_out
 from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call, Exchange
 from bedside.simulation.simulators.contract import MadeRecord, Simulator
-from bedside.simulation.talk_lines import state_lines
 from bedside.transcripts.simulation_folder import TRANSCRIPTS
 
 #: The role of who is asked, unless it is named: most of what makes records is neither side of a conversation.

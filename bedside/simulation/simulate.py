@@ -36,15 +36,13 @@ from bedside.simulation.conversation_log import (
     LoggedConversation,
     opened_log,
     spent_by_role,
+    worker_logs,
 )
-from bedside.simulation.conversation_pool import ConversationPool, PlannedTalk, SimulationProgress
-from bedside.simulation.conversing import converse
-from bedside.simulation.log_parts import worker_logs
-from bedside.simulation.logged_actors import CallCounts, LoggedActors
+from bedside.simulation.conversing import converse, finished_conversation
+from bedside.simulation.logged_actors import CallCounts, ConversationPool, LoggedActors, PlannedTalk, SimulationProgress
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
 from bedside.simulation.simulators.calls import ActorRole
 from bedside.simulation.simulators.contract import Simulator
-from bedside.simulation.talk_lines import finished_conversation
 from bedside.simulation.talks_folder import TalkCounts, write_manifest, write_talks
 from bedside.transcripts.simulation_folder import LOG_FILE, MANIFEST, TRANSCRIPTS
 

@@ -23,8 +23,7 @@ class HumanActor:
     price: Price | None = None
 
     def __init__(self, settings: ActorSettings) -> None:
-        from bedside.simulation.person import TYPED_LINES, PersonAtKeyboard, TypedLines
-        from bedside.simulation.terminal import TerminalScreen
+        from bedside.simulation.person import TYPED_LINES, PersonAtKeyboard, TerminalScreen, TypedLines
 
         self.parameters: dict[str, Any] = {} if settings.minutes is None else {"minutes": settings.minutes}
         self._person = PersonAtKeyboard(

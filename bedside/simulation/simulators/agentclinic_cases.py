@@ -13,7 +13,7 @@ from typing import Any
 
 from bedside.core.errors import InputError
 from bedside.core.records import FileRecord
-from bedside.simulation.simulators.draws import speaker
+from bedside.simulation.simulators.case import speaker
 
 FORM = "agentclinic"
 _WHOLE = "OSCE_Examination"

@@ -8,6 +8,8 @@ prompt. What a side must not know is in no call to it. What was said, hidden sta
 
 from __future__ import annotations
 
+import hashlib
+import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +19,6 @@ from bedside.core.registry import Registry
 from bedside.metrics.protocols.label_files import Strict
 from bedside.simulation.simulators.calls import ACTOR_ROLES, ActorReply, ActorRole, Call, Exchange
 from bedside.simulation.simulators.case import Case, Persona, patient_facts
-from bedside.simulation.simulators.draws import Draws
 
 #: Whose doing it is that a conversation can't be used; the material's, where nothing can be made of it.
 Culprit = Literal["patient", "evaluator", "infrastructure", "material"]
@@ -39,6 +40,24 @@ class UnusableConversationError(Exception):
         self.reason = reason
         self.detail = detail
         self.states: tuple[Mapping[str, Any], ...] = tuple(states)
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """Streams of random numbers of one conversation, or of what several share.
+
+    Attributes:
+        seed: the user's.
+        key: whose streams they are; another key, other numbers.
+    """
+
+    seed: int
+    key: str
+
+    def stream(self, purpose: str, ordinal: int = 1) -> random.Random:
+        """The stream for a purpose, at its ``ordinal``-th use; the same whenever it is asked for."""
+        name = f"{self.seed}\n{self.key}\n{purpose}\n{ordinal}"
+        return random.Random(hashlib.sha256(name.encode()).digest())
 
 
 @dataclass(frozen=True, slots=True)

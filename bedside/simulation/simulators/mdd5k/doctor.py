@@ -23,7 +23,7 @@ from bedside.core.records import parse_json
 from bedside.core.yaml_files import plain_yaml
 from bedside.metrics.protocols.label_files import Strict, Text
 from bedside.simulation.simulators.case import Case, Name
-from bedside.simulation.simulators.draws import Draws
+from bedside.simulation.simulators.contract import Draws
 from bedside.simulation.simulators.mdd5k.case_fields import (
     BUNDLED,
     FOLDER,

@@ -19,8 +19,7 @@ from bedside.simulation.simulators.asking import (
     texts_of,
 )
 from bedside.simulation.simulators.calls import ActorRole, Exchange, together
-from bedside.simulation.simulators.contract import Outcome, Situation
-from bedside.simulation.simulators.draws import Draws
+from bedside.simulation.simulators.contract import Draws, Outcome, Situation
 from bedside.simulation.simulators.ledger import HeldTalk
 from bedside.simulation.simulators.mdd5k.case_fields import FOLDER, patient_lines, record_of
 from bedside.simulation.simulators.mdd5k.doctor import (

@@ -17,8 +17,7 @@ from bedside.metrics.protocols.medconceal.policy import GuardThresholds, content
 from bedside.simulation.simulators.asking import Fault, Spoken, ask_patient
 from bedside.simulation.simulators.calls import Call, Exchange, Line
 from bedside.simulation.simulators.case import Case, HiddenConcern, Persona
-from bedside.simulation.simulators.contract import UnusableConversationError
-from bedside.simulation.simulators.draws import Draws
+from bedside.simulation.simulators.contract import Draws, UnusableConversationError
 from bedside.simulation.simulators.faults import patient_fault
 from bedside.simulation.simulators.prompt_files import FilledPrompt, filled_prompt, listed, prompted
 

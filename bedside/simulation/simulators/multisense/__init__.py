@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.contract import Simulator, SimulatorOption, SimulatorSetting
-from bedside.simulation.simulators.multisense.conversation import FREE, SCAFFOLD, SensemakingTalk, most_calls
-from bedside.simulation.simulators.multisense.patient_preparation import (
+from bedside.simulation.simulators.multisense.conversation import (
+    FREE,
+    SCAFFOLD,
     SensemakingCase,
+    SensemakingTalk,
     chart_lines,
     known_facts,
+    most_calls,
     problems,
 )
 from bedside.simulation.simulators.multisense.sensemaker import OBJECTS, PlainAgent, scaffold_brief

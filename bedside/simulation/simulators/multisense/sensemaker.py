@@ -24,7 +24,7 @@ from bedside.simulation.simulators.asking import (
     texts_of,
 )
 from bedside.simulation.simulators.calls import ActorRole, Exchange, Line
-from bedside.simulation.simulators.draws import Draws
+from bedside.simulation.simulators.contract import Draws
 from bedside.simulation.simulators.faults import clinician_flags, clinician_watch
 from bedside.simulation.simulators.ledger import Ledger
 from bedside.simulation.simulators.multisense.stages import (

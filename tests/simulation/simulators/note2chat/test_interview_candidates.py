@@ -10,7 +10,7 @@ import pytest
 
 from bedside.metrics.protocols.note2chat.turn_candidates import CandidateTurn, TurnReward
 from bedside.simulation.simulators.calls import ActorReply, Call, Line
-from bedside.simulation.simulators.note2chat.interview_candidates import (
+from bedside.simulation.simulators.note2chat.record_kinds import (
     CandidateMaterial,
     interview_candidates,
 )
