@@ -24,6 +24,7 @@ from bedside.simulation.actor_contract import (
     Actor,
     ActorName,
     ActorSettings,
+    LocalActor,
     Spending,
     WaveFiles,
     check_actors,
@@ -371,7 +372,8 @@ class TalkRun:
     def _opened(self, role: ActorRole, name: ActorName) -> Actor:
         settings, order = self.settings, self._order
         if settings.replay:
-            return _AbsentActor()
+            # Nobody: all replies come from the log, and a call that it doesn't hold ends the run.
+            return LocalActor(None, 8)
         actor = open_actor(
             name,
             ActorSettings(
@@ -434,22 +436,3 @@ def _clinician_failed(counts: TalkCounts, noun: str) -> dict[str, Any]:
     """What the manifest says of those that the clinician failed; nothing where it failed none."""
     reasons = counts.clinician_failed.items()
     return {"failed by the clinician": [{"reason": why, noun: n} for why, n in reasons]} if reasons else {}
-
-
-class _AbsentActor:
-    """Nobody: what takes an actor's place where all replies come from the log."""
-
-    room = 8
-    conversations: int | None = None
-    stateful = False
-    price: Price | None = None
-
-    def __init__(self) -> None:
-        self.parameters: dict[str, Any] = {}
-
-    async def answer(self, *_: object) -> Any:
-        """Not called: a call that the log doesn't hold ends the run."""
-        raise AssertionError("nobody is asked")
-
-    async def close(self) -> None:
-        """Nothing is held."""

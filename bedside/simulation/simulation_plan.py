@@ -262,35 +262,13 @@ class SimulationPlan:
         length: int | None,
         repeat: int,
     ) -> PlannedConversation:
-        key = _digest(
-            {
-                **self._common(case, persona),
-                "setting": setting,
-                "length": length,
-                "repeat": repeat,
-                "clinician": self.playing("clinician", clinician),
-            }
-        )
-        parts = (
-            self.simulator.name,
-            clinician.identity,
-            case.id,
-            None if persona is None else persona.id,
-            setting,
-            length,
-            repeat,
-        )
-        return PlannedConversation(
-            "/".join(str(part) for part in parts if part is not None),
-            key,
-            shared_keys,
-            clinician,
-            case,
-            persona,
-            setting,
-            length,
-            repeat,
-        )
+        about: dict[str, Any] = {"setting": setting, "length": length, "repeat": repeat}
+        common = self._common(case, persona)
+        key = _digest({**common, **about, "clinician": self.playing("clinician", clinician)})
+        named = None if persona is None else persona.id
+        parts = (self.simulator.name, clinician.identity, case.id, named, *about.values())
+        name = "/".join(str(part) for part in parts if part is not None)
+        return PlannedConversation(name, key, shared_keys, clinician, case, persona, **about)
 
     def _shared_keys(self, case: Case, persona: Persona | None) -> dict[Scope, str]:
         return {

@@ -417,6 +417,12 @@ class CalmItSession(HeldTalk):
                 return stop
         return "target"
 
+    def _client_is(self, **news: Any) -> None:
+        self.client = replace(self.client, **news)
+
+    def _takes_client_as(self, **news: Any) -> None:
+        self.therapist = replace(self.therapist, **news)
+
     def _now(self, index: int) -> SessionMoment:
         return SessionMoment(
             (index + 1) // 2,
@@ -491,17 +497,13 @@ class CalmItSession(HeldTalk):
                 choices=listed("appraisals", names),
                 enums={"label": names},
             )
-        self.client = replace(self.client, appraisal=appraisal, reason=reason)
+        self._client_is(appraisal=appraisal, reason=reason)
         allowed = allowed_stages(self.client.stage, appraisal)
-        stage = yield from ask.label("stage", number, self._client_inputs(now), "stages", allowed)
-        self.client = replace(self.client, stage=stage)
-        feeling = yield from ask.feeling(number, self._client_inputs(now))
-        self.client = replace(self.client, feeling=feeling)
+        self._client_is(stage=(yield from ask.label("stage", number, self._client_inputs(now), "stages", allowed)))
+        self._client_is(feeling=(yield from ask.feeling(number, self._client_inputs(now))))
         inputs = self._client_inputs(now) | {"appraisal_1_to_5": APPRAISALS.index(appraisal) + 1}
-        rapport = yield from ask.rapport(number, inputs, self.client.rapport)
-        self.client = replace(self.client, rapport=rapport)
-        goal = yield from ask.text("goal", number, self._client_inputs(now), "goal")
-        self.client = replace(self.client, goal=goal)
+        self._client_is(rapport=(yield from ask.rapport(number, inputs, self.client.rapport)))
+        self._client_is(goal=(yield from ask.text("goal", number, self._client_inputs(now), "goal")))
 
     def _appraises(self, number: int) -> bool:
         """Whether the client appraises the message that it answers: drawn by itself for each of its turns."""
@@ -516,7 +518,7 @@ class CalmItSession(HeldTalk):
             inputs["state"] = {"previous_action": self.client.actions[-1] if self.client.actions else ""}
         allowed = allowed_actions(now.index, self.length, self.client.stage)
         action = yield from self.about_client.label("action", now.number, inputs, "actions", allowed)
-        self.client = replace(self.client, actions=(*self.client.actions, action))
+        self._client_is(actions=(*self.client.actions, action))
         return action
 
     def _client_call(self, now: SessionMoment, place: int, action: str, words: TurnLength) -> Call:
@@ -572,7 +574,7 @@ class CalmItSession(HeldTalk):
             return self.ledger.silence(tuple(dict.fromkeys(reason for _, reason in refused[-len(calls) :])))
         chosen = yield from self.ranking.best("clinician", now.number, now.lines, candidates, refused)
         used = plan.strategies[chosen.candidate.place]
-        self.therapist = replace(self.therapist, strategies=(*self.therapist.strategies, used))
+        self._takes_client_as(strategies=(*self.therapist.strategies, used))
         meta = self._intended(plan, chosen) | {"words": [words.low, words.high]}
         self._note("clinician", chosen, {**meta, "state": self.therapist.content()})
         self.ledger.flags.update(f"clinician, refused: {reason}" for _, reason in chosen.refused)
@@ -594,18 +596,13 @@ class CalmItSession(HeldTalk):
 
         ask, number = self.about_therapist, now.number
         updates = yield from ask.ask("background", number, inputs(), read_updates)
-        self.therapist = replace(self.therapist, background=grown(self.therapist.background, updates))
-        feeling = yield from ask.feeling(number, inputs())
-        self.therapist = replace(self.therapist, feeling=feeling)
-        stage = yield from ask.label("stage", number, inputs(), "stages", labels("stages"))
-        self.therapist = replace(self.therapist, stage=stage)
-        goals = yield from ask.ask("goal", number, inputs(), read_goals)
-        self.therapist = replace(self.therapist, goals=goals)
-        rapport = yield from ask.rapport(number, inputs(), self.therapist.rapport)
-        self.therapist = replace(self.therapist, rapport=rapport)
+        self._takes_client_as(background=grown(self.therapist.background, updates))
+        self._takes_client_as(feeling=(yield from ask.feeling(number, inputs())))
+        self._takes_client_as(stage=(yield from ask.label("stage", number, inputs(), "stages", labels("stages"))))
+        self._takes_client_as(goals=(yield from ask.ask("goal", number, inputs(), read_goals)))
+        self._takes_client_as(rapport=(yield from ask.rapport(number, inputs(), self.therapist.rapport)))
         allowed = allowed_processes(self.therapist.process, now.index, self.length)
-        process = yield from ask.label("process", number, inputs(), "processes", allowed)
-        self.therapist = replace(self.therapist, process=process)
+        self._takes_client_as(process=(yield from ask.label("process", number, inputs(), "processes", allowed)))
 
     def _plan(self, now: SessionMoment) -> Exchange[TherapistPlan]:
         """Three strategies, or a pivot where the session goes in circles; the strategy then stays beside it."""
@@ -634,7 +631,7 @@ class CalmItSession(HeldTalk):
             choices=listed("strategies", allowed),
             enums={"strategies": allowed},
         )
-        self.therapist = replace(self.therapist, ranking=ranking)
+        self._takes_client_as(ranking=ranking)
         return TherapistPlan(self._of_candidates(ranking))
 
     def _of_candidates(self, ranking: Sequence[str]) -> tuple[str, ...]:

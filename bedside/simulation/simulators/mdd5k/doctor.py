@@ -231,26 +231,14 @@ _SEE = "see docs/simulators/mdd5k.md, Doctors"
 #: How a brief says what a persona is, by language and value.
 WORDS: Mapping[str, Mapping[str, str]] = {
     "zh": {
-        "female": "女",
-        "male": "男",
-        "fast": "快",
-        "normal": "适中",
-        "slow": "慢",
-        "often": "经常",
-        "sometimes": "有时",
-        "rarely": "很少",
+        "female": "女", "male": "男", "fast": "快", "normal": "适中", "slow": "慢", "often": "经常",
+        "sometimes": "有时", "rarely": "很少",
     },
     "en": {
-        "female": "woman",
-        "male": "man",
-        "fast": "quickly",
-        "normal": "at a normal pace",
-        "slow": "slowly",
-        "often": "often",
-        "sometimes": "sometimes",
-        "rarely": "rarely",
+        "female": "woman", "male": "man", "fast": "quickly", "normal": "at a normal pace", "slow": "slowly",
+        "often": "often", "sometimes": "sometimes", "rarely": "rarely",
     },
-}
+}  # fmt: skip
 
 
 class DoctorPersona(Strict):

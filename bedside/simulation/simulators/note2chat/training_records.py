@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from bedside.metrics.protocols.note2chat.turn_candidates import written_message
 from bedside.simulation.simulators.asking import text_of
@@ -21,10 +21,8 @@ from bedside.transcripts.transcript import Transcript
 
 #: What a record holds: a whole interview, or one message of the doctor.
 Unit = Literal["dialogue", "message"]
-UNITS: tuple[Unit, ...] = get_args(Unit)
 #: Whose trainer reads it. LLaMA-Factory's forms are ShareGPT's for dialogues and Alpaca's for messages.
 Form = Literal["trl", "llama-factory"]
-FORMS: tuple[Form, ...] = get_args(Form)
 Record = dict[str, Any]
 
 
