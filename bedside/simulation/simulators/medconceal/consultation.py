@@ -22,13 +22,12 @@ from bedside.metrics.protocols.medconceal import (
     turn_step,
 )
 from bedside.metrics.protocols.medconceal.labels import ConcernTurnLabels
-from bedside.metrics.protocols.medconceal.policy import Parameters, find_parameters
+from bedside.metrics.protocols.medconceal.policy import find_parameters
 from bedside.simulation.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Decided, Spoken, ask_for_data, part_of
 from bedside.simulation.simulators.calls import ActorRole, Call, Exchange, Line
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.contract import EarlyForm, Outcome, Situation
-from bedside.simulation.simulators.ledger import HeldTalk
-from bedside.simulation.simulators.medconceal.reserved_patient import FOLDER, ReservedPatient, gives_away, prompt_text
+from bedside.simulation.simulators.medconceal.reserved_patient import ReservedTalk, gives_away, prompt_text
 from bedside.simulation.simulators.prompt_files import FilledPrompt, listed
 from bedside.transcripts.transcript import Transcript, Turn
 
@@ -169,33 +168,21 @@ def _findings(value: Any) -> tuple[dict[str, Any], ...]:
 # -- The consultation -----------------------------------------------------------------------------------
 
 
-class Consultation(HeldTalk):
+class Consultation(ReservedTalk):
     """One consultation while it is held."""
 
-    folder = FOLDER
-
     def __init__(self, situation: Situation) -> None:
-        super().__init__(situation)
-        case, task = self.case, TASKS[situation.setting]
+        case, task = situation.case, TASKS[situation.setting]
+        hidden = [concern for concern in case.hidden.concerns if concern.primary or not task.intervention]
+        super().__init__(situation, hidden, intervention=task.intervention)
         self.task = task
         self.brief = clinician_brief(case, task)
-        self.parameters = _parameters(situation)
-        hidden = [concern for concern in case.hidden.concerns if concern.primary or not task.intervention]
         self.concerns = [
             Concern(id=concern.id, category=concern.category, text=concern.text, primary=concern.primary)
             for concern in hidden
         ]
         self.policy = Policy(self.parameters, tuple(concern.id for concern in self.concerns), primary_of(self.concerns))
         self.state = self.policy.start()
-        self.patient = ReservedPatient(
-            case,
-            hidden,
-            self.parameters,
-            intervention=task.intervention,
-            cues=bool(self.options["cues"]),
-            persona=situation.persona,
-            draws=situation.draws,
-        )
         self.findings: tuple[dict[str, Any], ...] | None = None
 
     def held(self) -> Exchange[Outcome]:
@@ -242,7 +229,7 @@ class Consultation(HeldTalk):
             evaluations_refused=evaluated.refused,
         )
         ledger.say("clinician", spoken, labels={"medconceal": labels.model_dump(mode="json", exclude_none=True)})
-        reply, stance = yield from self.patient.reply(ledger.lines, self.state, blocked=step.blocked)
+        reply, stance = yield from self.reply(self.state, blocked=step.blocked)
         ledger.note("reply", stance=stance, fallback="fallback" in reply.flags, refused=reply.refused)
         ledger.say("patient", reply)
 
@@ -283,12 +270,6 @@ class Consultation(HeldTalk):
             },
             labelled=True,
         )
-
-
-def _parameters(situation: Situation) -> Parameters:
-    """The policy's parameters: the persona's, else those that are set."""
-    of_persona = situation.persona.parameters if situation.persona is not None else None
-    return find_parameters(of_persona or str(situation.options["parameters"]))
 
 
 def most_calls(situation: Situation) -> Mapping[ActorRole, int]:

@@ -5,23 +5,27 @@ from __future__ import annotations
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.contract import Simulator, SimulatorOption, SimulatorSetting
 from bedside.simulation.simulators.multisense.conversation import (
-    FREE,
-    SCAFFOLD,
     SensemakingCase,
-    SensemakingTalk,
     chart_lines,
     known_facts,
-    most_calls,
     problems,
 )
-from bedside.simulation.simulators.multisense.sensemaker import OBJECTS, PlainAgent, scaffold_brief
+from bedside.simulation.simulators.multisense.sensemaker import (
+    FREE,
+    OBJECTS,
+    SCAFFOLD,
+    converse,
+    most_calls,
+    plain_brief,
+    scaffold_brief,
+)
 from bedside.simulation.simulators.multisense.stages import FOLDER
 from bedside.simulation.simulators.multisense.toy_speakers import RULES
 
 
 def _brief(case: Case, setting: str) -> str:
     if setting == FREE:
-        return PlainAgent(case.language, chart_lines(case)).brief().brief
+        return plain_brief(case.language, chart_lines(case)).brief
     return scaffold_brief(case.language, chart_lines(case))
 
 
@@ -65,7 +69,7 @@ SIMULATOR = Simulator(
     check_case=problems,
     case_fields=SensemakingCase,
     briefs=_brief,
-    converse=SensemakingTalk.converse,
+    converse=converse,
     rules=RULES,
     most_calls=most_calls,
     patient_facts=known_facts,

@@ -9,12 +9,11 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from bedside.metrics.protocols.label_files import Strict, complaint
-from bedside.simulation.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Spoken, ask_for_data, choice_of, texts_of
-from bedside.simulation.simulators.calls import ActorRole, Call, Exchange, Line, together
+from bedside.simulation.simulators.asking import Spoken, ask_for_data, choice_of, part_of, texts_of
+from bedside.simulation.simulators.calls import Call, Exchange, Line, together
 from bedside.simulation.simulators.case import Case, Persona, patient_facts
 from bedside.simulation.simulators.contract import Outcome, Situation
 from bedside.simulation.simulators.ledger import HeldTalk
-from bedside.simulation.simulators.multisense.sensemaker import ROUNDS, PlainAgent, Sensemaker, read_numbers
 from bedside.simulation.simulators.multisense.stages import (
     EXIT,
     FOLDER,
@@ -25,6 +24,7 @@ from bedside.simulation.simulators.multisense.stages import (
     Goal,
     Guides,
     Intent,
+    StagedMessage,
     guides,
     guides_reference,
     prompt_text,
@@ -217,6 +217,16 @@ def persona_text(case: Case, persona: Persona | None) -> str:
     return prompt_text("persona", case.language, style=listed(style)).brief.strip()
 
 
+def read_numbers(value: Any, key: str, most: int) -> tuple[int, ...]:
+    """The numbers under a key of an object, each once; a ValueError where they are none from 1 to ``most``."""
+    places = part_of(value, key)
+    if not isinstance(places, list) or any(
+        isinstance(place, bool) or not isinstance(place, int) or not 1 <= place <= most for place in places
+    ):
+        raise ValueError(f'"{key}" must be a list of numbers from 1 to {most}')
+    return tuple(dict.fromkeys(places))
+
+
 def _up_to(number: int, schema: Mapping[str, Any]) -> dict[str, Any]:
     """The selection's schema for so many facts."""
     fact = {"type": "integer", "minimum": 1, "maximum": number}
@@ -234,15 +244,17 @@ def _selected(value: Any, number: int) -> tuple[tuple[int, ...], str]:
 
 # -- The conversation -----------------------------------------------------------------------------------
 
-SCAFFOLD, FREE = "scaffold", "free"
-#: Calls of the preparation, and of the patient's for each answer; of the evaluator's for each message, without rounds.
-_PREPARATIONS, _ANSWERING, _LEARNING = 3, 2, 2
-
 
 class SensemakingTalk(HeldTalk):
-    """One conversation while it is held."""
+    """One conversation while it is held; what the clinician says is :meth:`message`.
+
+    Attributes:
+        observations: what is known of the patient from the start.
+        repeating_ends: whether a clinician that repeats itself several times running ends it.
+    """
 
     folder = FOLDER
+    repeating_ends = False
 
     def __init__(self, situation: Situation) -> None:
         super().__init__(situation)
@@ -250,6 +262,7 @@ class SensemakingTalk(HeldTalk):
         self.persona: Persona | None = situation.persona
         self.style: str = persona_text(self.case, self.persona)
         self.reference: dict[str, Any] = {}
+        self.observations: tuple[str, ...] = ()
 
     def course(self) -> Exchange[str]:
         """Opening, messages and answers; why it ended."""
@@ -266,11 +279,11 @@ class SensemakingTalk(HeldTalk):
         opening = yield from self._opening(prepared)
         ledger.note("opening", reasoning=_reasoning(opening), refused=opening.refused)
         ledger.say("patient", opening, {"stage": NAMES[FOSTERING]})
-        speaker = self._speaker(prepared.observations)
+        self.observations = prepared.observations
         for number in range(1, MOST_MESSAGES + 1):
             state: dict[str, Any] = {}
             try:
-                message = yield from speaker.message(ledger.lines, number, state)
+                message = yield from self.message(number, state)
             finally:  # what was replied stays in the log where it can't be gone on with
                 ledger.note("message", **state)
             if not message.spoken.text:
@@ -278,7 +291,7 @@ class SensemakingTalk(HeldTalk):
             ledger.say("clinician", message.spoken, {"stage": NAMES[message.stage]})
             if message.stage == EXIT:
                 return "exit"
-            if self.situation.setting == FREE and (stop := ledger.repeated()):
+            if self.repeating_ends and (stop := ledger.repeated()):
                 return stop
             if number == MOST_MESSAGES:
                 break
@@ -291,11 +304,17 @@ class SensemakingTalk(HeldTalk):
         """What it came to."""
         return self.ledger.outcome(stop, completed=stop == "exit", reference=self.reference)
 
-    def _speaker(self, observations: tuple[str, ...]) -> Sensemaker | PlainAgent:
-        if self.situation.setting == FREE:
-            return PlainAgent(self.language, observations)
-        risk_line = bool(self.options["risk_line"])
-        return Sensemaker(self.language, observations, self.situation.draws, self.ledger, risk_line=risk_line)
+    def message(self, number: int, state: dict[str, Any]) -> Exchange[StagedMessage]:
+        """What the clinician says to the patient's last message.
+
+        Args:
+            number: of its message, from 1.
+            state: where it is written down how the message came about, also where it can't be gone on with.
+
+        Raises:
+            UnusableConversationError: a reply of the evaluator's can't be read.
+        """
+        raise NotImplementedError
 
     # -- the patient ----------------------------------------------------------------------------------
 
@@ -360,19 +379,3 @@ class SensemakingTalk(HeldTalk):
 
 def _reasoning(spoken: Spoken) -> str:
     return str((spoken.fields or {}).get("reasoning", ""))
-
-
-def most_calls(situation: Situation) -> Mapping[ActorRole, int]:
-    """The most calls that a conversation can take, by role, attempts included."""
-    patient = (_PREPARATIONS + 1 + _ANSWERING * (MOST_MESSAGES - 1)) * ATTEMPTS
-    if situation.setting == FREE:
-        return {
-            "clinician": MOST_MESSAGES * CLINICIAN_ATTEMPTS,
-            "patient": patient,
-            "evaluator": MOST_MESSAGES * ATTEMPTS,
-        }
-    return {
-        "clinician": MOST_MESSAGES * (1 + ROUNDS) * ATTEMPTS,
-        "patient": patient,
-        "evaluator": MOST_MESSAGES * (_LEARNING + ROUNDS) * ATTEMPTS,
-    }

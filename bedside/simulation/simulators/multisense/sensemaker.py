@@ -6,7 +6,7 @@ labels what was said before in other words. Neither sees anything of the patient
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -14,19 +14,19 @@ import orjson
 from bedside.core.errors import InputError
 from bedside.metrics.protocols.medconceal.policy import content
 from bedside.simulation.simulators.asking import (
+    ATTEMPTS,
+    CLINICIAN_ATTEMPTS,
     Decided,
     Spoken,
-    ask_clinician,
-    ask_for_data,
     choice_of,
     part_of,
     silent_stop,
     texts_of,
 )
 from bedside.simulation.simulators.calls import ActorRole, Exchange, Line
-from bedside.simulation.simulators.contract import Draws
-from bedside.simulation.simulators.faults import clinician_flags, clinician_watch
-from bedside.simulation.simulators.ledger import Ledger
+from bedside.simulation.simulators.contract import Outcome, Situation
+from bedside.simulation.simulators.faults import clinician_flags
+from bedside.simulation.simulators.multisense.conversation import SensemakingTalk, read_numbers
 from bedside.simulation.simulators.multisense.stages import (
     EXIT,
     FOSTERING,
@@ -39,63 +39,51 @@ from bedside.simulation.simulators.multisense.stages import (
     guides_reference,
     prompt_text,
 )
-from bedside.simulation.simulators.prompt_files import FilledPrompt, listed, numbered, prompted
+from bedside.simulation.simulators.prompt_files import FilledPrompt, listed, numbered
 
 # -- An agent that is asked plainly ---------------------------------------------------------------------
 # The patient needs a stage to answer by. The moderator is the evaluator; it is offered the last stage and those after
 # it, so that none is gone back in.
 
+_SPEAKERS = {"patient": "Person", "clinician": "Assistant"}
 
-class PlainAgent:
-    """The agent in one conversation.
 
-    Args:
-        language: code of its language.
-        observations: what is known from the start.
-    """
+def plain_brief(language: str, observations: Sequence[str]) -> FilledPrompt:
+    """What an agent that is asked plainly is told."""
+    slots: dict[str, Any] = {"observations": listed(observations), "most": MOST_MESSAGES}
+    return prompt_text("clinician_free", language, **slots)
 
-    def __init__(self, language: str, observations: Sequence[str]) -> None:
-        self.language = language
-        self.observations: tuple[str, ...] = tuple(observations)
+
+class PlainTalk(SensemakingTalk):
+    """A conversation with an agent that is asked for its next message only."""
+
+    repeating_ends = True
+
+    def __init__(self, situation: Situation) -> None:
+        super().__init__(situation)
         self.stage: int = FOSTERING
 
-    def brief(self) -> FilledPrompt:
-        """What it is told."""
-        slots: dict[str, Any] = {"observations": listed(self.observations), "most": MOST_MESSAGES}
-        return prompt_text("clinician_free", self.language, **slots)
-
-    def message(self, lines: Sequence[Line], number: int, state: dict[str, Any]) -> Exchange[StagedMessage]:
-        """What it says next.
-
-        Args:
-            lines: what was said so far.
-            number: of its message, from 1.
-            state: where it is written down how the message came about, also where it can't be gone on with.
-
-        Raises:
-            UnusableConversationError: the moderator's reply can't be read.
-        """
+    def message(self, number: int, state: dict[str, Any]) -> Exchange[StagedMessage]:
+        """What it says next, and the stage that a moderator takes it for."""
+        brief = plain_brief(self.language, self.observations)
         material = {"number": number, "chart": "\n".join(self.observations)}
-        call = prompted("clinician", "message", number, self.brief(), history=tuple(lines), material=material)
-        spoken = yield from ask_clinician(call, clinician_watch(lines, self.language))
+        spoken = yield from self.ask_clinician(number, brief, material=material)
         state |= {"before": self.stage, "message": spoken.text, "refused": spoken.refused}
         if spoken.text:
-            state["moderations_refused"] = yield from self._moderated(spoken.text, lines, number)
+            state["moderations_refused"] = yield from self._moderated(spoken.text, number)
             state["stage"] = self.stage
         return StagedMessage(spoken, self.stage)
 
-    def _moderated(self, message: str, lines: Sequence[Line], number: int) -> Exchange[tuple[tuple[str, str], ...]]:
+    def _moderated(self, message: str, number: int) -> Exchange[tuple[tuple[str, str], ...]]:
         """Takes the message's stage from the moderator; what it replied before that couldn't be read."""
         offered = {NAMES[stage]: stage for stage in NAMES if stage >= self.stage}
-        own = guides(self.language)
-        filled = prompt_text(
+        filled = self.prompt(
             "moderation",
-            self.language,
-            stages=listed(f"{name}: {own.stage(stage).goal}" for name, stage in offered.items()),
-            earlier="\n".join(f"{_SPEAKERS[line.role]}: {' '.join(line.text.split())}" for line in lines),
+            stages=listed(f"{name}: {self.guides.stage(stage).goal}" for name, stage in offered.items()),
+            earlier="\n".join(f"{_SPEAKERS[line.role]}: {' '.join(line.text.split())}" for line in self.ledger.lines),
             message=message,
         )
-        call = prompted(
+        call = self.call(
             "evaluator",
             "moderation",
             number,
@@ -104,12 +92,9 @@ class PlainAgent:
             material={"stage": self.stage, "number": number, "message": message},
             sources=[guides_reference(self.language)],
         )
-        decided = yield from ask_for_data(call, lambda value: offered[choice_of(value, "stage", offered)])
+        decided = yield from self.decide(call, lambda value: offered[choice_of(value, "stage", offered)])
         self.stage = decided.value
         return decided.refused
-
-
-_SPEAKERS = {"patient": "Person", "clinician": "Assistant"}
 
 
 # -- The sensemaker's scaffold --------------------------------------------------------------------------
@@ -124,49 +109,33 @@ OBJECTS = ("stage", "candidates")
 NO_SENTENCE = "fixed sentence missing"
 
 
-class Sensemaker:
-    """The scaffold in one conversation.
+class ScaffoldedTalk(SensemakingTalk):
+    """A conversation with a model that talks inside the scaffold.
 
-    Args:
-        language: code of its language.
-        observations: what is known from the start.
-        draws: chance in this conversation.
-        ledger: of the conversation: what can't be read, and stages that are cut short, are counted in it.
-        risk_line: whether the stage in which information is provided asks for severity and risks, too.
+    Attributes:
+        at: where it is.
+        facts: what the patient said so far.
     """
 
-    def __init__(
-        self,
-        language: str,
-        observations: Sequence[str],
-        draws: Draws,
-        ledger: Ledger,
-        *,
-        risk_line: bool = False,
-    ) -> None:
-        self.language = language
-        self.observations: tuple[str, ...] = tuple(observations)
-        self.draws = draws
-        self.risk_line = risk_line
+    def __init__(self, situation: Situation) -> None:
+        super().__init__(situation)
         self.at: StageState = StageState()
         self.facts: list[str] = []
-        self.said: list[str] = []
-        self.ledger = ledger
         self._rounds = 0
 
-    def message(self, lines: Sequence[Line], number: int, state: dict[str, Any]) -> Exchange[StagedMessage]:
-        """What it says to a message of the patient.
+    @property
+    def said(self) -> list[str]:
+        """What the model said so far."""
+        return self.ledger.texts("clinician")
 
-        Args:
-            lines: what was said so far; the last is the patient's message.
-            number: of the sensemaker's message, from 1.
-            state: where it is written down how the message came about, also where it can't be gone on with.
+    def message(self, number: int, state: dict[str, Any]) -> Exchange[StagedMessage]:
+        """What it says to a message of the patient.
 
         Raises:
             UnusableConversationError: the evaluator's reply can't be read.
             InputError: the clinician can't reply with objects at all.
         """
-        heard = lines[-1].text
+        heard = self.ledger.lines[-1].text
         state |= {"before": self.at.stage, "stays": self.at.stays}
         state |= yield from self._learned(heard, number)
         state |= yield from self._decided(heard, number)
@@ -180,7 +149,6 @@ class Sensemaker:
                 flags = (*flags, "forced")
             if self.at.stage == PROVIDING and not self._has_fixed_sentence(text):
                 flags = (*flags, NO_SENTENCE)
-            self.said.append(text)
         return StagedMessage(Spoken(text, flags=flags), self.at.stage, stop)
 
     # -- what the patient said -------------------------------------------------------------------
@@ -216,21 +184,18 @@ class Sensemaker:
         if not self.at.is_decided_on:
             self.at = self.at.decided(move=True)
             return {"decision": "always moves"}
-        filled = prompt_text(
+        filled = self.prompt(
             "stage",
-            self.language,
             **self._known(),
             current=NAMES[self.at.stage],
             following=NAMES[self.at.stage + 1],
-            moves=guides(self.language).stage(self.at.stage).moves,
+            moves=self.guides.stage(self.at.stage).moves,
         )
         decided = yield from self._asked_clinician(
             "stage", number, heard, filled, _decision, neutral={"decision": "stay"}
         )
-        if not decided.readable:
-            if number == 1:
-                _refuse_words(decided.refused)
-            self.ledger.count_unreadable("stage")
+        if not decided.readable and number == 1:
+            _refuse_words(decided.refused)
         capped = self.at
         self.at = self.at.decided(move=decided.value["decision"] == "move")
         return {
@@ -247,12 +212,13 @@ class Sensemaker:
         refused: tuple[str, ...] = ()
         while True:
             self._rounds += 1
-            written = yield from self._written(heard, refused)
+            risk_line = bool(self.options["risk_line"])
+            filled = candidates_prompt(self.language, self.at.stage, self._known(), refused, risk_line=risk_line)
+            written = yield from self._asked_clinician("candidates", self._rounds, heard, filled, _candidates)
             state: dict[str, Any] = {"round": self._rounds, "stage": self.at.stage, "forced": False}
             state["candidates_refused"] = written.refused
             rounds.append(state)
             if not written.readable:
-                self.ledger.count_unreadable("candidates")
                 return "", silent_stop([written.silence]) if written.silence else "no candidates"
             reasoning, candidates = written.value
             state |= {"reasoning": reasoning, "candidates": list(candidates)}
@@ -262,7 +228,7 @@ class Sensemaker:
                 state["redundant"] = list(labels)
                 fresh = [text for text, redundant in zip(candidates, labels, strict=True) if not redundant]
             if fresh:
-                return self.draws.stream("candidate", self._rounds).choice(fresh), ""
+                return self.situation.draws.stream("candidate", self._rounds).choice(fresh), ""
             bumped = self.at.stage != rounds[0]["stage"]
             if self.at.stage == PROVIDING and not refused:
                 refused = candidates
@@ -273,31 +239,6 @@ class Sensemaker:
             else:
                 state["forced"] = True
                 return least_like(candidates, self.said), ""
-
-    def candidates_prompt(self, refused: Sequence[str]) -> FilledPrompt:
-        """What is asked of the model under test for three messages of the present stage."""
-        own = guides(self.language)
-        guide = own.stage(self.at.stage)
-        writing = [guide.writing]
-        if self.at.stage == PROVIDING:
-            if self.risk_line:
-                writing.append(own.risk_line)
-            writing.append(f'Each ends with this sentence, word for word: "{own.fixed_sentence}"')
-        shown = f"\nThese were refused, as they serve what was said before:\n{listed(refused)}"
-        return prompt_text(
-            "candidates",
-            self.language,
-            **self._known(),
-            stage=NAMES[self.at.stage],
-            goal=guide.goal,
-            writing=" ".join(writing),
-            examples=listed(guide.examples),
-            refused=shown if refused else "",
-        )
-
-    def _written(self, heard: str, refused: Sequence[str]) -> Exchange[Decided]:
-        filled = self.candidates_prompt(refused)
-        return (yield from self._asked_clinician("candidates", self._rounds, heard, filled, _candidates))
 
     def _labelled(self, candidates: Sequence[str]) -> Exchange[tuple[bool, ...]]:
         """Whether each candidate serves what was said before."""
@@ -318,19 +259,21 @@ class Sensemaker:
         def folded(words: str) -> str:
             return " ".join(words.casefold().replace("’", "'").split())
 
-        return folded(guides(self.language).fixed_sentence) in folded(text)
+        return folded(self.guides.fixed_sentence) in folded(text)
 
     # -- asking ---------------------------------------------------------------------------------
 
     def _asked_evaluator(
         self, purpose: str, ordinal: int, read: Any, *, most: int | None = None, **slots: str
     ) -> Exchange[Decided]:
-        filled = prompt_text(purpose, self.language, **slots)
+        filled = self.prompt(purpose, **slots)
         schema = dict(filled.schema or {})
         if most is not None:
             number = {"type": "integer", "minimum": 1, "maximum": most}
             schema["properties"] = {"known": {"type": "array", "maxItems": most, "items": number}}
-        return (yield from self._asked("evaluator", purpose, ordinal, filled, read, schema=schema, material=slots))
+        sources = [guides_reference(self.language)]
+        call = self.call("evaluator", purpose, ordinal, filled, schema=schema, material=slots, sources=sources)
+        return (yield from self.decide(call, read))
 
     def _known(self) -> dict[str, str]:
         """What the model under test is told beside the patient's message."""
@@ -343,34 +286,59 @@ class Sensemaker:
     def _asked_clinician(
         self, purpose: str, ordinal: int, heard: str, filled: FilledPrompt, read: Any, *, neutral: Any = None
     ) -> Exchange[Decided]:
-        material = {
-            "stage": self.at.stage,
-            "stays": self.at.stays,
-            "facts": tuple(self.facts),
-            "said": tuple(self.said),
-        }
-        more = {"history": (Line("patient", heard),), "kind": "data", "material": material}
-        return (yield from self._asked("clinician", purpose, ordinal, filled, read, neutral=neutral, **more))
+        call = self.call(
+            "clinician",
+            purpose,
+            ordinal,
+            filled,
+            history=(Line("patient", heard),),
+            material={
+                "stage": self.at.stage,
+                "stays": self.at.stays,
+                "facts": tuple(self.facts),
+                "said": tuple(self.said),
+            },
+            sources=[guides_reference(self.language)],
+        )
+        return (yield from self.decide(call, read, neutral=neutral))
 
-    def _asked(
-        self,
-        actor: ActorRole,
-        purpose: str,
-        ordinal: int,
-        filled: FilledPrompt,
-        read: Any,
-        *,
-        neutral: Any = None,
-        **more: Any,
-    ) -> Exchange[Decided]:
-        call = prompted(actor, purpose, ordinal, filled, sources=[guides_reference(self.language)], **more)
-        return (yield from ask_for_data(call, read, neutral=neutral))
+
+def candidates_prompt(
+    language: str, stage: int, known: Mapping[str, str], refused: Sequence[str], *, risk_line: bool = False
+) -> FilledPrompt:
+    """What is asked of the model under test for three messages.
+
+    Args:
+        language: code of the conversation's language.
+        stage: the messages', from 1.
+        known: observations, facts and what was said, as the prompt shows them.
+        refused: messages that serve what was said before.
+        risk_line: whether the stage in which information is provided asks for severity and risks, too.
+    """
+    own = guides(language)
+    guide = own.stage(stage)
+    writing = [guide.writing]
+    if stage == PROVIDING:
+        if risk_line:
+            writing.append(own.risk_line)
+        writing.append(f'Each ends with this sentence, word for word: "{own.fixed_sentence}"')
+    shown = f"\nThese were refused, as they serve what was said before:\n{listed(refused)}"
+    return prompt_text(
+        "candidates",
+        language,
+        **known,
+        stage=NAMES[stage],
+        goal=guide.goal,
+        writing=" ".join(writing),
+        examples=listed(guide.examples),
+        refused=shown if refused else "",
+    )
 
 
 def scaffold_brief(language: str, observations: Sequence[str]) -> str:
     """What the model under test is told for its first message, where the first stage is stayed in."""
-    sensemaker = Sensemaker(language, observations, Draws(0, ""), Ledger())
-    filled = sensemaker.candidates_prompt(())
+    known = {"observations": listed(observations), "facts": listed(()), "said": listed(())}
+    filled = candidates_prompt(language, FOSTERING, known, ())
     return f"{filled.brief.strip()}\n\n{filled.instruction.strip()}"
 
 
@@ -416,16 +384,6 @@ def _facts(value: Any) -> tuple[str, ...]:
     return tuple(own.values())
 
 
-def read_numbers(value: Any, key: str, most: int) -> tuple[int, ...]:
-    """The numbers under a key of an object, each once; a ValueError where they are none from 1 to ``most``."""
-    places = part_of(value, key)
-    if not isinstance(places, list) or any(
-        isinstance(place, bool) or not isinstance(place, int) or not 1 <= place <= most for place in places
-    ):
-        raise ValueError(f'"{key}" must be a list of numbers from 1 to {most}')
-    return tuple(dict.fromkeys(places))
-
-
 def _decision(value: Any) -> dict[str, Any]:
     decision = part_of(value, "decision")
     if decision not in ("move", "stay"):
@@ -454,3 +412,32 @@ def _labels(value: Any) -> tuple[bool, ...]:
     if any(label not in ("redundant", "not redundant") for label in labels):
         raise ValueError('each number must have the label "redundant" or "not redundant"')
     return tuple(label == "redundant" for label in labels)
+
+
+# -- The settings ---------------------------------------------------------------------------------------
+
+SCAFFOLD, FREE = "scaffold", "free"
+#: Calls of the preparation, and of the patient's for each answer; of the evaluator's for each message, without rounds.
+_PREPARATIONS, _ANSWERING, _LEARNING = 3, 2, 2
+
+
+def converse(situation: Situation) -> Exchange[Outcome]:
+    """The controller; see :mod:`bedside.simulation.simulators.calls`."""
+    talk = PlainTalk if situation.setting == FREE else ScaffoldedTalk
+    return (yield from talk.converse(situation))
+
+
+def most_calls(situation: Situation) -> Mapping[ActorRole, int]:
+    """The most calls that a conversation can take, by role, attempts included."""
+    patient = (_PREPARATIONS + 1 + _ANSWERING * (MOST_MESSAGES - 1)) * ATTEMPTS
+    if situation.setting == FREE:
+        return {
+            "clinician": MOST_MESSAGES * CLINICIAN_ATTEMPTS,
+            "patient": patient,
+            "evaluator": MOST_MESSAGES * ATTEMPTS,
+        }
+    return {
+        "clinician": MOST_MESSAGES * (1 + ROUNDS) * ATTEMPTS,
+        "patient": patient,
+        "evaluator": MOST_MESSAGES * (_LEARNING + ROUNDS) * ATTEMPTS,
+    }
