@@ -148,13 +148,7 @@ def write_preference_files(
     from bedside.metrics.protocols.note2chat.preferences import pair_record
 
     rows = {"train": [pair_record(pair) for pair in pairs], "test": []}
-    whole = {
-        "unit": f"pair of {unit}s",
-        "form": "trl",
-        **about,
-        **_origins(notes),
-        **_sources(sources),
-    }
+    whole = {"unit": f"pair of {unit}s", "form": "trl", **about, **_origins(notes), **_sources(sources)}
     return _write(out, rows, whole, {}, left_out)
 
 
@@ -203,10 +197,7 @@ def _card(info: Mapping[str, Any], about: Mapping[str, Any], reasons: Mapping[st
     """The card, a line each; its head tells ``datasets`` which file is which side."""
     yield from ("---", "configs:", "  - config_name: default", "    data_files:")
     for name, entry in info.items():
-        yield from (
-            f"      - split: {name.removeprefix('note2chat_')}",
-            f"        path: {entry['file_name']}",
-        )
+        yield from (f"      - split: {name.removeprefix('note2chat_')}", f"        path: {entry['file_name']}")
     yield from ("---", "", "# Interviews to train on, made as Note2Chat does", "")
     for name, entry in info.items():
         yield (

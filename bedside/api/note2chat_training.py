@@ -112,12 +112,7 @@ class Asking:
             tuple(tasks),
             self.cast(),
             options,
-            Sampling(
-                temperature=self.temperature,
-                max_tokens=_MOST_TOKENS,
-                seed=self.seed,
-                timeout=self.time_limit,
-            ),
+            Sampling(temperature=self.temperature, max_tokens=_MOST_TOKENS, seed=self.seed, timeout=self.time_limit),
             self.seed,
             file,
             {purpose: role for purpose, role in _ROLES.items() if purpose in self.others},

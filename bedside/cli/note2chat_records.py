@@ -160,11 +160,7 @@ class RolloutOptions:
 
 @takes_settings
 def rollouts(
-    cases: RecordCasesArgument,
-    asked: RolloutOptions,
-    out: FolderOption = Path("rollouts"),
-    *,
-    settings: RecordSettings,
+    cases: RecordCasesArgument, asked: RolloutOptions, out: FolderOption = Path("rollouts"), *, settings: RecordSettings
 ) -> None:
     """Have a model interview each case's patient several times, and find each case's best.
 
@@ -207,8 +203,7 @@ def rollouts(
 @takes_settings
 def thoughts(
     files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILES", help="Interviews, such as those of dialogues and the best rollouts."),
+        list[str], typer.Argument(metavar="FILES", help="Interviews, such as those of dialogues and the best rollouts.")
     ],
     evaluator: RecordEvaluatorOption,
     out: FolderOption = Path("thoughts"),
@@ -255,8 +250,7 @@ def candidates(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILES",
-            help="Interviews with thoughts, those written from the cases' notes among them.",
+            metavar="FILES", help="Interviews with thoughts, those written from the cases' notes among them."
         ),
     ],
     asked: CandidateOptions,

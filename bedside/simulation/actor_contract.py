@@ -374,8 +374,7 @@ def _taker(text: str) -> str:
     takers = [kind.name for kind in ACTORS.all().values() if kind.name != _USUAL and kind.takes(text)]
     if len(takers) > 1:
         raise RegistryError(
-            f"the kinds of actor {takers[0]} and {takers[1]} both take the name {text!r}",
-            todo="uninstall one of them",
+            f"the kinds of actor {takers[0]} and {takers[1]} both take the name {text!r}", todo="uninstall one of them"
         )
     return takers[0] if takers else _USUAL
 

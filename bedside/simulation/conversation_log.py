@@ -447,10 +447,7 @@ def opened_log(path: Path) -> Iterator[sqlite3.Connection]:
     """
     if not path.is_file():
         raise RunError("there is no log of a simulation", where=str(path), todo="name a simulation's folder")
-    with (
-        _reading(path),
-        closing(sqlite3.connect(address_to_read(path), uri=True)) as connection,
-    ):
+    with _reading(path), closing(sqlite3.connect(address_to_read(path), uri=True)) as connection:
         connection.row_factory = sqlite3.Row
         _check_version(connection.execute("PRAGMA user_version").fetchone()["user_version"], path)
         yield connection

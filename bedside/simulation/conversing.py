@@ -224,14 +224,7 @@ def finished_conversation(
         "flags": flags,
         **({"failed": had.failed, "detail": had.detail} if had.failed else {}),
     }
-    return LoggedConversation(
-        conversation.key,
-        "finished",
-        had.session,
-        ending,
-        transcript.to_json() + b"\n",
-        states,
-    )
+    return LoggedConversation(conversation.key, "finished", had.session, ending, transcript.to_json() + b"\n", states)
 
 
 def _labels(turn: SpokenTurn) -> bool:

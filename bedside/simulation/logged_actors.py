@@ -87,13 +87,7 @@ class LoggedActors:
         return _as_said(await asyncio.shield(task), name)
 
     async def answer(
-        self,
-        call: Call,
-        at: CallSite,
-        place: CallPlace,
-        *,
-        name: ActorName,
-        replies: Mapping[CallSite, LoggedReply],
+        self, call: Call, at: CallSite, place: CallPlace, *, name: ActorName, replies: Mapping[CallSite, LoggedReply]
     ) -> ActorReply:
         """A reply to a call: that of the log, of which ``replies`` are what may be looked up, or else a new one."""
         logged = replies.get(at)
@@ -297,10 +291,7 @@ class ConversationPool:
     """
 
     def __init__(
-        self,
-        asked: LoggedActors,
-        planned: int,
-        progress: Callable[[SimulationProgress], None] | None = None,
+        self, asked: LoggedActors, planned: int, progress: Callable[[SimulationProgress], None] | None = None
     ) -> None:
         self._asked = asked
         self._planned = planned

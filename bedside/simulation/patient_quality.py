@@ -97,8 +97,7 @@ def patient_quality(view: RatingsView, *, encode: Encode | None = None, seed: in
     names = list(dict.fromkeys((measure.name, measure.raters) for measure in measures))
     return tuple(
         sorted(
-            measures,
-            key=lambda measure: (aspects.index(measure.aspect), names.index((measure.name, measure.raters))),
+            measures, key=lambda measure: (aspects.index(measure.aspect), names.index((measure.name, measure.raters)))
         )
     )
 

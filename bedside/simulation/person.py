@@ -90,12 +90,7 @@ class TypedLines:
 
     def add(self, line: TypedLine) -> None:
         """Keep a line; it is on the disk when this returns."""
-        record = {
-            **asdict(line.at),
-            "text": line.text,
-            "seconds": line.seconds,
-            "finding": line.finding,
-        }
+        record = {**asdict(line.at), "text": line.text, "seconds": line.seconds, "finding": line.finding}
         try:
             descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             with os.fdopen(descriptor, "ab") as file:

@@ -242,10 +242,7 @@ def _about(plan: SimulationPlan) -> dict[str, Any]:
 
 
 def carry_out(
-    order: TalkOrder,
-    folder: Path,
-    settings: SimulationSettings,
-    have: Callable[[TalkRun], None] | None = None,
+    order: TalkOrder, folder: Path, settings: SimulationSettings, have: Callable[[TalkRun], None] | None = None
 ) -> SimulationSummary:
     """Make what is ordered, or go on with it, and write the folder's files; also where somebody stops it.
 

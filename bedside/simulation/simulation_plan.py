@@ -445,9 +445,7 @@ class SimulationRequest:
         clinicians = read_actors(_several(self.clinicians), simulator)
         if not clinicians:
             raise InputError(
-                "no clinician is named",
-                where="`clinician`",
-                todo="name a model, such as openai/gpt-5-mini, or rules",
+                "no clinician is named", where="`clinician`", todo="name a model, such as openai/gpt-5-mini, or rules"
             )
         settings = self._settings(simulator)
         _check_objects(simulator, clinicians, settings)

@@ -127,10 +127,7 @@ def simulate_apart(
 
 
 def _have_apart(
-    plan: SimulationPlan,
-    run: TalkRun,
-    engine: Engine,
-    progress: Callable[[SimulationProgress], None] | None,
+    plan: SimulationPlan, run: TalkRun, engine: Engine, progress: Callable[[SimulationProgress], None] | None
 ) -> None:
     """Have workers have conversations, and take in what they finish."""
     ended = {"finished": 0, "failed": 0, "unfinished": 0}

@@ -50,8 +50,7 @@ def _name(text: str) -> ActorName:
     person = person_name(text)
     if not person or not person.isprintable() or set(person) & set("/ "):
         raise InputError(
-            f"{text!r} names no person",
-            todo="write human:NAME, such as human:anna, without spaces or slashes",
+            f"{text!r} names no person", todo="write human:NAME, such as human:anna, without spaces or slashes"
         )
     return ActorName(text, "human", text, human_rater(person), detail=person)
 

@@ -176,12 +176,7 @@ def silent_stop(flags: Sequence[str]) -> str:
     return next((stops[flag] for flag in flags if flag in stops), "clinician empty")
 
 
-def ask_for_data(
-    call: Call,
-    read: Callable[[Any], Any],
-    *,
-    neutral: Any = None,
-) -> Exchange[Decided]:
+def ask_for_data(call: Call, read: Callable[[Any], Any], *, neutral: Any = None) -> Exchange[Decided]:
     """An object that fits the call's schema, asked for until it can be read.
 
     Args:

@@ -266,12 +266,7 @@ class Simulator:
 
 #: Simulators by name.
 SIMULATORS: Registry[Simulator] = Registry(
-    "bedside.simulation.simulators",
-    "SIMULATOR",
-    "simulator",
-    Simulator,
-    group="bedside.simulators",
-    folders=True,
+    "bedside.simulation.simulators", "SIMULATOR", "simulator", Simulator, group="bedside.simulators", folders=True
 )
 
 

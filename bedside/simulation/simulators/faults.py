@@ -78,8 +78,7 @@ CLINICIAN_LABEL = _any(
     rf"{_MARK}(?:医生|大夫|医师|咨询师|治疗师|护士|助手){_MARK_END}",
 )
 PATIENT_LABEL = _any(
-    rf"{_MARK}(?:patient|client|user|caregiver){_MARK_END}",
-    rf"{_MARK}(?:患者|病人|来访者|家属|用户){_MARK_END}",
+    rf"{_MARK}(?:patient|client|user|caregiver){_MARK_END}", rf"{_MARK}(?:患者|病人|来访者|家属|用户){_MARK_END}"
 )
 #: Gestures, tones, marks and slots that nobody filled.
 STAGE = _any(
@@ -177,8 +176,7 @@ HELPER = _any(
 )
 #: A greeting, and why somebody came: both together begin a conversation.
 GREETING = _any(
-    r"\A\s*(?:hello|hi|hey|good (?:morning|afternoon|evening))\b",
-    r"\A\s*(?:(?:医生|大夫)[,，]?)?(?:您|你)好",
+    r"\A\s*(?:hello|hi|hey|good (?:morning|afternoon|evening))\b", r"\A\s*(?:(?:医生|大夫)[,，]?)?(?:您|你)好"
 )
 ARRIVAL = _any(
     r"\bi(?:'m| am) here (?:today )?(?:because|for|about)\b",
@@ -237,8 +235,7 @@ def patient_fault(
 
 
 _STUCK = Fault(
-    "stuck",
-    "You have said that several times in the same words. Answer what was said last, in other words.",
+    "stuck", "You have said that several times in the same words. Answer what was said last, in other words."
 )
 
 
@@ -302,11 +299,7 @@ def _manner_fault(text: str, earlier: Sequence[str], sentences: int | None, word
             for limit, noun in ((sentences, "sentences"), (words, "words"))
             if limit is not None
         ]
-        return Fault(
-            "too long",
-            f"Your last reply was too long. Answer in at most {' and '.join(limits)}.",
-            kept=True,
-        )
+        return Fault("too long", f"Your last reply was too long. Answer in at most {' and '.join(limits)}.", kept=True)
     return None
 
 

@@ -17,12 +17,7 @@ from bedside.core.errors import InputError
 from bedside.core.model_errors import to_model
 from bedside.core.records import FileRecord
 from bedside.simulation.simulators.case import Case
-from bedside.simulation.simulators.mdd5k.case_fields import (
-    PROTOCOL,
-    PsychiatricRecord,
-    gaps,
-    record_of,
-)
+from bedside.simulation.simulators.mdd5k.case_fields import PROTOCOL, PsychiatricRecord, gaps, record_of
 
 FORM = "mdd5k"
 _SEE = "see docs/simulators/mdd5k.md, Cases"
@@ -149,10 +144,7 @@ def authors_object(case: Case) -> dict[str, Any]:
         whole[key] = (
             section
             if isinstance(section, str)
-            else {
-                **{name: text for name, part in names.items() if (text := getattr(section, part))},
-                **section.other,
-            }
+            else {**{name: text for name, part in names.items() if (text := getattr(section, part))}, **section.other}
         )
     whole["处理意见"] = record.treatment_advice
     return whole

@@ -136,12 +136,7 @@ class PromptFile:
                 what = f"the variable {name!r} is {variables[name]!r:.40}"
                 raise RegistryError(what, where=where, todo="give a text or a whole number")
         texts = {**variables, **self._fenced({name: str(variables[name]) for name in self.said})}
-        return FilledPrompt(
-            _filled(self.brief, texts),
-            _filled(self.instruction, texts),
-            self.schema,
-            self.reference,
-        )
+        return FilledPrompt(_filled(self.brief, texts), _filled(self.instruction, texts), self.schema, self.reference)
 
     def _fenced(self, said: Mapping[str, str]) -> Mapping[str, str]:
         """What is said between marker lines with one code, which occurs in none of it."""
@@ -291,11 +286,7 @@ def faults_of_prompts(prompts: list[PromptFile]) -> Iterator[tuple[Path, str, st
             there = {each.language for each in prompts if each.id == prompt.id}
             for language in languages:
                 if language not in there:
-                    yield (
-                        prompt.path,
-                        "language",
-                        f"the prompt is missing in {language!r}, which others are in",
-                    )
+                    yield (prompt.path, "language", f"the prompt is missing in {language!r}, which others are in")
         elif prompt.language == other.language:
             yield prompt.path, "id", f"{other.path.name} is the same prompt in the same language"
         elif set(prompt.variables) != set(other.variables):

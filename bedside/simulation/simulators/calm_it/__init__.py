@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from bedside.simulation.simulators.calm_it.client_fields import (
-    CalmItFields,
-    client_facts,
-    fields_of,
-    problems,
-)
+from bedside.simulation.simulators.calm_it.client_fields import CalmItFields, client_facts, fields_of, problems
 from bedside.simulation.simulators.calm_it.session import (
     FREE,
     SCAFFOLD,
@@ -52,9 +47,7 @@ SIMULATOR = Simulator(
     scripts=FOLDER / "scripts",
     options=(
         SimulatorOption(
-            "dynamics",
-            True,
-            "Whether the sides have states, and the session is watched for going in circles.",
+            "dynamics", True, "Whether the sides have states, and the session is watched for going in circles."
         ),
         SimulatorOption("therapist_state", True, "Whether the therapist keeps a picture of the client.", own=True),
         SimulatorOption("client_state", True, "Whether the client's state changes as it is talked to.", own=True),
@@ -65,9 +58,7 @@ SIMULATOR = Simulator(
             choices=("drawn", "always", "never"),
         ),
         SimulatorOption(
-            "ranking",
-            True,
-            "Whether three candidates are ranked for each message; without it, one is asked for.",
+            "ranking", True, "Whether three candidates are ranked for each message; without it, one is asked for."
         ),
         SimulatorOption(
             "rank",

@@ -9,12 +9,7 @@ from pydantic import ValidationError
 from bedside.metrics.protocols.label_files import complaint
 from bedside.simulation.simulators.asking import ask_for_data, part_of
 from bedside.simulation.simulators.calls import Exchange
-from bedside.simulation.simulators.calm_it.client_fields import (
-    PROTOCOL,
-    ClientBackground,
-    ClientSketch,
-    sketch_of,
-)
+from bedside.simulation.simulators.calm_it.client_fields import PROTOCOL, ClientBackground, ClientSketch, sketch_of
 from bedside.simulation.simulators.calm_it.state_calls import as_json, prompt_text
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.contract import MadeRecord

@@ -425,11 +425,7 @@ class CalmItSession(HeldTalk):
 
     def _now(self, index: int) -> SessionMoment:
         return SessionMoment(
-            (index + 1) // 2,
-            index,
-            tuple(self.ledger.lines),
-            self.summary,
-            index >= closing_from(self.length),
+            (index + 1) // 2, index, tuple(self.ledger.lines), self.summary, index >= closing_from(self.length)
         )
 
     def _summed_up(self, index: int, calls: SideCalls) -> Exchange[SessionMoment]:
@@ -619,10 +615,7 @@ class CalmItSession(HeldTalk):
             pivot = yield from ask.label("pivot", now.number, inputs, "pivots", labels("pivots"))
             kept = tuple(name for name in self.therapist.ranking if name in allowed)
             return TherapistPlan(self._of_candidates(kept), pivot)
-        inputs |= {
-            "last_strategies": list(self.therapist.strategies[-STRATEGIES_SHOWN:]),
-            "closing": now.closing,
-        }
+        inputs |= {"last_strategies": list(self.therapist.strategies[-STRATEGIES_SHOWN:]), "closing": now.closing}
         ranking = yield from ask.ask(
             "strategies",
             now.number,
@@ -684,9 +677,7 @@ class CalmItSession(HeldTalk):
         """The turn of a clinician that talks as it likes."""
         now = self._now(index)
         prompt = self.prompt(
-            "free_turn",
-            counter=counter(index, self.length),
-            phase=phase("clinician", index, closing=now.closing),
+            "free_turn", counter=counter(index, self.length), phase=phase("clinician", index, closing=now.closing)
         )
         material = {
             "topic": self.fields.topic,
@@ -734,10 +725,7 @@ class CalmItSession(HeldTalk):
         return self.ledger.outcome(
             stop,
             completed=len(self.ledger.turns) >= self.length,
-            reference={
-                "background": self.fields.background_text(),
-                "goal": self.fields.session_goal,
-            },
+            reference={"background": self.fields.background_text(), "goal": self.fields.session_goal},
             factors={"target_length": self.length, "topic": self.fields.topic},
             simulation={
                 "closing_from": closing_from(self.length),
@@ -756,9 +744,7 @@ def _ranked_after(situation: Situation) -> int:
     messages = int(situation.options["rank_messages"])
     if messages < 1:
         raise InputError(
-            f"the option rank_messages can't be {messages}",
-            where="`options`",
-            todo="give a whole number from 1",
+            f"the option rank_messages can't be {messages}", where="`options`", todo="give a whole number from 1"
         )
     return messages
 

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from bedside.simulation.simulators.contract import Simulator, SimulatorOption, SimulatorSetting
-from bedside.simulation.simulators.mdd5k.case_fields import (
-    BUNDLED,
-    FOLDER,
-    PsychiatricRecord,
-    patient_lines,
-    problems,
-)
+from bedside.simulation.simulators.mdd5k.case_fields import BUNDLED, FOLDER, PsychiatricRecord, patient_lines, problems
 from bedside.simulation.simulators.mdd5k.doctor import FREE, GUIDED, brief_text
 from bedside.simulation.simulators.mdd5k.interview import TopicInterview, most_calls
 from bedside.simulation.simulators.mdd5k.toy_replies import RULES

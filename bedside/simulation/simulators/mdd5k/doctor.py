@@ -91,12 +91,7 @@ class TopicTree:
     @property
     def leaves(self) -> tuple[str, ...]:
         """All topics below the root, :data:`PARSE` among them, in the file's order."""
-        return (
-            *self.events,
-            *(leaf for group in self.illness for leaf in group.leaves),
-            *self.person,
-            self.family,
-        )
+        return (*self.events, *(leaf for group in self.illness for leaf in group.leaves), *self.person, self.family)
 
     def kept(self, topic: str) -> bool:
         """Whether a topic is asked unless the patient's own words have answered it: self-harm, and the family."""

@@ -712,11 +712,7 @@ class TopicInterview(HeldTalk):
         if self.persona is not None:
             factors |= {"doctor": self.persona.id, "empathy": self.persona.empathy}
         return self.ledger.outcome(
-            stop,
-            completed=stop in _WHOLE,
-            reference=reference,
-            factors=factors,
-            simulation=self._simulation(),
+            stop, completed=stop in _WHOLE, reference=reference, factors=factors, simulation=self._simulation()
         )
 
     def _simulation(self) -> dict[str, Any]:
@@ -725,12 +721,7 @@ class TopicInterview(HeldTalk):
             return {**simulation, "exchange_cap": FREE_EXCHANGES}
         tree = self.schedule.tree
         rule = "released" if isinstance(self.schedule, ReleasedSchedule) else "corrected"
-        simulation["tree"] = {
-            "rule": rule,
-            "file": tree.name,
-            "sha256": tree.digest,
-            **self.schedule.log.content(),
-        }
+        simulation["tree"] = {"rule": rule, "file": tree.name, "sha256": tree.digest, **self.schedule.log.content()}
         if rule == "corrected":
             simulation["exchange_cap"] = CAP
         simulation["doctor"] = self.persona.model_dump(mode="json")

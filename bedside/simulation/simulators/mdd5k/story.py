@@ -20,13 +20,7 @@ from bedside.metrics.protocols.label_files import Strict, Text
 from bedside.simulation.simulators.asking import ask_for_data, text_of
 from bedside.simulation.simulators.calls import Exchange
 from bedside.simulation.simulators.contract import UnusableConversationError
-from bedside.simulation.simulators.mdd5k.case_fields import (
-    BUNDLED,
-    FOLDER,
-    PsychiatricRecord,
-    Sex,
-    interview_prompt,
-)
+from bedside.simulation.simulators.mdd5k.case_fields import BUNDLED, FOLDER, PsychiatricRecord, Sex, interview_prompt
 from bedside.simulation.simulators.mdd5k.doctor import WORDS
 from bedside.simulation.simulators.prompt_files import prompted
 

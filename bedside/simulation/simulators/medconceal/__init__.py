@@ -48,10 +48,7 @@ SIMULATOR = Simulator(
             own=True,
         ),
         SimulatorOption(
-            "parameters",
-            "default",
-            "The policy's parameters: a shipped set such as guarded, or a file.",
-            own=True,
+            "parameters", "default", "The policy's parameters: a shipped set such as guarded, or a file.", own=True
         ),
     ),
     check_case=problems,

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.contract import Simulator, SimulatorOption, SimulatorSetting
-from bedside.simulation.simulators.multisense.conversation import (
-    SensemakingCase,
-    chart_lines,
-    known_facts,
-    problems,
-)
+from bedside.simulation.simulators.multisense.conversation import SensemakingCase, chart_lines, known_facts, problems
 from bedside.simulation.simulators.multisense.sensemaker import (
     FREE,
     OBJECTS,
@@ -61,9 +56,7 @@ SIMULATOR = Simulator(
             "risk of: the released code asks for that, the publication's table doesn't.",
         ),
         SimulatorOption(
-            "clinician_max_tokens",
-            15000,
-            "Most tokens of a reply of the clinician's model, its thoughts among them.",
+            "clinician_max_tokens", 15000, "Most tokens of a reply of the clinician's model, its thoughts among them."
         ),
     ),
     check_case=problems,

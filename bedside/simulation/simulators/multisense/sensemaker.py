@@ -277,11 +277,7 @@ class ScaffoldedTalk(SensemakingTalk):
 
     def _known(self) -> dict[str, str]:
         """What the model under test is told beside the patient's message."""
-        return {
-            "observations": listed(self.observations),
-            "facts": listed(self.facts),
-            "said": listed(self.said),
-        }
+        return {"observations": listed(self.observations), "facts": listed(self.facts), "said": listed(self.said)}
 
     def _asked_clinician(
         self, purpose: str, ordinal: int, heard: str, filled: FilledPrompt, read: Any, *, neutral: Any = None

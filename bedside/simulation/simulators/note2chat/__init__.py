@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.contract import Simulator, SimulatorOption, SimulatorSetting
-from bedside.simulation.simulators.note2chat.episode import (
-    CAPS,
-    NoteInterview,
-    clinician_prompts,
-    most_calls,
-    problems,
-)
+from bedside.simulation.simulators.note2chat.episode import CAPS, NoteInterview, clinician_prompts, most_calls, problems
 from bedside.simulation.simulators.note2chat.rule_actors import RULES
 from bedside.simulation.simulators.note2chat.vignette import FOLDER, OPTIONS, SENTENCES
 

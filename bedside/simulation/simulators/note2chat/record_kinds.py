@@ -172,11 +172,7 @@ class _Turn:
         ordinal = self.asked_before + place
         try:
             diagnoses = yield from ask_evaluator(
-                "diagnosis_reading",
-                ordinal,
-                self.material.language,
-                read_diagnoses,
-                variables={"message": text},
+                "diagnosis_reading", ordinal, self.material.language, read_diagnoses, variables={"message": text}
             )
             if diagnoses is not None:
                 return (yield from self._diagnosing(diagnoses, ordinal))
@@ -213,12 +209,7 @@ class _Turn:
             variables={"findings": listed, "question": text, "answer": answer.text},
             material={"findings": self.untold, "question": text, "answer": answer.text},
         )
-        return {
-            "kind": "asking",
-            "answer": answer.text,
-            "findings": findings,
-            "reward": float(bool(findings)),
-        }
+        return {"kind": "asking", "answer": answer.text, "findings": findings, "reward": float(bool(findings))}
 
     def _read_findings(self, value: Any) -> tuple[str, ...]:
         numbers = part_of(value, "findings")
@@ -239,10 +230,7 @@ class _Turn:
                 language,
                 flag_reader("answered"),
                 variables={"conversation": numbered(self.lines, language), "question": text},
-                material={
-                    "messages": tuple((line.role, line.text) for line in self.lines),
-                    "question": text,
-                },
+                material={"messages": tuple((line.role, line.text) for line in self.lines), "question": text},
             ),
             ask_evaluator(
                 "answerable",

@@ -65,10 +65,7 @@ def answers_to(question: str, candidates: tuple[str, ...]) -> list[str]:
 
 
 def _words(text: str) -> set[str]:
-    return set(_WORD.findall(text.casefold())) - {
-        *TOY_WORDS["empty_words"].split(),
-        *TOY_WORDS["empty_characters"],
-    }
+    return set(_WORD.findall(text.casefold())) - {*TOY_WORDS["empty_words"].split(), *TOY_WORDS["empty_characters"]}
 
 
 def _aspects(text: str, cues: str) -> set[Category]:

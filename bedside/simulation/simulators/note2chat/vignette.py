@@ -91,10 +91,7 @@ _LANGUAGES = {"en": "English", "zh": "Chinese"}
 #: An option for each sentence and language.
 OPTIONS: tuple[SimulatorOption, ...] = tuple(
     SimulatorOption(
-        f"{name}_{language}",
-        getattr(fixed, name),
-        f"{about}, in {_LANGUAGES[language]}.",
-        own=language != "en",
+        f"{name}_{language}", getattr(fixed, name), f"{about}, in {_LANGUAGES[language]}.", own=language != "en"
     )
     for language, fixed in SENTENCES.items()
     for name, about in _ABOUT.items()
