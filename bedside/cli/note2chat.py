@@ -80,7 +80,7 @@ def note2chat_sft(
         list[str],
         typer.Argument(metavar="FILES", help="Interviews: of dialogues, the best rollouts, or with thoughts."),
     ],
-    asked: SftOptions,
+    options: SftOptions,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write.")] = Path("sft"),
 ) -> None:
     """Write interviews as files for supervised fine-tuning, divided by case.
@@ -93,14 +93,14 @@ def note2chat_sft(
     from bedside.metrics.protocols.note2chat.labels import read_split
     from bedside.transcripts.reading import read_transcripts
 
-    check_choice(asked.unit, _UNITS, "--unit")
-    check_choice(asked.form, _FORMS, "--form")
+    check_choice(options.unit, _UNITS, "--unit")
+    check_choice(options.form, _FORMS, "--form")
     written = write_sft(
         read_transcripts(files),
         out,
-        unit=asked.unit,
-        form=asked.form,
-        split=read_split(asked.train, asked.test),
+        unit=options.unit,
+        form=options.form,
+        split=read_split(options.train, options.test),
         sources=_files(files),
     )
     for name, reason in written.left_out:
@@ -164,7 +164,7 @@ def note2chat_preferences(
             help="Transcripts, with several dialogues of each case; for single messages, files of candidates.",
         ),
     ],
-    asked: PreferenceOptions,
+    options: PreferenceOptions,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write.")] = Path("preferences"),
     seed: SeedOption = 0,
 ) -> None:
@@ -177,15 +177,15 @@ def note2chat_preferences(
     """
     from bedside.metrics.protocols.note2chat.labels import read_split
 
-    check_choice(asked.unit, _UNITS, "--unit")
-    check_choice(asked.rule, _RULES, "--rule")
-    check_choice(asked.outside, _OUTSIDE, "--outside")
-    of_dialogues = {f"--{name}": getattr(asked, name) for name in ("labels", "rule", "alpha", "rater", "outside")}
-    by_message = asked.unit == "message"
-    _refuse(of_dialogues if by_message else {"--max-pairs-per-turn": asked.max_pairs_per_turn}, asked.unit)
-    split = read_split(asked.train, asked.test)
+    check_choice(options.unit, _UNITS, "--unit")
+    check_choice(options.rule, _RULES, "--rule")
+    check_choice(options.outside, _OUTSIDE, "--outside")
+    of_dialogues = {f"--{name}": getattr(options, name) for name in ("labels", "rule", "alpha", "rater", "outside")}
+    by_message = options.unit == "message"
+    _refuse(of_dialogues if by_message else {"--max-pairs-per-turn": options.max_pairs_per_turn}, options.unit)
+    split = read_split(options.train, options.test)
     write = _write_message_pairs if by_message else _write_dialogue_pairs
-    written, paired = write(files, out, split, asked, seed)
+    written, paired = write(files, out, split, options, seed)
     for name, reason in written.left_out:
         note(f"{name}: {reason}")
     say(f"Wrote {counted(written.rows['train'], 'pair')} from {paired} to {out}")
@@ -210,10 +210,10 @@ def _refuse(options: Mapping[str, Any], unit: str) -> None:
 
 
 def _write_message_pairs(
-    files: list[str], out: Path, split: CaseSplit, asked: PreferenceOptions, seed: int
+    files: list[str], out: Path, split: CaseSplit, options: PreferenceOptions, seed: int
 ) -> tuple[TrainingFiles, str]:
     """Write pairs of messages; what they are from, in words."""
-    margin, most = asked.margin, asked.max_pairs_per_turn or 2
+    margin, most = options.margin, options.max_pairs_per_turn or 2
     from bedside.api.note2chat_files import candidate_pairs, read_candidates, write_preference_files
     from bedside.simulation.simulators.note2chat.training_records import brief_reference
 
@@ -238,23 +238,23 @@ def _write_message_pairs(
 
 
 def _write_dialogue_pairs(
-    files: list[str], out: Path, split: CaseSplit, asked: PreferenceOptions, seed: int
+    files: list[str], out: Path, split: CaseSplit, options: PreferenceOptions, seed: int
 ) -> tuple[TrainingFiles, str]:
     """Write pairs of dialogues; what they are from, in words."""
     from bedside.api.note2chat_files import write_preference_files
     from bedside.metrics.protocols.note2chat import preference_pairs, rewarded, with_labels
     from bedside.transcripts.reading import read_transcripts
 
-    labels, rule, alpha, outside = asked.labels, asked.rule or "paper", asked.alpha, asked.outside
+    labels, rule, alpha, outside = options.labels, options.rule or "paper", options.alpha, options.outside
     talks = list(read_transcripts(files) if labels is None else with_labels(read_transcripts(files), labels))
     used = [talk for talk in talks if talk.case_id is None or split.side(talk.case_id) == "train"]
-    candidates, unrewarded = rewarded(used, alpha=alpha, rater=asked.rater, outside=outside, rule=rule)
-    preferences = preference_pairs(candidates, seed=seed, rule=rule, margin=asked.margin)
+    candidates, unrewarded = rewarded(used, alpha=alpha, rater=options.rater, outside=outside, rule=rule)
+    preferences = preference_pairs(candidates, seed=seed, rule=rule, margin=options.margin)
     priced = {"alpha": alpha, "outside": outside or "reward"} if rule == "paper" else {}
     written = write_preference_files(
         preferences.pairs,
         out,
-        about={"rule": rule, **priced, "margin": asked.margin, "seed": seed},
+        about={"rule": rule, **priced, "margin": options.margin, "seed": seed},
         notes=[talk.reference for talk in used],
         sources=_files([*files, *([str(labels)] if labels else ())]),
         left_out=(*unrewarded, *preferences.left_out),

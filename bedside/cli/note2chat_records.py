@@ -19,6 +19,8 @@ from bedside.core.words import counted
 MADE_OF = "What about"
 _REWARDS, _BRIEFS = ("finding", "answerable"), ("general", "tuned")
 
+_EVALUATOR = "Model that is asked, named as judges are; rules is a toy that needs none."
+
 RecordCasesArgument = Annotated[
     list[str],
     typer.Argument(
@@ -29,7 +31,7 @@ RecordEvaluatorOption = Annotated[
     str,
     typer.Option(
         metavar="ACTOR",
-        help="Model that is asked, named as judges are; rules is a toy that needs none.",
+        help=_EVALUATOR,
         autocompletion=complete.actors,
     ),
 ]
@@ -106,7 +108,7 @@ class DialogueOptions:
 @takes_settings
 def dialogues(
     cases: RecordCasesArgument,
-    asked: DialogueOptions,
+    options: DialogueOptions,
     out: FolderOption = Path("dialogues"),
     *,
     settings: BatchedRecords,
@@ -121,9 +123,9 @@ def dialogues(
     """
     from bedside.api.note2chat_training import CASES_FILE, dialogue_plan, usable_cases, write_dialogues
 
-    writer, rounds = asked.writer, asked.rounds
-    others = {"decision_tree": writer, "guided_dialogue": writer, "critic": asked.critic or writer}
-    with record_asking(asked.evaluator or writer, settings, others=others) as asking:
+    writer, rounds = options.writer, options.rounds
+    others = {"decision_tree": writer, "guided_dialogue": writer, "critic": options.critic or writer}
+    with record_asking(options.evaluator or writer, settings, others=others) as asking:
         if settings.dry_run:
             show_plan(dialogue_plan(usable_cases(cases), asking, rounds=rounds), asking)
             return
@@ -139,7 +141,7 @@ class RolloutOptions:
 
     clinician: str = _actor("The model that interviews, named as for bedside simulate.", offers="clinicians")
     patient: str = _actor("Who plays the patient, named in the same way.")
-    evaluator: str = _actor("Model that is asked, named as judges are; rules is a toy that needs none.")
+    evaluator: str = _actor(_EVALUATOR)
     repeats: int = option("Interviews of each case.", default=15, heading=MADE_OF, metavar="NUMBER", least=1)
     setting: str | None = option(
         "Setting of the interview; bedside simulators show note2chat lists them. Without it, the first.",
@@ -160,7 +162,11 @@ class RolloutOptions:
 
 @takes_settings
 def rollouts(
-    cases: RecordCasesArgument, asked: RolloutOptions, out: FolderOption = Path("rollouts"), *, settings: RecordSettings
+    cases: RecordCasesArgument,
+    options: RolloutOptions,
+    out: FolderOption = Path("rollouts"),
+    *,
+    settings: RecordSettings,
 ) -> None:
     """Have a model interview each case's patient several times, and find each case's best.
 
@@ -172,23 +178,23 @@ def rollouts(
     from bedside.reports.record_plans import record_plan_table
     from bedside.reports.simulations import preview_table
 
-    check_choice(asked.brief, _BRIEFS, "--brief")
-    with record_asking(asked.evaluator, settings, sides=(asked.clinician, asked.patient)) as asking:
+    check_choice(options.brief, _BRIEFS, "--brief")
+    with record_asking(options.evaluator, settings, sides=(options.clinician, options.patient)) as asking:
         plan = rollout_plan(
             cases,
             asking,
-            clinician=asked.clinician,
-            patient=asked.patient,
-            repeats=asked.repeats,
-            setting=asked.setting,
-            options={"brief": asked.brief},
-            split=read_split(test=asked.test),
+            clinician=options.clinician,
+            patient=options.patient,
+            repeats=options.repeats,
+            setting=options.setting,
+            options={"brief": options.brief},
+            split=read_split(test=options.test),
         )
         if settings.dry_run:
             talks, checks = preview_rollouts(plan, asking)
             show_tables([preview_table(talks), record_plan_table(checks)])
             return
-        rolled = roll_out(plan, out, asking, require_correct=asked.require_correct)
+        rolled = roll_out(plan, out, asking, require_correct=options.require_correct)
     say_made(rolled.talks, out / "talks", "interview")
     say_made(rolled.checked, out / "checked", "checked interview")
     if rolled.talks.counts.unfinished or rolled.checked.counts.unfinished:
@@ -232,7 +238,7 @@ class CandidateOptions:
     """Who writes candidates, and what they are rewarded for."""
 
     clinician: str = _actor("The model that writes the doctor's messages, named as judges are; rules is a toy.")
-    evaluator: str = _actor("Model that is asked, named as judges are; rules is a toy that needs none.")
+    evaluator: str = _actor(_EVALUATOR)
     patient: str | None = _actor(
         "Who answers the messages, named in the same way; needed for the reward finding.", default=None
     )
@@ -253,7 +259,7 @@ def candidates(
             metavar="FILES", help="Interviews with thoughts, those written from the cases' notes among them."
         ),
     ],
-    asked: CandidateOptions,
+    options: CandidateOptions,
     out: FolderOption = Path("candidates"),
     *,
     settings: BatchedRecords,
@@ -270,17 +276,17 @@ def candidates(
     from bedside.metrics.protocols.note2chat.labels import read_split
     from bedside.transcripts.reading import read_transcripts
 
-    check_choice(asked.reward, _REWARDS, "--reward")
-    sides = [name for name in (asked.clinician, asked.patient) if name is not None]
-    with record_asking(asked.evaluator, settings, sides=sides) as asking:
+    check_choice(options.reward, _REWARDS, "--reward")
+    sides = [name for name in (options.clinician, options.patient) if name is not None]
+    with record_asking(options.evaluator, settings, sides=sides) as asking:
         plan = candidate_plan(
             tuple(read_transcripts(files)),
             asking,
-            clinician=asked.clinician,
-            patient=asked.patient,
-            reward=asked.reward,
-            number=asked.number,
-            split=read_split(test=asked.test),
+            clinician=options.clinician,
+            patient=options.patient,
+            reward=options.reward,
+            number=options.number,
+            split=read_split(test=options.test),
         )
         if settings.dry_run:
             show_plan(plan, asking)

@@ -484,7 +484,7 @@ def spent_by_role(connection: sqlite3.Connection) -> dict[str, dict[str, Any]]:
     return {row.pop("actor"): row for row in rows}
 
 
-# -- Logs of workers beside a simulation's own  ---------------------------------------------------------
+# -- Logs of workers beside a simulation's own ----------------------------------------------------------
 
 #: Folder of a simulation with the logs of workers.
 PARTS = ".talk-parts"

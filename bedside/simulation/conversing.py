@@ -173,7 +173,7 @@ def holds_hidden(call: Call, conversation: PlannedConversation, replied: Sequenc
     return any(text in told and text not in spoken for text in texts)
 
 
-# -- What a conversation is written down as  ------------------------------------------------------------
+# -- What a conversation is written down as -------------------------------------------------------------
 
 #: The flag of a call that held a text which the case hides from whom it was put to.
 HIDDEN_FLAG = "hidden in a request"

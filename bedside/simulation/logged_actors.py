@@ -243,7 +243,7 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-# -- Many conversations, or records, at once  -----------------------------------------------------------
+# -- Many conversations, or records, at once ------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -709,7 +709,7 @@ def _headed(content: Any) -> str:
     return str(content or "")
 
 
-# -- The terminal  --------------------------------------------------------------------------------------
+# -- The terminal ---------------------------------------------------------------------------------------
 
 #: The widest that a line of text is shown.
 _WIDEST = 100

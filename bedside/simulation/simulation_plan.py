@@ -380,7 +380,7 @@ def _digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-# -- The plan that a user asks for  ---------------------------------------------------------------------
+# -- The plan that a user asks for ----------------------------------------------------------------------
 
 #: Files or folders of cases, or cases themselves.
 CaseInput = str | os.PathLike[str] | Case | Sequence[str | os.PathLike[str] | Case]

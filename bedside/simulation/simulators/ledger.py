@@ -22,7 +22,7 @@ from bedside.simulation.simulators.calls import ActorRole, Call, Exchange, Line
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.contract import Outcome, Situation, SpokenTurn, UnusableConversationError
 from bedside.simulation.simulators.faults import clinician_watch, patient_fault
-from bedside.simulation.simulators.prompt_files import FilledPrompt, filled_prompt, prompted
+from bedside.simulation.simulators.prompt_files import FilledPrompt, filled_prompt, prompt_call
 
 T = TypeVar("T")
 #: Messages in a row in which the clinician repeats itself that end a conversation.
@@ -125,7 +125,7 @@ class Ledger:
         )
 
 
-class HeldTalk:
+class ProtocolTalk:
     """One conversation under way. A protocol derives its own, and says the course and what it came to.
 
     Args:
@@ -153,9 +153,9 @@ class HeldTalk:
     def converse(cls, situation: Situation) -> Exchange[Outcome]:
         """The controller; see :mod:`bedside.simulation.simulators.calls`."""
         talk = cls(situation)
-        return (yield from talk.ledger.keep(talk.held()))
+        return (yield from talk.ledger.keep(talk.hold()))
 
-    def held(self) -> Exchange[Outcome]:
+    def hold(self) -> Exchange[Outcome]:
         """All of it."""
         return self.outcome((yield from self.course()))
 
@@ -174,10 +174,10 @@ class HeldTalk:
         return filled_prompt(self.folder, name, self.language, **slots)
 
     def call(self, actor: ActorRole, purpose: str, number: int, *prompts: FilledPrompt | None, **more: Any) -> Call:
-        """A call made of prompts, see :func:`.prompted`; a side is shown all that was said unless told otherwise."""
+        """A call made of prompts, see :func:`.prompt_call`; a side is shown all that was said unless told otherwise."""
         if actor in ("clinician", "patient"):
             more = {"history": tuple(self.ledger.lines), **more}
-        return prompted(actor, purpose, number, *prompts, **more)
+        return prompt_call(actor, purpose, number, *prompts, **more)
 
     def ask_clinician(self, number: int, *prompts: FilledPrompt | None, **more: Any) -> Exchange[Spoken]:
         """The clinician's message number ``number``, from 1, with its faults; ``more`` is the call's."""

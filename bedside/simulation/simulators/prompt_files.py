@@ -209,7 +209,7 @@ def filled_prompt(folder: Path, prompt_id: str, language: str, **variables: str 
     return prompts_in(folder / "prompts").get(prompt_id, language).fill(**variables)
 
 
-def prompted(
+def prompt_call(
     actor: ActorRole,
     purpose: str,
     ordinal: int,

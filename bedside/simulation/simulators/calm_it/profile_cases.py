@@ -13,7 +13,7 @@ from bedside.simulation.simulators.calm_it.client_fields import PROTOCOL, Client
 from bedside.simulation.simulators.calm_it.state_calls import as_json, prompt_text
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.contract import MadeRecord
-from bedside.simulation.simulators.prompt_files import prompted
+from bedside.simulation.simulators.prompt_files import prompt_call
 
 #: Of the rules and prompts that make cases; part of every record's key.
 VERSION = 1
@@ -57,7 +57,7 @@ def _known(sketch: ClientSketch) -> dict[str, Any]:
 
 def _asked(case: Case, what: str, inputs: dict[str, Any], read: Any) -> Exchange[Any]:
     prompt = prompt_text(f"profile_{what}", case.language, inputs=as_json(inputs))
-    decided = yield from ask_for_data(prompted("evaluator", f"profile {what}", 1, prompt, material=inputs), read)
+    decided = yield from ask_for_data(prompt_call("evaluator", f"profile {what}", 1, prompt, material=inputs), read)
     return decided.value
 
 

@@ -65,10 +65,10 @@ from bedside.simulation.simulators.calm_it.state_calls import (
 )
 from bedside.simulation.simulators.contract import Outcome, Situation, UnusableConversationError
 from bedside.simulation.simulators.faults import clinician_watch, patient_fault
-from bedside.simulation.simulators.ledger import HeldTalk
-from bedside.simulation.simulators.prompt_files import FilledPrompt, numbered, prompted
+from bedside.simulation.simulators.ledger import ProtocolTalk
+from bedside.simulation.simulators.prompt_files import FilledPrompt, numbered, prompt_call
 
-# -- Candidates for a message  --------------------------------------------------------------------------
+# -- Candidates for a message ---------------------------------------------------------------------------
 
 #: What CALM-IT calls the sides.
 SPEAKERS: Mapping[Side, str] = {"clinician": "therapist", "patient": "client"}
@@ -271,7 +271,7 @@ class Ranking:
                 raise ValueError('"scores" must hold numbers only')
             return tuple(map(float, scores))
 
-        call = prompted(
+        call = prompt_call(
             "ranker",
             f"{speaker} ranking",
             number,
@@ -368,7 +368,7 @@ class TherapistPlan:
     pivot: str = ""
 
 
-class CalmItSession(HeldTalk):
+class CalmItSession(ProtocolTalk):
     """One session while it is held.
 
     Attributes:
@@ -417,10 +417,10 @@ class CalmItSession(HeldTalk):
                 return stop
         return "target"
 
-    def _client_is(self, **news: Any) -> None:
+    def _change_client(self, **news: Any) -> None:
         self.client = replace(self.client, **news)
 
-    def _takes_client_as(self, **news: Any) -> None:
+    def _change_picture(self, **news: Any) -> None:
         self.therapist = replace(self.therapist, **news)
 
     def _now(self, index: int) -> SessionMoment:
@@ -441,8 +441,8 @@ class CalmItSession(HeldTalk):
         """The client's turn; why the session ends with it, or nothing."""
         now = yield from self._summed_up(index, self.about_client)
         if self.has_state:
-            yield from self._changed(now)
-        action = yield from self._acted(now)
+            yield from self._ask_about_client(now)
+        action = yield from self._choose_action(now)
         words = drawn_length("patient", self.situation.draws.stream("client length", now.number))
         calls = tuple(self._client_call(now, place, action, words) for place in range(self.candidates))
         own = self.ledger.texts("patient")
@@ -479,7 +479,7 @@ class CalmItSession(HeldTalk):
             "cognitive_model": dict(self.fields.cognitive_model),
         }
 
-    def _changed(self, now: SessionMoment) -> Exchange[None]:
+    def _ask_about_client(self, now: SessionMoment) -> Exchange[None]:
         """Appraisal, stage, emotion, rapport and goal of the client, in this order, each with what is new before it."""
         ask, number = self.about_client, now.number
         appraisal, reason = NEUTRAL, ""
@@ -493,13 +493,13 @@ class CalmItSession(HeldTalk):
                 choices=listed("appraisals", names),
                 enums={"label": names},
             )
-        self._client_is(appraisal=appraisal, reason=reason)
+        self._change_client(appraisal=appraisal, reason=reason)
         allowed = allowed_stages(self.client.stage, appraisal)
-        self._client_is(stage=(yield from ask.label("stage", number, self._client_inputs(now), "stages", allowed)))
-        self._client_is(feeling=(yield from ask.feeling(number, self._client_inputs(now))))
+        self._change_client(stage=(yield from ask.label("stage", number, self._client_inputs(now), "stages", allowed)))
+        self._change_client(feeling=(yield from ask.feeling(number, self._client_inputs(now))))
         inputs = self._client_inputs(now) | {"appraisal_1_to_5": APPRAISALS.index(appraisal) + 1}
-        self._client_is(rapport=(yield from ask.rapport(number, inputs, self.client.rapport)))
-        self._client_is(goal=(yield from ask.text("goal", number, self._client_inputs(now), "goal")))
+        self._change_client(rapport=(yield from ask.rapport(number, inputs, self.client.rapport)))
+        self._change_client(goal=(yield from ask.text("goal", number, self._client_inputs(now), "goal")))
 
     def _appraises(self, number: int) -> bool:
         """Whether the client appraises the message that it answers: drawn by itself for each of its turns."""
@@ -507,14 +507,14 @@ class CalmItSession(HeldTalk):
             return bool(self.options["appraisal"] == "always")
         return self.situation.draws.stream("appraisal", number).random() < APPRAISED
 
-    def _acted(self, now: SessionMoment) -> Exchange[str]:
+    def _choose_action(self, now: SessionMoment) -> Exchange[str]:
         """What the client does with its message."""
         inputs = self._client_inputs(now) | {"closing": now.closing}
         if not self.has_state:
             inputs["state"] = {"previous_action": self.client.actions[-1] if self.client.actions else ""}
         allowed = allowed_actions(now.index, self.length, self.client.stage)
         action = yield from self.about_client.label("action", now.number, inputs, "actions", allowed)
-        self._client_is(actions=(*self.client.actions, action))
+        self._change_client(actions=(*self.client.actions, action))
         return action
 
     def _client_call(self, now: SessionMoment, place: int, action: str, words: TurnLength) -> Call:
@@ -560,7 +560,7 @@ class CalmItSession(HeldTalk):
             return (yield from self._freely(index))
         now = yield from self._summed_up(index, self.about_therapist)
         if self.infers:
-            yield from self._inferred(now)
+            yield from self._infer_picture(now)
         plan = yield from self._plan(now)
         words = drawn_length("clinician", self.situation.draws.stream("therapist length", now.number))
         calls = tuple(self._therapist_call(now, place, plan, words) for place in range(self.candidates))
@@ -570,7 +570,7 @@ class CalmItSession(HeldTalk):
             return self.ledger.silence(tuple(dict.fromkeys(reason for _, reason in refused[-len(calls) :])))
         chosen = yield from self.ranking.best("clinician", now.number, now.lines, candidates, refused)
         used = plan.strategies[chosen.candidate.place]
-        self._takes_client_as(strategies=(*self.therapist.strategies, used))
+        self._change_picture(strategies=(*self.therapist.strategies, used))
         meta = self._intended(plan, chosen) | {"words": [words.low, words.high]}
         self._note("clinician", chosen, {**meta, "state": self.therapist.content()})
         self.ledger.flags.update(f"clinician, refused: {reason}" for _, reason in chosen.refused)
@@ -578,7 +578,7 @@ class CalmItSession(HeldTalk):
         self._say("clinician", chosen.spoken(), meta, stage)
         return self.ledger.repeated() or self._left("clinician", chosen.candidate.ends, index)
 
-    def _inferred(self, now: SessionMoment) -> Exchange[None]:
+    def _infer_picture(self, now: SessionMoment) -> Exchange[None]:
         """What the therapist takes the client to be like: background, emotion, stage, goals, rapport and process, in
         this order, each with what is new before it."""
 
@@ -592,13 +592,13 @@ class CalmItSession(HeldTalk):
 
         ask, number = self.about_therapist, now.number
         updates = yield from ask.ask("background", number, inputs(), read_updates)
-        self._takes_client_as(background=grown(self.therapist.background, updates))
-        self._takes_client_as(feeling=(yield from ask.feeling(number, inputs())))
-        self._takes_client_as(stage=(yield from ask.label("stage", number, inputs(), "stages", labels("stages"))))
-        self._takes_client_as(goals=(yield from ask.ask("goal", number, inputs(), read_goals)))
-        self._takes_client_as(rapport=(yield from ask.rapport(number, inputs(), self.therapist.rapport)))
+        self._change_picture(background=grown(self.therapist.background, updates))
+        self._change_picture(feeling=(yield from ask.feeling(number, inputs())))
+        self._change_picture(stage=(yield from ask.label("stage", number, inputs(), "stages", labels("stages"))))
+        self._change_picture(goals=(yield from ask.ask("goal", number, inputs(), read_goals)))
+        self._change_picture(rapport=(yield from ask.rapport(number, inputs(), self.therapist.rapport)))
         allowed = allowed_processes(self.therapist.process, now.index, self.length)
-        self._takes_client_as(process=(yield from ask.label("process", number, inputs(), "processes", allowed)))
+        self._change_picture(process=(yield from ask.label("process", number, inputs(), "processes", allowed)))
 
     def _plan(self, now: SessionMoment) -> Exchange[TherapistPlan]:
         """Three strategies, or a pivot where the session goes in circles; the strategy then stays beside it."""
@@ -624,7 +624,7 @@ class CalmItSession(HeldTalk):
             choices=listed("strategies", allowed),
             enums={"strategies": allowed},
         )
-        self._takes_client_as(ranking=ranking)
+        self._change_picture(ranking=ranking)
         return TherapistPlan(self._of_candidates(ranking))
 
     def _of_candidates(self, ranking: Sequence[str]) -> tuple[str, ...]:

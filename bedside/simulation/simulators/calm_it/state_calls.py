@@ -29,7 +29,7 @@ from bedside.simulation.simulators.calm_it.client_fields import (
 )
 from bedside.simulation.simulators.faults import HAN_CHARACTER, WORD
 from bedside.simulation.simulators.ledger import Ledger
-from bedside.simulation.simulators.prompt_files import filled_prompt, prompted
+from bedside.simulation.simulators.prompt_files import filled_prompt, prompt_call
 
 # -- The rules of a session that no model decides -------------------------------------------------------
 
@@ -273,7 +273,7 @@ class SideCalls:
         prompt = prompt_text(
             "summary" if question == "summary" else f"{self.side}_{question}", self.language, **variables
         )
-        call = prompted(
+        call = prompt_call(
             "evaluator",
             f"{self.side} {question}",
             number,

@@ -20,7 +20,7 @@ from bedside.simulation.simulators.asking import (
 )
 from bedside.simulation.simulators.calls import ActorRole, Exchange, together
 from bedside.simulation.simulators.contract import Draws, Outcome, Situation
-from bedside.simulation.simulators.ledger import HeldTalk
+from bedside.simulation.simulators.ledger import ProtocolTalk
 from bedside.simulation.simulators.mdd5k.case_fields import FOLDER, patient_lines, record_of
 from bedside.simulation.simulators.mdd5k.doctor import (
     CAP,
@@ -400,7 +400,7 @@ WORDS_OF_A_REPLY = 300
 _WHOLE = ("every topic", "evaluator ends", "exchange limit")
 
 
-class TopicInterview(HeldTalk):
+class TopicInterview(ProtocolTalk):
     """One interview while it is held: the steps that a schedule asks for."""
 
     folder = FOLDER
@@ -668,7 +668,7 @@ class TopicInterview(HeldTalk):
         if closing != "inferred":
             return ""
         ledger = self.ledger
-        spoken, named = yield from self._diagnosed()
+        spoken, named = yield from self._ask_diagnosis()
         ledger.note_refused("closing", spoken)
         self.diagnoses = named.value
         ledger.note("closing", diagnoses=named.value, readable=named.readable)
@@ -680,7 +680,7 @@ class TopicInterview(HeldTalk):
         ledger.say("clinician", replace(spoken, text=text), {"closing": "inferred"})
         return ""
 
-    def _diagnosed(self) -> Exchange[tuple[Spoken, Decided]]:
+    def _ask_diagnosis(self) -> Exchange[tuple[Spoken, Decided]]:
         """The diagnosis that the clinician infers from the interview, in its own words, and what it names in them, the
         likeliest first."""
         material = {"language": self.language}

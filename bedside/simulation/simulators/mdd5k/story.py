@@ -22,7 +22,7 @@ from bedside.simulation.simulators.calls import Exchange
 from bedside.simulation.simulators.contract import UnusableConversationError
 from bedside.simulation.simulators.mdd5k.case_fields import BUNDLED, FOLDER, PsychiatricRecord, Sex, interview_prompt
 from bedside.simulation.simulators.mdd5k.doctor import WORDS
-from bedside.simulation.simulators.prompt_files import prompted
+from bedside.simulation.simulators.prompt_files import prompt_call
 
 # -- Graphs that a patient's past is drawn from ---------------------------------------------------------
 
@@ -230,7 +230,7 @@ def written_story(
         event=seed.event,
     )
     material = {"language": language, **seed.words()}
-    call = prompted("evaluator", "story", number, filled, material=material, scope="case")
+    call = prompt_call("evaluator", "story", number, filled, material=material, scope="case")
 
     def read(value: Any) -> str:
         text = text_of(value, "story", blank=True).strip()

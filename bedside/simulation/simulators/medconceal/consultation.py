@@ -185,7 +185,7 @@ class Consultation(ReservedTalk):
         self.state = self.policy.start()
         self.findings: tuple[dict[str, Any], ...] | None = None
 
-    def held(self) -> Exchange[Outcome]:
+    def hold(self) -> Exchange[Outcome]:
         """All of it, and what the clinician found."""
         stop = yield from self.course()
         if not self.task.intervention and self.ledger.lines:

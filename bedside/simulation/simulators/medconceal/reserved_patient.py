@@ -19,7 +19,7 @@ from bedside.simulation.simulators.calls import Call, Exchange
 from bedside.simulation.simulators.case import HiddenConcern
 from bedside.simulation.simulators.contract import Situation, UnusableConversationError
 from bedside.simulation.simulators.faults import patient_fault
-from bedside.simulation.simulators.ledger import HeldTalk
+from bedside.simulation.simulators.ledger import ProtocolTalk
 from bedside.simulation.simulators.prompt_files import FilledPrompt, filled_prompt, listed
 
 # -- The prompts of the reserved patient and of the clinician -------------------------------------------
@@ -133,7 +133,7 @@ def stance_of(state: PolicyState, parameters: Parameters, *, intervention: bool)
     return "hesitant" if max(state.evidence, default=0.0) >= low else "guarded"
 
 
-class ReservedTalk(HeldTalk):
+class ReservedTalk(ProtocolTalk):
     """A conversation with a reserved patient: the patient's part of it.
 
     Args:

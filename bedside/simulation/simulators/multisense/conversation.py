@@ -13,7 +13,7 @@ from bedside.simulation.simulators.asking import Spoken, ask_for_data, choice_of
 from bedside.simulation.simulators.calls import Call, Exchange, Line, together
 from bedside.simulation.simulators.case import Case, Persona, patient_facts
 from bedside.simulation.simulators.contract import Outcome, Situation
-from bedside.simulation.simulators.ledger import HeldTalk
+from bedside.simulation.simulators.ledger import ProtocolTalk
 from bedside.simulation.simulators.multisense.stages import (
     EXIT,
     FOLDER,
@@ -29,9 +29,9 @@ from bedside.simulation.simulators.multisense.stages import (
     guides_reference,
     prompt_text,
 )
-from bedside.simulation.simulators.prompt_files import FilledPrompt, listed, numbered, prompted
+from bedside.simulation.simulators.prompt_files import FilledPrompt, listed, numbered, prompt_call
 
-# -- What is prepared once a case  ----------------------------------------------------------------------
+# -- What is prepared once a case -----------------------------------------------------------------------
 
 #: Where a case keeps what is this protocol's own.
 OWN = "multisense"
@@ -172,7 +172,7 @@ def _shown(name: str, choice: ChoiceGuide) -> str:
 
 def _asked(case: Case, purpose: str, read: Callable[[Any], Any], **more: str) -> Exchange[Any]:
     study = background(case)
-    call = prompted(
+    call = prompt_call(
         "patient",
         purpose,
         1,
@@ -245,7 +245,7 @@ def _selected(value: Any, number: int) -> tuple[tuple[int, ...], str]:
 # -- The conversation -----------------------------------------------------------------------------------
 
 
-class SensemakingTalk(HeldTalk):
+class SensemakingTalk(ProtocolTalk):
     """One conversation while it is held; what the clinician says is :meth:`message`.
 
     Attributes:

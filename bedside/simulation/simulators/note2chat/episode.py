@@ -12,7 +12,7 @@ from bedside.simulation.simulators.calls import ActorRole, Exchange, Line
 from bedside.simulation.simulators.case import Case, ClinicalNote
 from bedside.simulation.simulators.contract import Outcome, Situation
 from bedside.simulation.simulators.faults import patient_fault
-from bedside.simulation.simulators.ledger import HeldTalk, Ledger
+from bedside.simulation.simulators.ledger import Ledger, ProtocolTalk
 from bedside.simulation.simulators.note2chat.vignette import (
     FOLDER,
     FixedSentences,
@@ -22,7 +22,7 @@ from bedside.simulation.simulators.note2chat.vignette import (
     sentences,
     shared_start,
 )
-from bedside.simulation.simulators.prompt_files import FilledPrompt, prompted
+from bedside.simulation.simulators.prompt_files import FilledPrompt, prompt_call
 
 # -- The patient of the interview -----------------------------------------------------------------------
 
@@ -57,7 +57,7 @@ class VignettePatient:
         if self.note.opening.strip():
             return Spoken(self.note.opening.strip())
         complaint = self.note.chief_complaint
-        call = prompted(
+        call = prompt_call(
             "patient",
             "opening",
             1,
@@ -81,7 +81,7 @@ class VignettePatient:
             number: of the reply, from 1.
         """
         fixed = asdict(self.fixed)
-        call = prompted(
+        call = prompt_call(
             "patient",
             "reply",
             number,
@@ -202,7 +202,7 @@ CAPS: Mapping[str, int] = {"26-messages": 26, "40-messages": 40}
 RANKED = 5
 
 
-class NoteInterview(HeldTalk):
+class NoteInterview(ProtocolTalk):
     """One interview while it is held."""
 
     folder = FOLDER

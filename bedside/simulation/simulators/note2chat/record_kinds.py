@@ -41,10 +41,10 @@ from bedside.simulation.simulators.note2chat.training_records import (
     message_thoughts,
 )
 from bedside.simulation.simulators.note2chat.vignette import SENTENCES, FixedSentences, ask_evaluator, prompt, sentences
-from bedside.simulation.simulators.prompt_files import prompted
+from bedside.simulation.simulators.prompt_files import prompt_call
 from bedside.transcripts.transcript import Transcript, Turn
 
-# -- Candidates for each message of the doctor  ---------------------------------------------------------
+# -- Candidates for each message of the doctor ----------------------------------------------------------
 
 #: The call sites at which the doctor and the patient are asked.
 DOCTOR, PATIENT = "candidate", "reply"
@@ -152,7 +152,7 @@ class _Turn:
 
     def _message(self, place: int) -> Exchange[Spoken]:
         filled = prompt("clinician_tuned", self.material.language)
-        call = prompted(
+        call = prompt_call(
             "clinician",
             DOCTOR,
             self.asked_before + place,

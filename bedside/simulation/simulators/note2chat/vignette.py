@@ -14,7 +14,7 @@ from bedside.metrics.protocols.note2chat.labels import says
 from bedside.simulation.simulators.asking import ask_for_data
 from bedside.simulation.simulators.calls import Exchange
 from bedside.simulation.simulators.contract import SimulatorOption
-from bedside.simulation.simulators.prompt_files import filled_prompt, prompted
+from bedside.simulation.simulators.prompt_files import filled_prompt, prompt_call
 
 # -- The prompts of the interview and of the preparation of notes ---------------------------------------
 
@@ -52,7 +52,7 @@ def ask_evaluator(
         UnusableConversationError: no reply could be read, three times.
     """
     filled = prompt(purpose, language, **variables)
-    call = prompted("evaluator", purpose, ordinal, filled, material=variables if material is None else material)
+    call = prompt_call("evaluator", purpose, ordinal, filled, material=variables if material is None else material)
     value: T = (yield from ask_for_data(call, read)).value
     return value
 
