@@ -1,8 +1,8 @@
 """The contract of simulators: each is one folder, and makes the conversations of one protocol.
 
-A simulator states what it needs of a case and which settings it has, and gives a controller: a generator without input
-or output (see :mod:`bedside.simulation.simulators.calls`). The rules of the protocol live in it, never only in a
-prompt. What a side must not know is in no call to it. A conversation is a
+A simulator states what it needs of a case, and in ``simulator.yaml`` its settings and options; it gives a controller: a
+generator without input or output (see :mod:`bedside.simulation.simulators.calls`). The rules of the protocol live in it,
+never only in a prompt. What a side must not know is in no call to it. A conversation is a
 :class:`~bedside.simulation.simulators.ledger.ProtocolTalk`, of which a protocol writes the course and what it came to;
 what was said, hidden states and counts are kept in its one ledger. What its toys say stands in ``toys.yaml``.
 """
@@ -13,11 +13,15 @@ import hashlib
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from bedside.core.errors import RegistryError
+from bedside.core.model_errors import to_model
 from bedside.core.registry import Registry
-from bedside.metrics.protocols.label_files import Strict
+from bedside.core.yaml_files import keys_and_values
+from bedside.metrics.protocols.label_files import Strict, Text
 from bedside.simulation.simulators.calls import ACTOR_ROLES, ActorReply, ActorRole, Call, Exchange
 from bedside.simulation.simulators.case import Case, Persona, patient_facts
 
@@ -262,6 +266,37 @@ class Simulator:
     def __reduce__(self) -> tuple[Any, ...]:
         """It goes to other processes by its name, under which they load it."""
         return _loaded, (self.name,)
+
+
+class SimulatorFacts(Strict):
+    """What a simulator states of itself, as ``simulator.yaml`` in its folder holds it; see :class:`Simulator`."""
+
+    name: Text
+    title: Text
+    version: int
+    source: Text
+    languages: tuple[Text, ...]
+    settings: tuple[SimulatorSetting, ...]
+    lengths: tuple[int, ...] = ()
+    options: tuple[SimulatorOption, ...] = ()
+    takes_personas: bool = False
+    case_needs: tuple[Text, ...] = ()
+    parameters: tuple[Text, ...] = ()
+
+
+@cache
+def facts_in(folder: Path) -> dict[str, Any]:
+    """What stands in a simulator's folder, as :class:`Simulator` takes it: its facts, cases, personas and scripts.
+
+    Raises:
+        RegistryError: the facts can't be read, or a key is wrong.
+    """
+    path, see = folder / "simulator.yaml", "CONTRIBUTING.md"
+    data = keys_and_values(path, "file of a simulator's facts", see)
+    facts = to_model(data, SimulatorFacts, str(path), todo=f"see {see}", kind=RegistryError)
+    files = {"cases": "cases.yaml", "personas": "personas.yaml", "scripts": "scripts"}
+    there = {name: folder / file for name, file in files.items() if (folder / file).exists()}
+    return {name: getattr(facts, name) for name in SimulatorFacts.model_fields} | there
 
 
 #: Simulators by name.

@@ -26,8 +26,8 @@ from bedside.metrics.protocols.medconceal.policy import find_parameters
 from bedside.simulation.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Decided, Spoken, ask_for_data, part_of
 from bedside.simulation.simulators.calls import ActorRole, Call, Exchange, Line
 from bedside.simulation.simulators.case import Case
-from bedside.simulation.simulators.contract import EarlyForm, Outcome, Situation
-from bedside.simulation.simulators.medconceal.reserved_patient import ReservedTalk, gives_away, prompt_text
+from bedside.simulation.simulators.contract import EarlyForm, Outcome, Situation, facts_in
+from bedside.simulation.simulators.medconceal.reserved_patient import FOLDER, ReservedTalk, gives_away, prompt_text
 from bedside.simulation.simulators.prompt_files import FilledPrompt, listed
 from bedside.transcripts.transcript import Transcript, Turn
 
@@ -92,13 +92,11 @@ class Task:
     """A task with a number of turns.
 
     Attributes:
-        title: what tables write; it names the task, as they group by it.
         name: of the task.
         turns: clinician turns at most.
         adaptive: whether the clinician decides when it has heard enough.
     """
 
-    title: str
     name: str
     turns: int
     adaptive: bool = False
@@ -111,10 +109,10 @@ class Task:
 
 #: Tasks by the setting's name.
 TASKS: Mapping[str, Task] = {
-    "confirmation-8": Task("confirmation, 8 turns", "confirmation", 8),
-    "confirmation-adaptive": Task("confirmation, adaptive", "confirmation", 20, adaptive=True),
-    "intervention-8": Task("intervention, 8 turns", "intervention", 8),
-    "intervention-20": Task("intervention, 20 turns", "intervention", 20),
+    "confirmation-8": Task("confirmation", 8),
+    "confirmation-adaptive": Task("confirmation", 20, adaptive=True),
+    "intervention-8": Task("intervention", 8),
+    "intervention-20": Task("intervention", 20),
 }
 
 
@@ -176,6 +174,8 @@ class Consultation(ReservedTalk):
         hidden = [concern for concern in case.hidden.concerns if concern.primary or not task.intervention]
         super().__init__(situation, hidden, intervention=task.intervention)
         self.task = task
+        #: What tables write; it names the task, as they group by it.
+        self.title = next(each.title for each in facts_in(FOLDER)["settings"] if each.name == situation.setting)
         self.brief = clinician_brief(case, task)
         self.concerns = [
             Concern(id=concern.id, category=concern.category, text=concern.text, primary=concern.primary)
@@ -263,7 +263,7 @@ class Consultation(ReservedTalk):
             stop,
             completed=stop in ("turn limit", "addressed", "clinician stops"),
             reference=reference,
-            factors={"task": self.task.name, "setting": self.task.title},
+            factors={"task": self.task.name, "setting": self.title},
             simulation={
                 "parameters": {"name": self.parameters.name, "sha256": self.parameters.digest()},
                 "turn_limit": self.task.turns,
