@@ -1,8 +1,8 @@
 """The contract of simulators: each is one folder, and makes the conversations of one protocol.
 
 A simulator states what it needs of a case, and in ``simulator.yaml`` its settings and options; it gives a controller: a
-generator without input or output (see :mod:`bedside.simulation.simulators.calls`). The rules of the protocol live in it,
-never only in a prompt. What a side must not know is in no call to it. A conversation is a
+generator without input or output (see :mod:`bedside.simulation.simulators.calls`). The rules of the protocol live in
+it, never only in a prompt. What a side must not know is in no call to it. A conversation is a
 :class:`~bedside.simulation.simulators.ledger.ProtocolTalk`, of which a protocol writes the course and what it came to;
 what was said, hidden states and counts are kept in its one ledger. What its toys say stands in ``toys.yaml``.
 """
