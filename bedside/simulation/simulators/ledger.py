@@ -185,11 +185,9 @@ class ProtocolTalk:
         call = self.call("clinician", purpose, number, *prompts, **more)
         return (yield from ask_clinician(call, clinician_watch(self.ledger.lines, self.language)))
 
-    def ask_patient(
-        self, call: Call, *, sentences: int | None, words: int | None, earlier: Sequence[str] | None = None
-    ) -> Exchange[Spoken]:
-        """A message of the patient, of so many sentences and words at most; ``earlier`` are its own before it."""
-        own = self.ledger.texts("patient") if earlier is None else earlier
+    def ask_patient(self, call: Call, *, sentences: int | None, words: int | None) -> Exchange[Spoken]:
+        """A message of the patient, of so many sentences and words at most."""
+        own = self.ledger.texts("patient")
 
         def check(text: str) -> Fault | None:
             return patient_fault(text, language=self.language, earlier=own, sentences=sentences, words=words)
