@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     from bedside.scoring.plan import ScoringSummary
     from bedside.scoring.run_judging import JudgingWatch
     from bedside.simulation.actor_contract import Named
-    from bedside.simulation.conversation_pool import SimulationProgress
-    from bedside.simulation.requested_plan import ActorInput, CaseInput, PersonaInput
-    from bedside.simulation.simulation_plan import SimulationPlan
+    from bedside.simulation.logged_actors import SimulationProgress
+    from bedside.simulation.simulation_plan import ActorInput, CaseInput, PersonaInput, SimulationPlan
 
 #: US dollars for a million tokens in and out, by model.
 Prices = Mapping[str, tuple[float, float]]
@@ -160,7 +159,7 @@ class BenchmarkRequest:
     @cached_property
     def plan(self) -> SimulationPlan:
         """The conversations that it has."""
-        from bedside.simulation.requested_plan import SimulationRequest
+        from bedside.simulation.simulation_plan import SimulationRequest
 
         return SimulationRequest(self.protocol, self.clinicians, cases=self.cases, **self.simulated()).plan()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,9 @@ from bedside.core.errors import InputError
 if TYPE_CHECKING:
     from bedside.core.records import PathOrPaths
     from bedside.simulation.actor_contract import Named
-    from bedside.simulation.conversation_pool import SimulationProgress
-    from bedside.simulation.record_making import MadeRecord, RecordPlan
+    from bedside.simulation.logged_actors import SimulationProgress
+    from bedside.simulation.record_making import RecordPlan
     from bedside.simulation.simulate import SimulationSettings, SimulationSummary
-    from bedside.simulation.simulators.calls import Exchange
     from bedside.simulation.simulators.case import Case
 
 #: The file of cases in the folder.
@@ -58,12 +58,13 @@ def _plan(profiles: PathOrPaths, writer: Named, temperature: float | None, seed:
     from bedside.judges.llm.protocol import Sampling
     from bedside.simulation.actor_contract import read_actor
     from bedside.simulation.record_making import RecordPlan, RecordTask
-    from bedside.simulation.simulators.calm_it.profile_cases import VERSION
+    from bedside.simulation.simulators.calm_it.profile_cases import VERSION, case_record
     from bedside.simulation.simulators.contract import SIMULATORS
 
     simulator = SIMULATORS.load("calm-it")
     tasks = tuple(
-        RecordTask(case.id, case.id, case.language, case.digest(), _making(case)) for case in _sketches(profiles)
+        RecordTask(case.id, case.id, case.language, case.digest(), partial(case_record, case))
+        for case in _sketches(profiles)
     )
     sampling = Sampling(temperature=temperature, max_tokens=_MOST_TOKENS, seed=seed)
     cast = {"": read_actor(writer, simulator, "writer")}
@@ -78,14 +79,3 @@ def _sketches(profiles: PathOrPaths) -> Iterator[Case]:
         for problem in problems(case, ClientSketch):
             raise InputError(f"no case can be made of {case.id!r}: {problem}", where=where)
         yield case
-
-
-def _making(case: Case) -> Callable[[], Exchange[MadeRecord]]:
-    def make() -> Exchange[MadeRecord]:
-        from bedside.simulation.record_making import MadeRecord
-        from bedside.simulation.simulators.calm_it.profile_cases import completed_case
-
-        whole = yield from completed_case(case)
-        return MadeRecord(whole.model_dump(mode="json", exclude_defaults=True))
-
-    return make

@@ -1,6 +1,7 @@
-"""Making Note2Chat's training data: cases of notes, interviews written from them, rollouts, thoughts.
+"""Making Note2Chat's training data: cases of notes, interviews written from them, rollouts, thoughts, candidates.
 
-Each is played over a log as simulations are: the same call goes on where it was stopped, and asks nothing twice.
+What is to be made is a plan of records, and :meth:`Asking.carry_out` makes them: each is played over a log as
+simulations are, so that the same plan goes on where it was stopped, and asks nothing twice.
 """
 
 from __future__ import annotations
@@ -9,30 +10,38 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from bedside.core.errors import InputError
+from bedside.core.errors import InputError, one_of
+from bedside.simulation.simulators.calls import ACTOR_ROLES
 from bedside.transcripts.simulation_folder import TRANSCRIPTS
 
 if TYPE_CHECKING:
     from bedside.core.records import PathOrPaths
+    from bedside.metrics.protocols.note2chat.labels import CaseSplit
+    from bedside.metrics.protocols.note2chat.preferences import BestRollouts
+    from bedside.metrics.protocols.note2chat.turn_candidates import TurnReward
     from bedside.simulation.actor_contract import ActorName, Named
-    from bedside.simulation.conversation_pool import SimulationProgress
-    from bedside.simulation.record_making import MadeRecord, RecordPlan, RecordTask
+    from bedside.simulation.call_preview import RecordPreview, SimulationPreview
+    from bedside.simulation.logged_actors import SimulationProgress
+    from bedside.simulation.record_making import RecordPlan, RecordTask
     from bedside.simulation.simulate import SimulationSettings, SimulationSummary
-    from bedside.simulation.simulators.calls import ActorRole, Exchange, Line
+    from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
+    from bedside.simulation.simulators.calls import ActorRole, Exchange
     from bedside.simulation.simulators.case import Case
-    from bedside.simulation.simulators.note2chat.finding_places import FindingPlace
-    from bedside.simulation.simulators.note2chat.preparation import DischargeNote
+    from bedside.simulation.simulators.contract import MadeRecord
     from bedside.transcripts.transcript import Transcript
 
-#: The system of interviews that were written and not had.
-NOTE_GUIDED = "note-guided"
-#: The file of cases in the folder of prepared notes.
-CASES_FILE = "cases.jsonl"
+#: The file of cases in the folder of prepared notes, and that of interviews with candidates in theirs.
+CASES_FILE, CANDIDATES_FILE = "cases.jsonl", "candidates.jsonl"
+#: What is made of the interviews of rollouts, in the folder's words.
+_CHECKED = "checked interviews"
+#: Candidates of a turn, unless told otherwise.
+NUMBER = 10
 #: Of the rules and prompts that make training data; part of every record's key.
 VERSION = 1
 #: The argument that names who is asked for a purpose, where it isn't the writer.
@@ -66,7 +75,11 @@ class Asking:
     progress: Callable[[SimulationProgress], None] | None = None
 
     def carry_out(self, plan: RecordPlan, out: Path) -> SimulationSummary:
-        """Make the records of a plan into a folder."""
+        """Make the records of a plan into a folder, or go on with them.
+
+        Raises:
+            BedsideError: somebody can't be asked, or the folder can't be written.
+        """
         from bedside.simulation.record_making import make_records
         from bedside.simulation.simulate import SimulationSettings
 
@@ -87,8 +100,8 @@ class Asking:
             "seed": self.seed,
         }
 
-    def plan(self, what: str, tasks: Iterable[RecordTask], options: Mapping[str, Any], file: str) -> RecordPlan:
-        """The records that are to be made, and who is asked."""
+    def plan(self, what: str, tasks: Iterable[RecordTask], file: str = TRANSCRIPTS, **options: Any) -> RecordPlan:
+        """The records that are to be made, and who is asked; ``options`` are what else they depend on."""
         from bedside.judges.llm.protocol import Sampling
         from bedside.simulation.record_making import RecordPlan
 
@@ -99,12 +112,7 @@ class Asking:
             tuple(tasks),
             self.cast(),
             options,
-            Sampling(
-                temperature=self.temperature,
-                max_tokens=_MOST_TOKENS,
-                seed=self.seed,
-                timeout=self.time_limit,
-            ),
+            Sampling(temperature=self.temperature, max_tokens=_MOST_TOKENS, seed=self.seed, timeout=self.time_limit),
             self.seed,
             file,
             {purpose: role for purpose, role in _ROLES.items() if purpose in self.others},
@@ -129,85 +137,51 @@ class Asking:
 
 def _simulator() -> Any:
     from bedside.simulation.simulators.contract import SIMULATORS
-    from bedside.simulation.simulators.note2chat.training_records import TRAINING_RULES
+    from bedside.simulation.simulators.note2chat.rule_actors import TRAINING_RULES
 
     return replace(SIMULATORS.load("note2chat"), rules=TRAINING_RULES)
 
 
-# -- notes ------------------------------------------------------------------------------------------
-
-
-def prepare_notes(notes: PathOrPaths, out: Path, asking: Asking) -> SimulationSummary:
-    """Make cases of notes, into ``cases.jsonl`` in a folder.
-
-    Args:
-        notes: files or folders of notes.
-        out: the folder; the same call goes on where it was stopped.
-        asking: who splits histories, writes findings and answers questions on them.
-
-    Raises:
-        BedsideError: a file can't be read, somebody can't be asked, or the folder can't be written.
-    """
-    return asking.carry_out(note_plan(notes, asking), out)
+# -- records ----------------------------------------------------------------------------------------
 
 
 def note_plan(notes: PathOrPaths, asking: Asking) -> RecordPlan:
-    """What :func:`prepare_notes` with the same arguments makes."""
-    from bedside.simulation.record_making import RecordTask
-    from bedside.simulation.simulators.note2chat.preparation import read_notes
-
-    tasks = [
-        RecordTask(note.id, note.id, note.language, source_digest(note.model_dump(mode="json")), _preparing(note))
-        for note in read_notes(notes)
-    ]
-    return asking.plan("cases of notes", tasks, {}, CASES_FILE)
-
-
-def _preparing(note: DischargeNote) -> Callable[[], Exchange[MadeRecord]]:
-    def make() -> Exchange[MadeRecord]:
-        from bedside.simulation.record_making import MadeRecord
-        from bedside.simulation.simulators.contract import UnusableConversationError
-        from bedside.simulation.simulators.note2chat.preparation import UnusableNoteError, prepared_case
-
-        try:
-            case = yield from prepared_case(note)
-        except UnusableNoteError as error:
-            by_evaluator = isinstance(error.__cause__, UnusableConversationError)
-            raise UnusableConversationError(
-                "evaluator" if by_evaluator else "material", error.reason, error.detail
-            ) from error
-        unanswered = sum(len(finding.unanswered) for finding in case.note.findings) if case.note else 0
-        flags = {"question on a finding not answered": unanswered} if unanswered else {}
-        return MadeRecord(case.model_dump(mode="json", exclude_defaults=True), flags=flags)
-
-    return make
-
-
-# -- interviews written from notes ------------------------------------------------------------------
-
-
-def write_dialogues(cases: PathOrPaths, out: Path, asking: Asking, *, rounds: int = 1) -> SimulationSummary:
-    """Write an interview from each case's note, with labels of its findings and its diagnosis's rank.
+    """Cases of notes, for ``cases.jsonl``.
 
     Args:
-        cases: files or folders of cases.
-        out: the folder; its ``transcripts.jsonl`` can be scored and trained on.
+        notes: files or folders of notes.
+        asking: who splits histories, writes findings and answers questions on them.
+
+    Raises:
+        BedsideError: a file can't be read, or nobody is called so.
+    """
+    from bedside.simulation.record_making import RecordTask
+    from bedside.simulation.simulators.note2chat.preparation import read_notes
+    from bedside.simulation.simulators.note2chat.record_kinds import case_record
+
+    tasks = [
+        RecordTask(
+            note.id, note.id, note.language, source_digest(note.model_dump(mode="json")), partial(case_record, note)
+        )
+        for note in read_notes(notes)
+    ]
+    return asking.plan("cases of notes", tasks, CASES_FILE)
+
+
+def dialogue_plan(cases: Sequence[Case], asking: Asking, *, rounds: int = 1) -> RecordPlan:
+    """An interview written from each case's note, with labels of its findings and its diagnosis's rank.
+
+    Args:
+        cases: as :func:`usable_cases` reads them.
         asking: who writes; calls to another critic or check are named by their purpose.
         rounds: rounds of the critic at most, 0 to 3.
 
     Raises:
-        BedsideError: as :func:`prepare_notes`.
+        BedsideError: a number is out of range, or nobody is called so.
     """
-    read = usable_cases(cases)
-    summary = asking.carry_out(dialogue_plan(read, asking, rounds=rounds), out)
-    _write_opened_cases(read, out)
-    return summary
-
-
-def dialogue_plan(cases: Sequence[Case], asking: Asking, *, rounds: int = 1) -> RecordPlan:
-    """What :func:`write_dialogues` makes of cases."""
     from bedside.simulation.record_making import RecordTask
     from bedside.simulation.simulators.note2chat.guided_dialogue import MOST_ROUNDS
+    from bedside.simulation.simulators.note2chat.record_kinds import NOTE_GUIDED, dialogue_record
 
     if isinstance(rounds, bool) or not 0 <= rounds <= MOST_ROUNDS:
         raise InputError(f"`rounds` must be 0 to {MOST_ROUNDS}, and is {rounds!r}")
@@ -218,24 +192,320 @@ def dialogue_plan(cases: Sequence[Case], asking: Asking, *, rounds: int = 1) -> 
             case.id,
             case.language,
             case.digest(),
-            _writing(case, rounds, rater, made_by),
+            partial(dialogue_record, case, rounds, rater, made_by),
         )
         for case in cases
     ]
-    return asking.plan("interviews written from notes", tasks, {"rounds": rounds}, TRANSCRIPTS)
+    return asking.plan("interviews written from notes", tasks, rounds=rounds)
 
 
-def _write_opened_cases(cases: Sequence[Case], out: Path) -> None:
-    """Write the cases with the openings of the interviews that were written, so that all systems share them."""
+def write_dialogues(cases: PathOrPaths, out: Path, asking: Asking, *, rounds: int = 1) -> SimulationSummary:
+    """Write interviews, and the cases with the openings that these have, so that all systems share them.
+
+    Args:
+        cases: files or folders of cases.
+        out: the folder; its ``transcripts.jsonl`` can be scored and trained on.
+        asking, rounds: as for :func:`dialogue_plan`.
+
+    Raises:
+        BedsideError: as :func:`dialogue_plan` and :meth:`Asking.carry_out`.
+    """
     from bedside.core.files import write_text
 
+    read = usable_cases(cases)
+    summary = asking.carry_out(dialogue_plan(read, asking, rounds=rounds), out)
     openings = {talk.case_id: talk.turns[0].text for talk in read_talks(out / TRANSCRIPTS)}
     lines = []
-    for case in cases:
+    for case in read:
         if case.id in openings and case.note is not None and not case.note.opening:
             case = case.model_copy(update={"note": case.note.model_copy(update={"opening": openings[case.id]})})
         lines.append(orjson.dumps(case.model_dump(mode="json", exclude_defaults=True)).decode() + "\n")
     write_text(out / CASES_FILE, "".join(lines))
+    return summary
+
+
+def thought_plan(transcripts: Sequence[Transcript], asking: Asking) -> RecordPlan:
+    """Interviews with what their doctor would note and think before each message, in the turns' ``meta``.
+
+    Args:
+        transcripts: the interviews, such as those of :func:`dialogue_plan` and the best rollouts.
+        asking: who writes.
+
+    Raises:
+        InputError: two interviews are called alike, or nobody is called so.
+    """
+    from bedside.simulation.record_making import RecordTask
+    from bedside.simulation.simulators.note2chat.record_kinds import thought_record
+
+    _check_names(transcripts)
+    tasks = [
+        RecordTask(
+            talk.id,
+            talk.case_id or talk.id,
+            talk.language or "en",
+            source_digest(talk.content_hash()),
+            partial(thought_record, talk),
+        )
+        for talk in transcripts
+    ]
+    return asking.plan("interviews with thoughts", tasks)
+
+
+def candidate_plan(
+    transcripts: Sequence[Transcript],
+    asking: Asking,
+    *,
+    clinician: Named,
+    patient: Named | None = None,
+    reward: TurnReward = "finding",
+    number: int = NUMBER,
+    split: CaseSplit | None = None,
+) -> RecordPlan:
+    """Several messages that a model writes for each turn of the doctor, and their rewards, for ``candidates.jsonl``.
+
+    Args:
+        transcripts: interviews with thoughts, as :func:`thought_plan` makes them; those that were written from the
+            cases' notes must be among them, with their labels, for diagnosing messages to have a reward.
+        asking: who judges the messages.
+        clinician: the model that writes them.
+        patient: who answers them, for the reward ``finding``.
+        reward: what asking messages are rewarded for.
+        number: messages of a turn.
+        split: cases that are kept for testing are left out.
+
+    Raises:
+        BedsideError: an interview can't be used, or an argument can't be.
+    """
+    from bedside.simulation.record_making import RecordTask
+    from bedside.simulation.simulators.note2chat.record_kinds import candidate_material, candidate_record
+
+    _check_candidates(asking, patient, reward, number)
+    others = {**asking.others, "candidate": clinician, **({} if patient is None else {"reply": patient})}
+    recalls = _generated_recalls(transcripts)
+    used = [
+        talk
+        for talk in transcripts
+        if talk.case_id is not None and (split is None or split.side(talk.case_id) == "train")
+    ]
+    _check_names(used)
+    if not used:
+        raise InputError("no interview of a case to train on is left", todo="check the lists of cases")
+    if not any(turn.meta.get("thought") for talk in used for turn in talk.of("clinician")):
+        raise InputError(
+            "no message of the interviews has a thought",
+            todo="have them written by bedside note2chat thoughts, and name its file",
+        )
+    tasks = []
+    for talk in used:
+        recall = recalls.get(talk.case_id or "")
+        material = candidate_material(talk, recall)
+        digest = source_digest([talk.to_json().decode(), recall])
+        make = partial(candidate_record, talk, material, reward, number)
+        tasks.append(RecordTask(talk.id, talk.case_id or talk.id, material.language, digest, make))
+    named = replace(asking, others=others)
+    return named.plan("interviews with candidates", tasks, CANDIDATES_FILE, reward=reward, number=number)
+
+
+def _check_candidates(asking: Asking, patient: Named | None, reward: TurnReward, number: int) -> None:
+    from bedside.metrics.protocols.note2chat.turn_candidates import TURN_REWARDS
+
+    one_of(reward, TURN_REWARDS, "reward", InputError, where="`reward`")
+    if isinstance(number, bool) or not isinstance(number, int) or number < 2:
+        raise InputError(f"`number` must be 2 or more, and is {number!r}")
+    if reward == "finding" and patient is None:
+        raise InputError(
+            "for the reward finding a patient must answer the questions", where="`patient`", todo="name one"
+        )
+    if reward == "answerable" and patient is not None:
+        raise InputError("for the reward answerable no patient is asked", where="`patient`", todo="leave it out")
+    if asking.temperature == 0:
+        raise InputError(
+            "at a temperature of 0 all candidates of a turn would be the same",
+            where="`temperature`",
+            todo="set it higher, or leave it to the provider",
+        )
+
+
+def _generated_recalls(transcripts: Iterable[Transcript]) -> dict[str, float]:
+    """By case, the recall of the interview that was written from the note, where its labels say it."""
+    from bedside.metrics.protocols.note2chat.history import history
+    from bedside.metrics.protocols.note2chat.labels import label_raters, rater_labels
+    from bedside.simulation.simulators.note2chat.record_kinds import NOTE_GUIDED
+
+    recalls = {}
+    for talk in transcripts:
+        raters = label_raters(talk) if talk.system == NOTE_GUIDED and talk.case_id is not None else ()
+        if len(raters) != 1:
+            continue
+        outcome = history(talk, rater_labels(talk, raters[0]))
+        if not isinstance(outcome, str) and outcome.recall.value is not None:
+            recalls[talk.case_id or ""] = outcome.recall.value
+    return recalls
+
+
+def _check_names(transcripts: Iterable[Transcript]) -> None:
+    doubled = [name for name, count in Counter(talk.id for talk in transcripts).items() if count > 1]
+    if doubled:
+        raise InputError(f"two interviews are called {min(doubled)!r}", todo="rename one of them")
+
+
+# -- rollouts ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Rollouts:
+    """Interviews of a model with each case's patient, several of each, labelled.
+
+    Attributes:
+        talks: what the simulation did.
+        checked: what the check of its interviews did.
+        best: the best of each case, see :func:`bedside.metrics.protocols.note2chat.preferences.best_rollouts`.
+    """
+
+    talks: SimulationSummary
+    checked: SimulationSummary
+    best: BestRollouts
+
+
+def rollout_plan(
+    cases: PathOrPaths,
+    asking: Asking,
+    *,
+    clinician: Named,
+    patient: Named,
+    repeats: int = 15,
+    setting: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    split: CaseSplit | None = None,
+) -> SimulationPlan:
+    """The interviews of a model with the patient of each training case, several of each.
+
+    Args:
+        cases: files or folders of cases.
+        asking: its temperature, time limit and seed are the interviews' too.
+        clinician, patient: the actors, as for :func:`bedside.simulate`; the evaluator of the interview is ``asking``'s.
+        repeats: interviews of each case.
+        setting, options: of the simulation; ``options`` go before ``asking``'s temperature.
+        split: cases that are kept for testing are not rolled out.
+
+    Raises:
+        BedsideError: as :func:`bedside.simulate`.
+    """
+    from bedside.simulation.simulation_plan import SimulationRequest
+
+    used = [case for case in usable_cases(cases) if split is None or split.side(case.id) == "train"]
+    if not used:
+        raise InputError("no case is left to train on", where="`cases`", todo="check the lists of cases")
+    temperature = asking.temperature
+    of_all = {} if temperature is None else {f"{role}_temperature": temperature for role in ACTOR_ROLES}
+    return SimulationRequest(
+        "note2chat",
+        clinician,
+        patient=patient,
+        evaluator=asking.evaluator,
+        cases=used,
+        settings=() if setting is None else (setting,),
+        repeats=repeats,
+        options={**of_all, **(options or {})},
+        seed=asking.seed,
+        time_limit=asking.time_limit,
+    ).plan()
+
+
+def roll_out(plan: SimulationPlan, out: Path, asking: Asking, *, require_correct: bool = True) -> Rollouts:
+    """Have interviews, label them, and find the best of each case.
+
+    The simulation goes into ``talks``, its interviews with labels of findings and rank into ``checked``, the best of
+    them into ``best.jsonl``.
+
+    Args:
+        plan: the interviews, see :func:`rollout_plan`.
+        out: the folder; the same call goes on where it was stopped.
+        asking: who looks for the findings in the interviews. Its settings are the interviews' too; its limits of calls
+            and costs are for both together.
+        require_correct: whether only interviews that name the true diagnosis can be best.
+
+    Raises:
+        BedsideError: as :func:`bedside.simulate`.
+    """
+    from bedside.core.files import write_text
+    from bedside.metrics.protocols.note2chat.preferences import best_rollouts
+    from bedside.simulation.record_making import RecordTask
+    from bedside.simulation.simulate import SimulationSettings, simulate_plan
+    from bedside.simulation.simulators.note2chat.record_kinds import checked_record
+
+    settings = asking.settings or SimulationSettings()
+    if settings.by_batch:
+        raise InputError(
+            "interviews and their check are two simulations, and a batch file is of one",
+            where="`batch_out`",
+            todo="have the interviews by bedside simulate with batch files, or leave it out",
+        )
+    talks = simulate_plan(plan, out / "talks", settings, asking.progress)
+    asking = _with_the_rest(asking, settings, talks)
+    cases, rater = {case.id: case for case in plan.cases}, asking.rater()
+    tasks = [
+        RecordTask(
+            talk.id,
+            case.id,
+            case.language,
+            source_digest([talk.content_hash(), case.digest()]),
+            partial(checked_record, talk, case, rater),
+        )
+        for talk in read_talks(out / "talks" / TRANSCRIPTS)
+        for case in (cases[talk.case_id or ""],)
+    ]
+    checked = asking.carry_out(asking.plan(_CHECKED, tasks), out / "checked")
+    best = best_rollouts(read_talks(out / "checked" / TRANSCRIPTS), require_correct=require_correct)
+    write_text(out / "best.jsonl", "".join(talk.to_json().decode() + "\n" for talk in best.best))
+    return Rollouts(talks, checked, best)
+
+
+def preview_rollouts(plan: SimulationPlan, asking: Asking) -> tuple[SimulationPreview, RecordPreview]:
+    """What :func:`roll_out` with the same arguments would ask: for the interviews, and for their check.
+
+    The check is counted on interviews of toys. Nothing is asked or written.
+
+    Raises:
+        BedsideError: as :func:`bedside.api.simulating.preview_simulation`.
+    """
+    from bedside.simulation.call_preview import played, preview_plan, preview_records
+    from bedside.simulation.record_making import RecordTask
+    from bedside.simulation.simulate import SimulationSettings
+    from bedside.simulation.simulators.contract import UnusableConversationError
+    from bedside.simulation.simulators.note2chat.record_kinds import checked_record
+    from bedside.transcripts.transcript import Transcript, Turn
+
+    settings, rater = asking.settings or SimulationSettings(), asking.rater()
+
+    def check(planned: PlannedConversation) -> Exchange[MadeRecord]:
+        """The check of an interview that toys have."""
+        _, outcome = played(plan.simulator.converse(plan.situation(planned)), plan.simulator.rules)
+        if outcome is None:
+            raise UnusableConversationError("material", "the toys' interview can't be used")
+        turns = tuple(Turn(number, turn.role, turn.role, turn.text, {}) for number, turn in enumerate(outcome.turns))
+        talk = Transcript(planned.id, turns, case_id=planned.case.id, reference=dict(outcome.reference))
+        return (yield from checked_record(talk, planned.case, rater))
+
+    tasks = [
+        RecordTask(planned.id, planned.case.id, planned.case.language, planned.case.digest(), partial(check, planned))
+        for planned in plan.conversations()
+    ]
+    return preview_plan(plan, settings), preview_records(asking.plan(_CHECKED, tasks), settings)
+
+
+def _with_the_rest(asking: Asking, settings: SimulationSettings, spent: SimulationSummary) -> Asking:
+    """Who is asked after something was spent: limits are of what is left, prices of those who are still asked."""
+    calls = None if settings.max_calls is None else settings.max_calls - spent.requests
+    cost = None if settings.max_cost is None else settings.max_cost - spent.cost
+    if cost is not None and cost <= 0:
+        calls, cost = 0, None
+    names = {text for name in asking.cast().values() for text in (name.text, name.identity)}
+    prices = {text: price for text, price in settings.prices.items() if text in names}
+    return replace(asking, settings=replace(settings, max_calls=calls, max_cost=cost, prices=prices))
+
+
+# -- what they share --------------------------------------------------------------------------------
 
 
 def read_talks(path: Path) -> tuple[Transcript, ...]:
@@ -243,130 +513,6 @@ def read_talks(path: Path) -> tuple[Transcript, ...]:
     from bedside.transcripts.reading import read_transcripts
 
     return tuple(read_transcripts(path)) if path.stat().st_size else ()
-
-
-def _writing(case: Case, rounds: int, rater: str, made_by: Mapping[str, Any]) -> Callable[[], Exchange[MadeRecord]]:
-    def make() -> Exchange[MadeRecord]:
-        from bedside.simulation.record_making import MadeRecord
-        from bedside.simulation.simulators.note2chat.guided_dialogue import guided_dialogue
-        from bedside.transcripts.transcript import Transcript, Turn
-
-        written = yield from guided_dialogue(case, rounds=rounds)
-        turns = tuple(Turn(number, line.role, line.role, line.text, {}) for number, line in enumerate(written.lines))
-        reference = {
-            **_reference(case),
-            "ranked_diagnoses": list(written.diagnoses),
-            "note2chat": {rater: place_labels(case, written.places, written.rank)},
-            "simulation": {
-                **made_by,
-                "case": case.digest(),
-                "stop": "written",
-                "flags": written.flags,
-            },
-        }
-        factors = {**case.factors, "synthetic": True, "completed": True}
-        transcript = Transcript(
-            f"note2chat/{NOTE_GUIDED}/{case.id}",
-            turns,
-            NOTE_GUIDED,
-            case.id,
-            case.language,
-            factors,
-            reference,
-        )
-        return MadeRecord(orjson.loads(transcript.to_json()), written.states, written.flags)
-
-    return make
-
-
-# -- thoughts ---------------------------------------------------------------------------------------
-
-
-def write_thoughts(transcripts: Sequence[Transcript], out: Path, asking: Asking) -> SimulationSummary:
-    """Write what the doctor of interviews would note and think before each message, into the turns' ``meta``.
-
-    Args:
-        transcripts: the interviews, such as those of :func:`write_dialogues` and the best rollouts.
-        out: the folder; its ``transcripts.jsonl`` holds the interviews with their thoughts.
-        asking: who writes.
-
-    Raises:
-        BedsideError: as :func:`prepare_notes`.
-    """
-    return asking.carry_out(thought_plan(transcripts, asking), out)
-
-
-def thought_plan(transcripts: Sequence[Transcript], asking: Asking) -> RecordPlan:
-    """What :func:`write_thoughts` with the same arguments makes."""
-    from bedside.simulation.record_making import RecordTask
-
-    tasks = [
-        RecordTask(
-            talk.id,
-            talk.case_id or talk.id,
-            talk.language or "en",
-            source_digest(talk.content_hash()),
-            _thinking(talk),
-        )
-        for talk in transcripts
-    ]
-    doubled = [name for name, number in Counter(task.id for task in tasks).items() if number > 1]
-    if doubled:
-        raise InputError(f"two interviews are called {min(doubled)!r}", todo="rename one of them")
-    return asking.plan("interviews with thoughts", tasks, {}, TRANSCRIPTS)
-
-
-def _thinking(talk: Transcript) -> Callable[[], Exchange[MadeRecord]]:
-    def make() -> Exchange[MadeRecord]:
-        from bedside.simulation.record_making import MadeRecord
-        from bedside.simulation.simulators.note2chat.training_records import message_thoughts
-
-        thoughts = yield from message_thoughts(spoken_lines(talk), talk.language or "en")
-        turns = list(talk.turns)
-        for number, thought in enumerate(thoughts):
-            turn = turns[2 * number + 1]
-            meta = {key: value for key, value in turn.meta.items() if key != "thought"}
-            if thought is not None:
-                written = {"summary": thought.summary, "plan": thought.plan}
-                meta["thought"] = orjson.dumps(written, option=orjson.OPT_INDENT_2).decode()
-            turns[2 * number + 1] = replace(turn, meta=meta)
-        missing = sum(thought is None for thought in thoughts)
-        flags = {"thought missing": missing} if missing else {}
-        return MadeRecord(orjson.loads(replace(talk, turns=tuple(turns)).to_json()), flags=flags)
-
-    return make
-
-
-def _reference(case: Case) -> dict[str, Any]:
-    """What the suite needs of a case, and whose notes they are."""
-    note = case.note
-    return {
-        "findings": [
-            {"text": finding.text, "categories": list(finding.categories)}
-            for finding in (note.findings if note else ())
-        ],
-        "diagnosis": case.hidden.diagnosis,
-        "note": note.vignette if note else "",
-        "origin": case.origin,
-        "licence": case.licence,
-    }
-
-
-def place_labels(case: Case, places: Sequence[FindingPlace], rank: int | None) -> dict[str, Any]:
-    """What was found of an interview, as labels of the protocol."""
-    findings = case.note.findings if case.note else ()
-    return {
-        "findings": [
-            {
-                "text": finding.text,
-                "categories": list(finding.categories),
-                "opening": place.opening,
-                "message": place.last,
-            }
-            for finding, place in zip(findings, places, strict=True)
-        ],
-        "diagnosis_rank": rank,
-    }
 
 
 def usable_cases(paths: PathOrPaths) -> tuple[Case, ...]:
@@ -377,25 +523,6 @@ def usable_cases(paths: PathOrPaths) -> tuple[Case, ...]:
     placed = read_cases(paths)
     check_cases(_simulator(), placed)
     return tuple(case for _, case in placed)
-
-
-def spoken_lines(transcript: Transcript) -> tuple[Line, ...]:
-    """The messages of an interview.
-
-    Raises:
-        InputError: somebody else speaks too.
-    """
-    from bedside.simulation.simulators.calls import Line
-
-    lines = []
-    for turn in transcript.turns:
-        if turn.role == "other":
-            raise InputError(
-                f"turn {turn.index} of transcript {transcript.id!r} is neither the clinician's nor the patient's",
-                todo="leave it out",
-            )
-        lines.append(Line(turn.role, turn.text))
-    return tuple(lines)
 
 
 def source_digest(content: Any) -> str:

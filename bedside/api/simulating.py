@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from bedside.reports.table import Tables
     from bedside.scoring.run_judging import JudgingWatch
     from bedside.simulation.call_preview import SimulationPreview
-    from bedside.simulation.conversation_pool import SimulationProgress
+    from bedside.simulation.logged_actors import SimulationProgress
     from bedside.simulation.patient_quality import QualityMeasure
-    from bedside.simulation.requested_plan import CaseInput
     from bedside.simulation.simulate import SimulationSummary
+    from bedside.simulation.simulation_plan import CaseInput
     from bedside.transcripts.memory_reading import TranscriptInput
     from bedside.transcripts.transcript import Transcript
 

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from bedside.cli import note2chat_records
-from bedside.cli.completion import choices
 from bedside.cli.help import App
-from bedside.cli.note2chat_options import TestCasesOption
+from bedside.cli.note2chat_records import TEST_CASES
 from bedside.cli.options import SeedOption
 from bedside.cli.output import note, say, show_records
 from bedside.cli.parsing import check_choice
+from bedside.cli.settings_options import takes_settings
 from bedside.core.errors import InputError
+from bedside.core.question_settings import OPTIONS, option, settings_class
 from bedside.core.words import counted
 
 if TYPE_CHECKING:
     from bedside.api.note2chat_files import TrainingFiles
     from bedside.metrics.protocols.note2chat.labels import CaseSplit
-    from bedside.metrics.protocols.note2chat.preferences import Outside, Rule
 
 note2chat_app: App = App(
     """Make training data as Note2Chat does.
@@ -37,6 +37,8 @@ note2chat_app: App = App(
 
 _UNITS, _FORMS, _RULES = ("dialogue", "message"), ("trl", "llama-factory"), ("paper", "code")
 _OUTSIDE = ("reward", "term")
+#: What these are, as settings have them.
+_Unit = Literal["dialogue", "message"]
 
 
 @note2chat_app.callback()
@@ -48,42 +50,37 @@ for _name, _command in note2chat_records.COMMANDS.items():
     note2chat_app.command(_name)(_command)
 
 
-TrainCasesOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--train",
-        metavar="FILE",
-        help="Ids of the cases that are trained on, one a line. Without it, all that aren't kept for testing.",
-    ),
-]
+_TRAIN_CASES: Any = option(
+    "Ids of the cases that are trained on, one a line. Without it, all that aren't kept for testing.",
+    "--train", default=None, heading=OPTIONS, metavar="FILE", form="path",
+)  # fmt: skip
+
+
+@settings_class
+class SftOptions:
+    """What training files of interviews hold."""
+
+    unit: _Unit = option(
+        "What a record holds: dialogue, a whole interview, or message, one message of the doctor with the thought "
+        "before it.",
+        default="dialogue", heading=OPTIONS, metavar="NAME",
+    )  # fmt: skip
+    form: Literal["trl", "llama-factory"] = option(
+        "Whose trainer reads it: trl, or llama-factory (ShareGPT's form for dialogues, Alpaca's for messages).",
+        default="trl", heading=OPTIONS, metavar="NAME",
+    )  # fmt: skip
+    train: Path | None = _TRAIN_CASES
+    test: Path | None = TEST_CASES
 
 
 @note2chat_app.command("sft")
+@takes_settings
 def note2chat_sft(
     files: Annotated[
         list[str],
         typer.Argument(metavar="FILES", help="Interviews: of dialogues, the best rollouts, or with thoughts."),
     ],
-    unit: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="What a record holds: dialogue, a whole interview, or message, one message of the doctor with the "
-            "thought before it.",
-            autocompletion=choices(*_UNITS),
-        ),
-    ] = "dialogue",
-    form: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Whose trainer reads it: trl, or llama-factory (ShareGPT's form for dialogues, Alpaca's for "
-            "messages).",
-            autocompletion=choices(*_FORMS),
-        ),
-    ] = "trl",
-    train: TrainCasesOption = None,
-    test: TestCasesOption = None,
+    options: SftOptions,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write.")] = Path("sft"),
 ) -> None:
     """Write interviews as files for supervised fine-tuning, divided by case.
@@ -96,14 +93,14 @@ def note2chat_sft(
     from bedside.metrics.protocols.note2chat.labels import read_split
     from bedside.transcripts.reading import read_transcripts
 
-    check_choice(unit, _UNITS, "--unit")
-    check_choice(form, _FORMS, "--form")
+    check_choice(options.unit, _UNITS, "--unit")
+    check_choice(options.form, _FORMS, "--form")
     written = write_sft(
         read_transcripts(files),
         out,
-        unit="message" if unit == "message" else "dialogue",
-        form="llama-factory" if form == "llama-factory" else "trl",
-        split=read_split(train, test),
+        unit=options.unit,
+        form=options.form,
+        split=read_split(options.train, options.test),
         sources=_files(files),
     )
     for name, reason in written.left_out:
@@ -116,7 +113,49 @@ def note2chat_sft(
     _show_written(written, out)
 
 
+@settings_class
+class PreferenceOptions:
+    """What is paired, and by which rewards."""
+
+    unit: _Unit = option(
+        "What is paired: dialogue, whole interviews of a case, or message, candidates for the same message of the "
+        "doctor.",
+        default="dialogue", heading=OPTIONS, metavar="NAME",
+    )  # fmt: skip
+    labels: Path | None = option(
+        "Labels of the transcripts, where they don't hold them; docs/note2chat.md shows their form.",
+        default=None, heading=OPTIONS, metavar="FILE", form="path",
+    )  # fmt: skip
+    rule: Literal["paper", "code"] | None = option(
+        "Where rewards and pairs of dialogues come from: the paper, or the code that was released with it. Without "
+        "it, the paper.",
+        default=None, heading=OPTIONS, metavar="NAME",
+    )  # fmt: skip
+    alpha: float | None = option(
+        "What each exchange costs in the reward of the rule paper.", default=None, heading=OPTIONS, metavar="NUMBER"
+    )
+    margin: float = option(
+        "Pairs count where the rewards differ by more.", default=0.0, heading=OPTIONS, metavar="NUMBER", least=0
+    )
+    max_pairs_per_turn: int | None = option(
+        "Pairs of messages of one turn at most: 2 (the best with the worst diagnosing and with the worst asking one) "
+        "unless it is 1, which draws one of the two.",
+        default=None, heading=OPTIONS, metavar="NUMBER", least=1, most=2,
+    )  # fmt: skip
+    rater: str | None = option(
+        "The rater whose labels count, where there are several.", default=None, heading=OPTIONS, metavar="NAME"
+    )
+    outside: Literal["reward", "term"] | None = option(
+        "What becomes 0 in the rule paper where the diagnosis is not ranked: the whole reward, or only its term in "
+        "the reward. Without it, the reward.",
+        default=None, heading=OPTIONS, metavar="NAME",
+    )  # fmt: skip
+    train: Path | None = _TRAIN_CASES
+    test: Path | None = TEST_CASES
+
+
 @note2chat_app.command("preferences")
+@takes_settings
 def note2chat_preferences(
     files: Annotated[
         list[str],
@@ -125,64 +164,8 @@ def note2chat_preferences(
             help="Transcripts, with several dialogues of each case; for single messages, files of candidates.",
         ),
     ],
-    unit: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="What is paired: dialogue, whole interviews of a case, or message, candidates for the same message "
-            "of the doctor.",
-            autocompletion=choices(*_UNITS),
-        ),
-    ] = "dialogue",
-    labels: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Labels of the transcripts, where they don't hold them; docs/note2chat.md shows their form.",
-        ),
-    ] = None,
-    rule: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Where rewards and pairs of dialogues come from: the paper, or the code that was released with it. "
-            "Without it, the paper.",
-            autocompletion=choices(*_RULES),
-        ),
-    ] = None,
-    alpha: Annotated[
-        float | None,
-        typer.Option(metavar="NUMBER", help="What each exchange costs in the reward of the rule paper."),
-    ] = None,
-    margin: Annotated[
-        float, typer.Option(min=0, metavar="NUMBER", help="Pairs count where the rewards differ by more.")
-    ] = 0.0,
-    max_pairs_per_turn: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=2,
-            metavar="NUMBER",
-            help="Pairs of messages of one turn at most: 2 (the best with the worst diagnosing and with the worst "
-            "asking one) unless it is 1, which draws one of the two.",
-        ),
-    ] = None,
+    options: PreferenceOptions,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write.")] = Path("preferences"),
-    rater: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The rater whose labels count, where there are several."),
-    ] = None,
-    outside: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="What becomes 0 in the rule paper where the diagnosis is not ranked: the whole reward, or only its "
-            "term in the reward. Without it, the reward.",
-            autocompletion=choices(*_OUTSIDE),
-        ),
-    ] = None,
-    train: TrainCasesOption = None,
-    test: TestCasesOption = None,
     seed: SeedOption = 0,
 ) -> None:
     """Write pairs of dialogues or of messages, the better by its reward first, in TRL's form.
@@ -194,31 +177,15 @@ def note2chat_preferences(
     """
     from bedside.metrics.protocols.note2chat.labels import read_split
 
-    check_choice(unit, _UNITS, "--unit")
-    check_choice(rule, _RULES, "--rule")
-    check_choice(outside, _OUTSIDE, "--outside")
-    of_dialogues = {
-        "--labels": labels, "--rule": rule, "--alpha": alpha, "--rater": rater, "--outside": outside,
-    }  # fmt: skip
-    _refuse(of_dialogues if unit == "message" else {"--max-pairs-per-turn": max_pairs_per_turn}, unit)
-    split = read_split(train, test)
-    if unit == "message":
-        written, paired = _write_message_pairs(
-            files, out, split, margin=margin, most=max_pairs_per_turn or 2, seed=seed
-        )
-    else:
-        written, paired = _write_dialogue_pairs(
-            files,
-            out,
-            split,
-            labels=labels,
-            rule="code" if rule == "code" else "paper",
-            alpha=alpha,
-            rater=rater,
-            outside=None if outside is None else "term" if outside == "term" else "reward",
-            margin=margin,
-            seed=seed,
-        )
+    check_choice(options.unit, _UNITS, "--unit")
+    check_choice(options.rule, _RULES, "--rule")
+    check_choice(options.outside, _OUTSIDE, "--outside")
+    of_dialogues = {f"--{name}": getattr(options, name) for name in ("labels", "rule", "alpha", "rater", "outside")}
+    by_message = options.unit == "message"
+    _refuse(of_dialogues if by_message else {"--max-pairs-per-turn": options.max_pairs_per_turn}, options.unit)
+    split = read_split(options.train, options.test)
+    write = _write_message_pairs if by_message else _write_dialogue_pairs
+    written, paired = write(files, out, split, options, seed)
     for name, reason in written.left_out:
         note(f"{name}: {reason}")
     say(f"Wrote {counted(written.rows['train'], 'pair')} from {paired} to {out}")
@@ -243,9 +210,10 @@ def _refuse(options: Mapping[str, Any], unit: str) -> None:
 
 
 def _write_message_pairs(
-    files: list[str], out: Path, split: CaseSplit, *, margin: float, most: int, seed: int
+    files: list[str], out: Path, split: CaseSplit, options: PreferenceOptions, seed: int
 ) -> tuple[TrainingFiles, str]:
     """Write pairs of messages; what they are from, in words."""
+    margin, most = options.margin, options.max_pairs_per_turn or 2
     from bedside.api.note2chat_files import candidate_pairs, read_candidates, write_preference_files
     from bedside.simulation.simulators.note2chat.training_records import brief_reference
 
@@ -270,32 +238,23 @@ def _write_message_pairs(
 
 
 def _write_dialogue_pairs(
-    files: list[str],
-    out: Path,
-    split: CaseSplit,
-    *,
-    labels: Path | None,
-    rule: Rule,
-    alpha: float | None,
-    rater: str | None,
-    outside: Outside | None,
-    margin: float,
-    seed: int,
+    files: list[str], out: Path, split: CaseSplit, options: PreferenceOptions, seed: int
 ) -> tuple[TrainingFiles, str]:
     """Write pairs of dialogues; what they are from, in words."""
     from bedside.api.note2chat_files import write_preference_files
     from bedside.metrics.protocols.note2chat import preference_pairs, rewarded, with_labels
     from bedside.transcripts.reading import read_transcripts
 
+    labels, rule, alpha, outside = options.labels, options.rule or "paper", options.alpha, options.outside
     talks = list(read_transcripts(files) if labels is None else with_labels(read_transcripts(files), labels))
     used = [talk for talk in talks if talk.case_id is None or split.side(talk.case_id) == "train"]
-    candidates, unrewarded = rewarded(used, alpha=alpha, rater=rater, outside=outside, rule=rule)
-    preferences = preference_pairs(candidates, seed=seed, rule=rule, margin=margin)
+    candidates, unrewarded = rewarded(used, alpha=alpha, rater=options.rater, outside=outside, rule=rule)
+    preferences = preference_pairs(candidates, seed=seed, rule=rule, margin=options.margin)
     priced = {"alpha": alpha, "outside": outside or "reward"} if rule == "paper" else {}
     written = write_preference_files(
         preferences.pairs,
         out,
-        about={"rule": rule, **priced, "margin": margin, "seed": seed},
+        about={"rule": rule, **priced, "margin": options.margin, "seed": seed},
         notes=[talk.reference for talk in used],
         sources=_files([*files, *([str(labels)] if labels else ())]),
         left_out=(*unrewarded, *preferences.left_out),

@@ -3,25 +3,54 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from bedside.cli import completion as complete
-from bedside.cli.note2chat_options import (
-    MADE_OF,
-    FolderOption,
-    RecordCasesArgument,
-    RecordEvaluatorOption,
-    TestCasesOption,
-)
 from bedside.cli.output import note, say, say_limit, show_records, show_tables
 from bedside.cli.parsing import check_choice
 from bedside.cli.record_requests import BatchedRecords, RecordSettings, record_asking, say_made, show_plan
 from bedside.cli.settings_options import takes_settings
+from bedside.core.question_settings import OPTIONS, option, settings_class
 from bedside.core.words import counted
 
-_REWARDS = ("finding", "answerable")
+#: The panel of options that say what is made of what.
+MADE_OF = "What about"
+_REWARDS, _BRIEFS = ("finding", "answerable"), ("general", "tuned")
+
+_EVALUATOR = "Model that is asked, named as judges are; rules is a toy that needs none."
+
+RecordCasesArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="CASES", help="Cases: JSON, JSON lines or YAML files, or folders of them.", show_default=False
+    ),
+]
+RecordEvaluatorOption = Annotated[
+    str,
+    typer.Option(
+        metavar="ACTOR",
+        help=_EVALUATOR,
+        autocompletion=complete.actors,
+    ),
+]
+FolderOption = Annotated[
+    Path,
+    typer.Option(
+        "--out", "-o", metavar="FOLDER", help="Folder to write; the same command goes on where it was stopped."
+    ),
+]
+#: Cases that no training file has.
+TEST_CASES: Any = option(
+    "Ids of cases that are kept for testing, one a line: they come into no training file.",
+    "--test", default=None, heading=MADE_OF, metavar="FILE", form="path",
+)  # fmt: skip
+
+
+def _actor(help: str, *, default: Any = ..., offers: str = "actors") -> Any:
+    more = {} if default is ... else {"default": default}
+    return option(help, heading=OPTIONS, metavar="ACTOR", offers=offers, **more)
 
 
 @takes_settings
@@ -46,55 +75,40 @@ def prepare(
     Examples:
         $ bedside note2chat prepare notes.jsonl --evaluator openai/gpt-5-mini --out prepared
     """
-    from bedside.api.note2chat_training import CASES_FILE, note_plan, prepare_notes
+    from bedside.api.note2chat_training import CASES_FILE, note_plan
 
     with record_asking(evaluator, settings) as asking:
+        plan = note_plan(notes, asking)
         if settings.dry_run:
-            show_plan(note_plan(notes, asking), asking)
+            show_plan(plan, asking)
             return
-        summary = prepare_notes(notes, out, asking)
+        summary = asking.carry_out(plan, out)
     say_made(summary, out, "case", settings.max_cost)
     if summary.counts.finished:
         say(f"Next: bedside note2chat dialogues {out / CASES_FILE} --writer MODEL")
 
 
+@settings_class
+class DialogueOptions:
+    """Who writes interviews, and how often they are gone over."""
+
+    writer: str = _actor("Model that writes decision trees and interviews, named as judges are; rules is a toy.")
+    critic: str | None = _actor(
+        "Model that says what must be changed in an interview. Without it, the writer.", default=None
+    )
+    evaluator: str | None = _actor(
+        "Model that looks for the findings in an interview. Without it, the writer.", default=None
+    )
+    rounds: int = option(
+        "Rounds of the critic at most; more than one only while findings are missing and fewer each time.",
+        default=1, heading=MADE_OF, metavar="NUMBER", least=0, most=3,
+    )  # fmt: skip
+
+
 @takes_settings
 def dialogues(
     cases: RecordCasesArgument,
-    writer: Annotated[
-        str,
-        typer.Option(
-            metavar="ACTOR",
-            help="Model that writes decision trees and interviews, named as judges are; rules is a toy.",
-            autocompletion=complete.actors,
-        ),
-    ],
-    critic: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ACTOR",
-            help="Model that says what must be changed in an interview. Without it, the writer.",
-            autocompletion=complete.actors,
-        ),
-    ] = None,
-    evaluator: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ACTOR",
-            help="Model that looks for the findings in an interview. Without it, the writer.",
-            autocompletion=complete.actors,
-        ),
-    ] = None,
-    rounds: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=3,
-            metavar="NUMBER",
-            help="Rounds of the critic at most; more than one only while findings are missing and fewer each time.",
-            rich_help_panel=MADE_OF,
-        ),
-    ] = 1,
+    options: DialogueOptions,
     out: FolderOption = Path("dialogues"),
     *,
     settings: BatchedRecords,
@@ -109,12 +123,9 @@ def dialogues(
     """
     from bedside.api.note2chat_training import CASES_FILE, dialogue_plan, usable_cases, write_dialogues
 
-    others = {"decision_tree": writer, "guided_dialogue": writer, "critic": critic or writer}
-    with record_asking(
-        evaluator or writer,
-        settings,
-        others=others,
-    ) as asking:
+    writer, rounds = options.writer, options.rounds
+    others = {"decision_tree": writer, "guided_dialogue": writer, "critic": options.critic or writer}
+    with record_asking(options.evaluator or writer, settings, others=others) as asking:
         if settings.dry_run:
             show_plan(dialogue_plan(usable_cases(cases), asking, rounds=rounds), asking)
             return
@@ -124,58 +135,35 @@ def dialogues(
         say(f"The cases with the interviews' openings are in {out / CASES_FILE}.")
 
 
+@settings_class
+class RolloutOptions:
+    """Who interviews whom, and how often."""
+
+    clinician: str = _actor("The model that interviews, named as for bedside simulate.", offers="clinicians")
+    patient: str = _actor("Who plays the patient, named in the same way.")
+    evaluator: str = _actor(_EVALUATOR)
+    repeats: int = option("Interviews of each case.", default=15, heading=MADE_OF, metavar="NUMBER", least=1)
+    setting: str | None = option(
+        "Setting of the interview; bedside simulators show note2chat lists them. Without it, the first.",
+        default=None, heading=MADE_OF, metavar="NAME",
+    )  # fmt: skip
+    brief: Literal["general", "tuned"] = option(
+        "What the clinician is told at the start: general, the words for any model, or tuned, those for models tuned "
+        "for the interview.",
+        default="general", heading=MADE_OF, metavar="NAME",
+    )  # fmt: skip
+    test: Path | None = TEST_CASES
+    require_correct: bool = option(
+        "Which interviews can be a case's best: those that name the true diagnosis (--require-correct), or any "
+        "(--any).",
+        "--require-correct/--any", default=True, heading=MADE_OF,
+    )  # fmt: skip
+
+
 @takes_settings
 def rollouts(
     cases: RecordCasesArgument,
-    clinician: Annotated[
-        str,
-        typer.Option(
-            metavar="ACTOR",
-            help="The model that interviews, named as for bedside simulate.",
-            autocompletion=complete.clinicians,
-        ),
-    ],
-    patient: Annotated[
-        str,
-        typer.Option(
-            metavar="ACTOR",
-            help="Who plays the patient, named in the same way.",
-            autocompletion=complete.actors,
-        ),
-    ],
-    evaluator: RecordEvaluatorOption,
-    repeats: Annotated[
-        int,
-        typer.Option(min=1, metavar="NUMBER", help="Interviews of each case.", rich_help_panel=MADE_OF),
-    ] = 15,
-    setting: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Setting of the interview; bedside simulators show note2chat lists them. Without it, the first.",
-            rich_help_panel=MADE_OF,
-        ),
-    ] = None,
-    brief: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="What the clinician is told at the start: general, the words for any model, or tuned, those for "
-            "models tuned for the interview.",
-            autocompletion=complete.choices("general", "tuned"),
-            rich_help_panel=MADE_OF,
-        ),
-    ] = "general",
-    test: TestCasesOption = None,
-    require_correct: Annotated[
-        bool,
-        typer.Option(
-            "--require-correct/--any",
-            help="Which interviews can be a case's best: those that name the true diagnosis (--require-correct), or "
-            "any (--any).",
-            rich_help_panel=MADE_OF,
-        ),
-    ] = True,
+    options: RolloutOptions,
     out: FolderOption = Path("rollouts"),
     *,
     settings: RecordSettings,
@@ -185,29 +173,27 @@ def rollouts(
     Examples:
         $ bedside note2chat rollouts cases.jsonl --clinician my.agent:reply --patient openai/gpt-5 --evaluator rules
     """
-    from bedside.api.note2chat_files import preview_rollouts, roll_out
+    from bedside.api.note2chat_training import preview_rollouts, roll_out, rollout_plan
     from bedside.metrics.protocols.note2chat.labels import read_split
     from bedside.reports.simulations import preview_table, record_plan_table
 
-    check_choice(brief, ("general", "tuned"), "--brief")
-    asked: dict[str, Any] = {
-        "clinician": clinician,
-        "patient": patient,
-        "repeats": repeats,
-        "setting": setting,
-        "options": {"brief": brief},
-        "split": read_split(test=test),
-    }
-    with record_asking(
-        evaluator,
-        settings,
-        sides=(clinician, patient),
-    ) as asking:
+    check_choice(options.brief, _BRIEFS, "--brief")
+    with record_asking(options.evaluator, settings, sides=(options.clinician, options.patient)) as asking:
+        plan = rollout_plan(
+            cases,
+            asking,
+            clinician=options.clinician,
+            patient=options.patient,
+            repeats=options.repeats,
+            setting=options.setting,
+            options={"brief": options.brief},
+            split=read_split(test=options.test),
+        )
         if settings.dry_run:
-            talks, checks = preview_rollouts(cases, asking, **asked)
+            talks, checks = preview_rollouts(plan, asking)
             show_tables([preview_table(talks), record_plan_table(checks)])
             return
-        rolled = roll_out(cases, out, asking, **asked, require_correct=require_correct)
+        rolled = roll_out(plan, out, asking, require_correct=options.require_correct)
     say_made(rolled.talks, out / "talks", "interview")
     say_made(rolled.checked, out / "checked", "checked interview")
     if rolled.talks.counts.unfinished or rolled.checked.counts.unfinished:
@@ -222,8 +208,7 @@ def rollouts(
 @takes_settings
 def thoughts(
     files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILES", help="Interviews, such as those of dialogues and the best rollouts."),
+        list[str], typer.Argument(metavar="FILES", help="Interviews, such as those of dialogues and the best rollouts.")
     ],
     evaluator: RecordEvaluatorOption,
     out: FolderOption = Path("thoughts"),
@@ -235,16 +220,34 @@ def thoughts(
     Examples:
         $ bedside note2chat thoughts dialogues/transcripts.jsonl rollouts/best.jsonl --evaluator openai/gpt-5-mini
     """
-    from bedside.api.note2chat_training import thought_plan, write_thoughts
+    from bedside.api.note2chat_training import thought_plan
     from bedside.transcripts.reading import read_transcripts
 
     with record_asking(evaluator, settings) as asking:
-        talks = tuple(read_transcripts(files))
+        plan = thought_plan(tuple(read_transcripts(files)), asking)
         if settings.dry_run:
-            show_plan(thought_plan(talks, asking), asking)
+            show_plan(plan, asking)
             return
-        summary = write_thoughts(talks, out, asking)
+        summary = asking.carry_out(plan, out)
     say_made(summary, out, "interview", settings.max_cost)
+
+
+@settings_class
+class CandidateOptions:
+    """Who writes candidates, and what they are rewarded for."""
+
+    clinician: str = _actor("The model that writes the doctor's messages, named as judges are; rules is a toy.")
+    evaluator: str = _actor(_EVALUATOR)
+    patient: str | None = _actor(
+        "Who answers the messages, named in the same way; needed for the reward finding.", default=None
+    )
+    reward: Literal["finding", "answerable"] = option(
+        "What a question is rewarded for: finding, that its answer tells a new finding, or answerable, that it was not "
+        "answered before and the note answers it.",
+        default="finding", heading=MADE_OF, metavar="NAME",
+    )  # fmt: skip
+    number: int = option("Messages written for each turn.", default=10, heading=MADE_OF, metavar="NUMBER", least=2)
+    test: Path | None = TEST_CASES
 
 
 @takes_settings
@@ -252,42 +255,10 @@ def candidates(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILES",
-            help="Interviews with thoughts, those written from the cases' notes among them.",
+            metavar="FILES", help="Interviews with thoughts, those written from the cases' notes among them."
         ),
     ],
-    clinician: Annotated[
-        str,
-        typer.Option(
-            metavar="ACTOR",
-            help="The model that writes the doctor's messages, named as judges are; rules is a toy.",
-            autocompletion=complete.actors,
-        ),
-    ],
-    evaluator: RecordEvaluatorOption,
-    patient: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ACTOR",
-            help="Who answers the messages, named in the same way; needed for the reward finding.",
-            autocompletion=complete.actors,
-        ),
-    ] = None,
-    reward: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="What a question is rewarded for: finding, that its answer tells a new finding, or answerable, that "
-            "it was not answered before and the note answers it.",
-            autocompletion=complete.choices(*_REWARDS),
-            rich_help_panel=MADE_OF,
-        ),
-    ] = "finding",
-    number: Annotated[
-        int,
-        typer.Option(min=2, metavar="NUMBER", help="Messages written for each turn.", rich_help_panel=MADE_OF),
-    ] = 10,
-    test: TestCasesOption = None,
+    options: CandidateOptions,
     out: FolderOption = Path("candidates"),
     *,
     settings: BatchedRecords,
@@ -300,24 +271,21 @@ def candidates(
         $ bedside note2chat candidates thoughts/transcripts.jsonl --clinician rules --patient rules --evaluator rules
         $ bedside note2chat candidates talks.jsonl --clinician openai/gpt-5 --evaluator rules --reward answerable
     """
-    from bedside.api.note2chat_files import CANDIDATES_FILE, candidate_plan
+    from bedside.api.note2chat_training import CANDIDATES_FILE, candidate_plan
     from bedside.metrics.protocols.note2chat.labels import read_split
     from bedside.transcripts.reading import read_transcripts
 
-    check_choice(reward, _REWARDS, "--reward")
-    with record_asking(
-        evaluator,
-        settings,
-        sides=(clinician, *([] if patient is None else [patient])),
-    ) as asking:
+    check_choice(options.reward, _REWARDS, "--reward")
+    sides = [name for name in (options.clinician, options.patient) if name is not None]
+    with record_asking(options.evaluator, settings, sides=sides) as asking:
         plan = candidate_plan(
             tuple(read_transcripts(files)),
             asking,
-            clinician=clinician,
-            patient=patient,
-            reward="answerable" if reward == "answerable" else "finding",
-            number=number,
-            split=read_split(test=test),
+            clinician=options.clinician,
+            patient=options.patient,
+            reward=options.reward,
+            number=options.number,
+            split=read_split(test=options.test),
         )
         if settings.dry_run:
             show_plan(plan, asking)

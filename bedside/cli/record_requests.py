@@ -80,7 +80,7 @@ def record_asking(
 def show_plan(plan: RecordPlan, asking: Asking) -> None:
     """What making records would ask."""
     from bedside.reports.simulations import record_plan_table
-    from bedside.simulation.record_preview import preview_records
+    from bedside.simulation.call_preview import preview_records
     from bedside.simulation.simulate import SimulationSettings
 
     preview = preview_records(plan, asking.settings or SimulationSettings())

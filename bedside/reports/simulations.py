@@ -24,8 +24,7 @@ from bedside.transcripts.simulation_folder import checked_manifest
 
 if TYPE_CHECKING:
     from bedside.judges.call_plan import RubricPlan
-    from bedside.simulation.call_preview import SimulationPreview
-    from bedside.simulation.record_preview import RecordPreview
+    from bedside.simulation.call_preview import RecordPreview, SimulationPreview
 
 # -- Who took part in simulated conversations -----------------------------------------------------------
 

@@ -162,6 +162,32 @@ class Actor(Protocol):
         ...
 
 
+class LocalActor:
+    """Replies in this process, without any request; an :class:`Actor`.
+
+    Args:
+        reply: what it replies to a call; None for an actor that is never asked, or that has its own ``answer``.
+        room: most calls that it is put at once.
+    """
+
+    conversations: int | None = None
+    stateful = False
+    price: Price | None = None
+
+    def __init__(self, reply: Callable[[Call], ActorReply] | None, room: int) -> None:
+        self.room = room
+        self.parameters: dict[str, Any] = {}
+        self._reply = reply
+
+    async def answer(self, call: Call, place: CallPlace, record: CallRecord) -> ActorReply:
+        """Reply to a call; see :class:`Actor`."""
+        assert self._reply is not None, "nobody is asked"
+        return self._reply(call)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
 class Spending:
     """What a run may still send, whoever it is sent to.
 
@@ -348,8 +374,7 @@ def _taker(text: str) -> str:
     takers = [kind.name for kind in ACTORS.all().values() if kind.name != _USUAL and kind.takes(text)]
     if len(takers) > 1:
         raise RegistryError(
-            f"the kinds of actor {takers[0]} and {takers[1]} both take the name {text!r}",
-            todo="uninstall one of them",
+            f"the kinds of actor {takers[0]} and {takers[1]} both take the name {text!r}", todo="uninstall one of them"
         )
     return takers[0] if takers else _USUAL
 

@@ -131,7 +131,7 @@ def _logged_keys(log: Path) -> set[str]:
     with opened_log(log) as connection:
         rows = connection.execute("SELECT DISTINCT key, purpose, ordinal FROM replies WHERE state = 'answered'")
         keys = set()
-        for key, purpose, ordinal in rows:
-            conversation, _, session = key.partition("#")
-            keys.add(wave_key(conversation, int(session or 1), purpose, ordinal)[:KEY_DIGITS])
+        for row in rows:
+            conversation, _, session = row["key"].partition("#")
+            keys.add(wave_key(conversation, int(session or 1), row["purpose"], row["ordinal"])[:KEY_DIGITS])
         return keys

@@ -1,4 +1,4 @@
-"""What a simulation would ask: some of its conversations are had with the rules actors, and their calls counted."""
+"""What a simulation, or making records, would ask: the rules actors do some of it, and their calls are counted."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TypeVar
 from bedside.core.errors import InputError
 from bedside.judges.llm.prices import estimate_tokens
 from bedside.simulation.actor_contract import ActorName
+from bedside.simulation.record_making import RecordPlan
 from bedside.simulation.simulate import SimulationSettings
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
 from bedside.simulation.simulators.calls import ACTOR_ROLES, ActorReply, ActorRole, Call, Exchange
@@ -19,15 +20,15 @@ T = TypeVar("T")
 PLAYED = 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RolePreview:
-    """What one actor of a simulation would be asked.
+    """What one actor would be asked, added up.
 
     Attributes:
         role: whom it plays.
         actor: who it is.
-        calls: about how many calls, as the rules actors' conversations have them.
-        most_calls: how many at most, with every attempt that may be needed.
+        calls: about how many calls, as the rules actors have them.
+        most_calls: how many at most, with every attempt that may be needed; 0 where that isn't known.
         input_tokens, output_tokens: about how many the calls have, by an estimate from the texts; replies are those of
             the rules actors, which may be shorter than a model's.
         cost: about how many US dollars; None where a price isn't known, 0 where nothing is paid.
@@ -35,11 +36,33 @@ class RolePreview:
 
     role: ActorRole
     actor: ActorName
-    calls: float
-    most_calls: int
-    input_tokens: float
-    output_tokens: float
-    cost: float | None
+    calls: float = 0.0
+    most_calls: int = 0
+    input_tokens: float = 0.0
+    output_tokens: float = 0.0
+    cost: float | None = 0.0
+
+    def add(self, call: Call, reply: ActorReply, times: float = 1.0) -> None:
+        """Count a call so many times."""
+        self.calls += times
+        self.input_tokens += times * sum(estimate_tokens(message.content) for message in call.messages())
+        self.output_tokens += times * estimate_tokens(reply.text)
+
+
+class _RolePreviews(dict[tuple[ActorRole, str], RolePreview]):
+    """What each actor would be asked, by role and identity."""
+
+    def of(self, role: ActorRole, actor: ActorName) -> RolePreview:
+        return self.setdefault((role, actor.identity), RolePreview(role, actor))
+
+    def priced(self, settings: SimulationSettings) -> tuple[RolePreview, ...]:
+        """All of them in order, with their costs."""
+        for preview in self.values():
+            if preview.actor.kind == "model":
+                price = settings.price_of(preview.actor)
+                tokens = round(preview.input_tokens), round(preview.output_tokens)
+                preview.cost = None if price is None else price.of(*tokens)
+        return tuple(preview for _, preview in sorted(self.items(), key=lambda item: item[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,31 +80,21 @@ class SimulationPreview:
     roles: tuple[RolePreview, ...]
 
 
-@dataclass(slots=True)
-class CallSums:
-    """What an actor was asked by those who play by rules, added up.
+@dataclass(frozen=True, slots=True)
+class RecordPreview:
+    """What making records would ask.
 
     Attributes:
-        calls, most_calls, input_tokens, output_tokens: as :class:`RolePreview` has them.
+        name: what is made.
+        records: how many.
+        played: how many were made by toys to count by.
+        actors: what each would be asked.
     """
 
-    calls: float = 0.0
-    most_calls: int = 0
-    input_tokens: float = 0.0
-    output_tokens: float = 0.0
-
-    def add(self, call: Call, reply: ActorReply, times: float = 1.0) -> None:
-        """Count a call so many times."""
-        self.calls += times
-        self.input_tokens += times * sum(estimate_tokens(message.content) for message in call.messages())
-        self.output_tokens += times * estimate_tokens(reply.text)
-
-    def cost(self, name: ActorName, settings: SimulationSettings) -> float | None:
-        """US dollars if this actor is asked: None where a price isn't known, 0 where nothing is paid."""
-        if name.kind != "model":
-            return 0.0
-        price = settings.price_of(name)
-        return None if price is None else price.of(round(self.input_tokens), round(self.output_tokens))
+    name: str
+    records: int
+    played: int
+    actors: tuple[RolePreview, ...]
 
 
 def preview_plan(plan: SimulationPlan, settings: SimulationSettings) -> SimulationPreview:
@@ -99,17 +112,14 @@ def preview_plan(plan: SimulationPlan, settings: SimulationSettings) -> Simulati
     missing = [role for role in ACTOR_ROLES if role not in plan.simulator.rules]
     if missing:
         raise InputError(f"{plan.simulator.name} has no {missing[0]} by rules to count calls with", where="`dry_run`")
-    counted: dict[tuple[ActorRole, str], CallSums] = {}
-    names: dict[tuple[ActorRole, str], ActorName] = {}
+    previews = _RolePreviews()
     shared: set[tuple[str, str, int, int]] = set()
     numbers = {clinician.identity: plan.number(clinician) for clinician in plan.clinicians}
     for clinician in plan.clinicians:
         roles, number = plan.roles(clinician), numbers[clinician.identity]
-        for role, name in roles.items():
-            names[role, name.identity] = name
         for conversation in plan.conversations(clinician):
             for role, most in plan.simulator.most_calls(plan.situation(conversation)).items():
-                counted.setdefault((role, roles[role].identity), CallSums()).most_calls += most
+                previews.of(role, roles[role]).most_calls += most
         times = number / max(1, min(number, PLAYED))
         for conversation in _spread(plan.conversations(clinician), number):
             exchange = plan.simulator.converse(plan.situation(conversation))
@@ -119,12 +129,27 @@ def preview_plan(plan: SimulationPlan, settings: SimulationSettings) -> Simulati
                     if site in shared:
                         continue
                     shared.add(site)
-                counted.setdefault((call.actor, roles[call.actor].identity), CallSums()).add(call, reply, times)
-    return SimulationPreview(
-        len(plan),
-        min(max(numbers.values()), PLAYED),
-        tuple(_role_preview(place, names[place], own, settings) for place, own in sorted(counted.items())),
-    )
+                previews.of(call.actor, roles[call.actor]).add(call, reply, times)
+    return SimulationPreview(len(plan), min(max(numbers.values()), PLAYED), previews.priced(settings))
+
+
+def preview_records(plan: RecordPlan, settings: SimulationSettings) -> RecordPreview:
+    """What making a plan's records would ask. Nothing is asked or written.
+
+    Where only some records are made by toys, the others count as their mean.
+
+    Args:
+        plan: the records.
+        settings: how actors would be asked; of them, prices count.
+    """
+    number = len(plan.tasks)
+    wanted = min(number, PLAYED)
+    previews = _RolePreviews()
+    for place in range(wanted):
+        exchanges, _ = played(plan.tasks[place * number // wanted].make(), plan.simulator.rules)
+        for call, reply in exchanges:
+            previews.of(call.actor, plan.actor(call)).add(call, reply, number / wanted)
+    return RecordPreview(plan.name, number, wanted, previews.priced(settings))
 
 
 def _spread(conversations: Iterable[PlannedConversation], number: int) -> Iterable[PlannedConversation]:
@@ -157,10 +182,3 @@ def played(
         return exchanges, result
     except UnusableConversationError:
         return exchanges, None
-
-
-def _role_preview(
-    place: tuple[ActorRole, str], name: ActorName, own: CallSums, settings: SimulationSettings
-) -> RolePreview:
-    cost = own.cost(name, settings)
-    return RolePreview(place[0], name, own.calls, own.most_calls, own.input_tokens, own.output_tokens, cost)

@@ -10,20 +10,22 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from asyncio import Future, get_running_loop
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import orjson
 
+from bedside.core.engines.part_databases import PartDatabases
 from bedside.core.errors import RunError
 from bedside.core.files import address_to_read, sqlite_address, unpacked
 from bedside.core.json_shape import BOOLEAN, INTEGER, TEXT, ObjectOf, misfit
 from bedside.ratings.names import is_human
 from bedside.simulation.simulators.calls import ActorReply
+from bedside.transcripts.simulation_folder import LOG_FILE
 
 FORMAT = 1
 _DAMAGE = (sqlite3.Error, zlib.error, ValueError, TypeError, LookupError)
@@ -111,16 +113,23 @@ class LoggedReply:
     finished: str
     endpoint: str | None
 
-    def row(self) -> tuple[Any, ...]:
-        """The cells of its row."""
+    def cells(self) -> dict[str, Any]:
+        """The cells of its row, by column."""
         failed = [self.reply.failed] if self.reply.failed else []
         reply = [self.reply.text, self.reply.cut, self.reply.declined, *failed]
-        return (
-            self.site.key, self.site.purpose, self.site.ordinal, self.site.attempt, self.prompt, _json(self.parts),
-            self.actor, self.model, _json(self.parameters), self.state, zlib.compress(orjson.dumps(reply), 1),
-            _json(self.faults), self.calls, self.input_tokens, self.output_tokens, self.cost, self.started,
-            self.finished, self.endpoint,
-        )  # fmt: skip
+        return {
+            **{name: getattr(self, name) for name in _PLAIN},
+            **asdict(self.site),
+            **{name: _json(getattr(self, name)) for name in ("parts", "parameters", "faults")},
+            "reply": zlib.compress(orjson.dumps(reply), 1),
+        }
+
+
+#: What stands in a cell as it is.
+_PLAIN = (
+    "prompt", "actor", "model", "state", "calls", "input_tokens", "output_tokens", "cost", "started", "finished",
+    "endpoint",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +163,11 @@ class LoggedConversation:
     states: bytes = b""
 
 
+def state_lines(transcript: str, states: tuple[Mapping[str, Any], ...]) -> bytes:
+    """The hidden states of a conversation, a line of JSON each."""
+    return b"".join(orjson.dumps({"id": transcript, **state}) + b"\n" for state in states)
+
+
 def _json(value: object) -> str:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
 
@@ -171,35 +185,51 @@ def _checked(content: str | bytes, shape: Any, what: str) -> Any:
     return value
 
 
-def _logged_reply(row: tuple[Any, ...]) -> LoggedReply:
-    text, cut, declined, *failed = orjson.loads(unpacked(row[10]))
+def _logged_reply(row: sqlite3.Row) -> LoggedReply:
+    text, cut, declined, *failed = orjson.loads(unpacked(row["reply"]))
     wrong = misfit([text, declined, *failed], [TEXT])
     if wrong is not None or len(failed) > 1 or not isinstance(cut, bool):
         raise ValueError("a reply is none")
-    reply = ActorReply(text, cut, declined, failed[0] if failed else "", is_human(row[7]))
     return LoggedReply(
-        CallSite(*row[:4]), row[4], _checked(row[5], ObjectOf(TEXT), "parts"), row[6], row[7],
-        _checked(row[8], {}, "parameters"), row[9], reply,
-        tuple(_checked(row[11], [TEXT], "faults")), *row[12:],
-    )  # fmt: skip
+        CallSite(**{each.name: row[each.name] for each in fields(CallSite)}),
+        parts=_checked(row["parts"], ObjectOf(TEXT), "parts"),
+        parameters=_checked(row["parameters"], {}, "parameters"),
+        reply=ActorReply(text, cut, declined, failed[0] if failed else "", is_human(row["model"])),
+        faults=tuple(_checked(row["faults"], [TEXT], "faults")),
+        **{name: row[name] for name in _PLAIN},
+    )
 
 
-def _listed_conversation(key: str, name: str, about: str) -> ListedConversation:
-    return ListedConversation(key, name, _checked(about, {"system": TEXT}, "about"))
-
-
-def _logged_conversation(row: tuple[Any, ...]) -> LoggedConversation:
-    key, state, session, ending, transcript, states = row
+def _logged_conversation(row: sqlite3.Row) -> LoggedConversation:
+    state, transcript, states = row["state"], row["transcript"], row["states"]
     if state not in get_args(ConversationState):
         raise ValueError(f"the state of a conversation is {state!r}")
     return LoggedConversation(
-        key,
+        row["key"],
         state,
-        session,
-        _checked(ending, _FINISHED if state == "finished" else _LOST, "ending"),
+        row["session"],
+        _checked(row["ending"], _FINISHED if state == "finished" else _LOST, "ending"),
         b"" if transcript is None else unpacked(transcript),
         b"" if states is None else unpacked(states),
     )
+
+
+def _insert(table: str, columns: Iterable[str], source: str = "", rest: str = "", verb: str = "INSERT") -> str:
+    """Puts cells into a table by the names of their columns: named values, or those of a ``source``'s rows."""
+    names = tuple(columns)
+    values = f"SELECT {', '.join(names)} FROM {source}" if source else f"VALUES ({', '.join(f':{n}' for n in names)})"
+    return f"{verb} INTO {table} ({', '.join(names)}) {values} {rest}"
+
+
+#: What is spent on attempts that failed is added up.
+_KEEP = " ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, " + ", ".join(
+    (
+        *(f"{name} = ifnull({name} + excluded.{name}, ifnull({name}, excluded.{name}))"
+          for name in ("input_tokens", "output_tokens", "cost")),
+        *(f"{name} = excluded.{name}"
+          for name in ("prompt", "parts", "model", "parameters", "state", "reply", "faults", "finished", "endpoint")),
+    )
+)  # fmt: skip
 
 
 class ConversationLog:
@@ -230,6 +260,7 @@ class ConversationLog:
             try:
                 self._make_tables()
                 self._reader = sqlite3.connect(sqlite_address(path.absolute()), isolation_level=None, uri=True)
+                self._reader.row_factory = sqlite3.Row
             except BaseException:
                 self._connection.close()
                 raise
@@ -280,44 +311,31 @@ class ConversationLog:
 
     async def keep(self, logged: LoggedReply) -> None:
         """Write a reply; it is on disk when this returns. What was spent on attempts that failed is added to it."""
-        await self._do(lambda: self._keep(logged.row()))
-
-    def _keep(self, row: tuple[Any, ...]) -> None:
-        marks = ",".join("?" * len(row))
-        self._connection.execute(
-            f"INSERT INTO replies VALUES ({marks}) ON CONFLICT DO UPDATE SET"
-            " prompt = excluded.prompt, parts = excluded.parts, model = excluded.model,"
-            " parameters = excluded.parameters, state = excluded.state, reply = excluded.reply,"
-            " faults = excluded.faults, calls = calls + excluded.calls,"
-            " input_tokens = ifnull(input_tokens + excluded.input_tokens,"
-            " ifnull(input_tokens, excluded.input_tokens)),"
-            " output_tokens = ifnull(output_tokens + excluded.output_tokens,"
-            " ifnull(output_tokens, excluded.output_tokens)),"
-            " cost = ifnull(cost + excluded.cost, ifnull(cost, excluded.cost)),"
-            " finished = excluded.finished, endpoint = excluded.endpoint",
-            row,
-        )
+        cells = logged.cells()
+        await self._do(lambda: self._connection.execute(_insert("replies", cells, rest=_KEEP), cells))
 
     # -- conversations -------------------------------------------------------------------------------
 
     async def end(self, conversation: LoggedConversation) -> None:
         """Write what a conversation came to."""
-        transcript, states = (
-            zlib.compress(text, 3) if text else None for text in (conversation.transcript, conversation.states)
-        )
-        ending = _json(conversation.ending)
-        row = (conversation.key, conversation.state, conversation.session, ending, transcript, states)
-        await self._do(
-            lambda: self._connection.execute("INSERT OR REPLACE INTO conversations VALUES (?, ?, ?, ?, ?, ?)", row)
-        )
+        packed = {
+            name: zlib.compress(text, 3) if text else None
+            for name, text in (("transcript", conversation.transcript), ("states", conversation.states))
+        }
+        plain = {name: getattr(conversation, name) for name in ("key", "state", "session")}
+        cells = {**plain, "ending": _json(conversation.ending), **packed}
+        await self._do(lambda: self._connection.execute(_insert("conversations", cells, verb="REPLACE"), cells))
 
     def plan(self, conversations: Iterable[ListedConversation]) -> None:
         """Write which conversations there are to be, in order, in place of an earlier plan."""
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.execute("DELETE FROM plan")
-            rows = ((place, listed.key, listed.id, _json(listed.about)) for place, listed in enumerate(conversations))
-            self._connection.executemany("INSERT INTO plan VALUES (?, ?, ?, ?)", rows)
+            rows = (
+                {"place": place, "key": listed.key, "id": listed.id, "about": _json(listed.about)}
+                for place, listed in enumerate(conversations)
+            )
+            self._connection.executemany(_insert("plan", ("place", "key", "id", "about")), rows)
             self._connection.execute("COMMIT")
         except _DAMAGE as error:
             raise explained(error, self.path) from error
@@ -326,12 +344,12 @@ class ConversationLog:
         """How often a conversation was begun with an actor that remembers; 0 where it wasn't."""
         with _reading(self.path):
             row = self._reader.execute("SELECT session FROM sessions WHERE key = ?", (key,)).fetchone()
-            return 0 if row is None else int(row[0])
+            return 0 if row is None else int(row["session"])
 
     async def begin_session(self, key: str, session: int) -> None:
         """Note that a conversation is begun."""
         await self._do(
-            lambda: self._connection.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?)", (key, session))
+            lambda: self._connection.execute("REPLACE INTO sessions (key, session) VALUES (?, ?)", (key, session))
         )
 
     # -- writing -------------------------------------------------------------------------------------
@@ -382,8 +400,8 @@ class _LogJob:
 
 
 _SPENT = """
-SELECT actor, sum(state = 'answered'), sum(calls), sum(input_tokens), sum(output_tokens),
-    CASE WHEN count(cost) = count(*) THEN sum(cost) END
+SELECT actor, sum(state = 'answered') AS replies, sum(calls) AS calls, sum(input_tokens) AS input_tokens,
+    sum(output_tokens) AS output_tokens, CASE WHEN count(cost) = count(*) THEN sum(cost) END AS cost
 FROM replies GROUP BY actor ORDER BY actor
 """
 
@@ -429,12 +447,9 @@ def opened_log(path: Path) -> Iterator[sqlite3.Connection]:
     """
     if not path.is_file():
         raise RunError("there is no log of a simulation", where=str(path), todo="name a simulation's folder")
-    with (
-        _reading(path),
-        closing(sqlite3.connect(address_to_read(path), uri=True)) as connection,
-    ):
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        _check_version(version, path)
+    with _reading(path), closing(sqlite3.connect(address_to_read(path), uri=True)) as connection:
+        connection.row_factory = sqlite3.Row
+        _check_version(connection.execute("PRAGMA user_version").fetchone()["user_version"], path)
         yield connection
 
 
@@ -448,22 +463,123 @@ def planned_conversations(
         name: the id of the only one that is wanted; None for all.
     """
     rows = connection.execute(
-        "SELECT plan.key, id, about, conversations.* FROM plan LEFT JOIN conversations USING (key)"
+        "SELECT plan.key AS planned, id, about, conversations.* FROM plan LEFT JOIN conversations USING (key)"
         f"{'' if name is None else ' WHERE id = ?'} ORDER BY place",
         () if name is None else (name,),
     )
-    for key, identity, about, *ending in rows:
-        listed = ListedConversation(key, identity, orjson.loads(about))
-        yield listed, None if ending[0] is None else _logged_conversation(tuple(ending))
+    for row in rows:
+        listed = ListedConversation(row["planned"], row["id"], orjson.loads(row["about"]))
+        yield listed, None if row["key"] is None else _logged_conversation(row)
 
 
 def earlier_conversations(connection: sqlite3.Connection) -> int:
     """How many conversations ended in earlier runs and are not in the last run's plan."""
-    row = connection.execute("SELECT COUNT(*) FROM conversations WHERE key NOT IN (SELECT key FROM plan)").fetchone()
-    return int(row[0])
+    query = "SELECT count(*) AS number FROM conversations WHERE key NOT IN (SELECT key FROM plan)"
+    return int(connection.execute(query).fetchone()["number"])
 
 
 def spent_by_role(connection: sqlite3.Connection) -> dict[str, dict[str, Any]]:
     """What all replies took, by role: replies, calls, tokens, US dollars (None where some aren't known)."""
-    names = ("replies", "calls", "input_tokens", "output_tokens", "cost")
-    return {row[0]: dict(zip(names, row[1:], strict=True)) for row in connection.execute(_SPENT).fetchall()}
+    rows = map(dict, connection.execute(_SPENT).fetchall())
+    return {row.pop("actor"): row for row in rows}
+
+
+# -- Logs of workers beside a simulation's own ----------------------------------------------------------
+
+#: Folder of a simulation with the logs of workers.
+PARTS = ".talk-parts"
+_SITE = "key, purpose, ordinal, attempt"
+#: A reply that was had isn't had again by whoever knows of it: where two logs have different ones to the same call,
+#: neither process knew of the other, and what follows in one doesn't fit to the other.
+_DIFFERENT = f"""
+SELECT 1 FROM other.replies AS new JOIN main.replies AS mine USING ({_SITE})
+WHERE new.state = 'answered' AND mine.state = 'answered' AND (new.prompt != mine.prompt OR new.reply != mine.reply)
+LIMIT 1
+"""
+#: What was spent on calls that failed is in the other log too, as it began with what was there.
+_BETTER = {
+    "replies": "replies.state = 'failed' AND (excluded.state = 'answered' OR excluded.calls > replies.calls)",
+    "conversations": "conversations.state != 'finished'",
+    "sessions": "excluded.session > sessions.session",
+}
+
+
+def worker_logs(folder: Path) -> PartDatabases:
+    """The logs of workers beside that of the simulation in a folder."""
+    return PartDatabases(folder / LOG_FILE, PARTS, merge_log)
+
+
+def merge_log(path: Path, source: Path) -> bool:
+    """Add what a log holds to another; done again, it comes to the same.
+
+    Args:
+        path: the log that is added to; made if it isn't there.
+        source: the other, which no process uses.
+
+    Returns:
+        Whether it was added. Where the two have different replies to one call, nothing of the second is: each of them
+        goes on from its own.
+
+    Raises:
+        RunError: one of them can't be used.
+    """
+    ConversationLog(path).close()
+    ConversationLog(source).close()  # what a process that was killed wrote last is put in its place
+    with _joined(path, source) as connection:
+        if connection.execute(_DIFFERENT).fetchone() is not None:
+            return False
+        for table, better in _BETTER.items():
+            names = _columns(connection, table)
+            changes = ", ".join(f"{name} = excluded.{name}" for name in names)
+            rest = f"WHERE true ON CONFLICT DO UPDATE SET {changes} WHERE {better}"
+            connection.execute(_insert(f"main.{table}", names, f"other.{table}", rest))
+    return True
+
+
+def extract_log(path: Path, source: Path, keys: Iterable[str]) -> None:
+    """Put what a log holds under some keys, and under those of conversations begun anew, into a log of its own.
+
+    Args:
+        path: the log that is made; where there is nothing to put into it, it isn't.
+        source: where it is taken from.
+        keys: of conversations, and of what they share.
+
+    Raises:
+        RunError: one of them can't be used.
+    """
+    keys = tuple(keys)
+    with opened_log(source) as connection:
+        query = "SELECT 1 FROM replies WHERE key >= ? AND key < ? || '$' LIMIT 1"
+        if not any(connection.execute(query, (key, key)).fetchone() for key in keys):
+            return
+    ConversationLog(path).close()
+    with _joined(path, source) as connection:
+        for table in _BETTER:
+            rest = "WHERE key >= ? AND key < ? || '$' ON CONFLICT DO NOTHING"
+            statement = _insert(f"main.{table}", _columns(connection, table), f"other.{table}", rest)
+            connection.executemany(statement, ((key, key) for key in keys))
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
+    return [row["name"] for row in connection.execute(f"PRAGMA main.table_info({table})")]
+
+
+def is_begun(path: Path) -> bool:
+    """Whether a log holds any reply."""
+    with opened_log(path) as connection:
+        return connection.execute("SELECT 1 FROM replies LIMIT 1").fetchone() is not None
+
+
+@contextmanager
+def _joined(path: Path, source: Path) -> Iterator[sqlite3.Connection]:
+    """A transaction with ``source`` attached as ``other``."""
+    try:
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.row_factory = sqlite3.Row
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("ATTACH DATABASE ? AS other", (str(source),))
+            connection.execute("BEGIN IMMEDIATE")
+            yield connection
+            connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise explained(error, source) from error

@@ -1,19 +1,21 @@
-"""One conversation: its controller is played over the log, and what the log doesn't hold is asked."""
+"""One conversation: its controller is played over the log, what that doesn't hold is asked, and it is written down."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from bedside.core.errors import RegistryError
 from bedside.simulation.actor_contract import CallPlace, reason_and_detail
-from bedside.simulation.conversation_log import CallSite
+from bedside.simulation.conversation_log import CallSite, LoggedConversation, state_lines
 from bedside.simulation.logged_actors import LoggedActors, answered, call_seed, play
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
 from bedside.simulation.simulators.asking import ATTEMPTS, CLINICIAN_REPEATS, nothing_in, silent_stop
 from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call
-from bedside.simulation.simulators.contract import Outcome
+from bedside.simulation.simulators.contract import Outcome, SpokenTurn
 from bedside.simulation.simulators.faults import DECLINED
-from bedside.transcripts.transcript import CLINICIAN_FAILURES
+from bedside.transcripts.transcript import CLINICIAN_FAILURES, Transcript, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,3 +171,106 @@ def holds_hidden(call: Call, conversation: PlannedConversation, replied: Sequenc
     told = f"{call.brief}\n{call.instruction}"
     spoken = "\n".join((*(line.text for line in call.history), *replied))
     return any(text in told and text not in spoken for text in texts)
+
+
+# -- What a conversation is written down as -------------------------------------------------------------
+
+#: The flag of a call that held a text which the case hides from whom it was put to.
+HIDDEN_FLAG = "hidden in a request"
+
+
+def finished_conversation(
+    plan: SimulationPlan, conversation: PlannedConversation, had: HadConversation
+) -> LoggedConversation:
+    """A conversation that was had, as the log keeps it.
+
+    One that the clinician failed has a transcript too, without a turn where it was asked for the first words.
+
+    Raises:
+        RegistryError: the simulator made a turn without words, or none though the clinician didn't fail.
+    """
+    outcome = had.outcome
+    states = state_lines(conversation.id, outcome.states)
+    if not all(turn.text.strip() for turn in outcome.turns) or not (outcome.turns or had.failed):
+        raise RegistryError(
+            f"the simulator {plan.simulator.name} made {'a turn without words' if outcome.turns else 'no turns'}",
+            where=conversation.id,
+        )
+    flags = dict(outcome.flags) | ({HIDDEN_FLAG: had.hidden} if had.hidden else {})
+    rater = plan.evaluator.rater
+    transcript = Transcript(
+        conversation.id,
+        tuple(_turn(index, turn, rater) for index, turn in enumerate(outcome.turns)),
+        conversation.clinician.identity,
+        conversation.case.id,
+        conversation.case.language,
+        _factors(plan, conversation, outcome.completed, outcome.factors),
+        {
+            **outcome.reference,
+            "patient_facts": list(plan.simulator.patient_facts(conversation.case)),
+            "simulation": {
+                **_provenance(plan, conversation, had),
+                **outcome.simulation,
+                **({"turn_rater": rater} if outcome.labelled or any(map(_labels, outcome.turns)) else {}),
+                **({"failed": had.failed} if had.failed else {}),
+                "stop": outcome.stop,
+                "flags": flags,
+            },
+        },
+    )
+    ending = {
+        "stop": outcome.stop,
+        "completed": outcome.completed,
+        "flags": flags,
+        **({"failed": had.failed, "detail": had.detail} if had.failed else {}),
+    }
+    return LoggedConversation(conversation.key, "finished", had.session, ending, transcript.to_json() + b"\n", states)
+
+
+def _labels(turn: SpokenTurn) -> bool:
+    return bool(turn.labels)
+
+
+def _turn(index: int, turn: SpokenTurn, rater: str) -> Turn:
+    meta = dict(turn.meta)
+    for protocol, labels in turn.labels.items():
+        meta[protocol] = {**meta.get(protocol, {}), rater: dict(labels)}
+    return Turn(index, turn.role, turn.role, turn.text, meta)
+
+
+def _factors(
+    plan: SimulationPlan, conversation: PlannedConversation, completed: bool, own: Mapping[str, Any]
+) -> dict[str, Any]:
+    titles = {setting.name: setting.title for setting in plan.simulator.settings}
+    factors: dict[str, Any] = {**conversation.case.factors}
+    if conversation.persona is not None:
+        factors |= {"persona": conversation.persona.id, **conversation.persona.factors}
+    factors |= {"setting": conversation.setting, "task": titles[conversation.setting]}
+    if conversation.length is not None:
+        factors["length"] = conversation.length
+    return factors | {
+        "patient_model": plan.patient.identity,
+        **own,
+        "repeat": conversation.repeat,
+        "completed": completed,
+        "synthetic": True,
+    }
+
+
+def _provenance(plan: SimulationPlan, conversation: PlannedConversation, had: HadConversation) -> dict[str, Any]:
+    roles = plan.roles(conversation.clinician)
+    playing = {role: plan.playing(role, name) for role, name in roles.items()}
+    return {
+        "protocol": plan.simulator.name,
+        "version": plan.simulator.version,
+        "key": conversation.key,
+        "case": conversation.case.digest(),
+        "persona": None if conversation.persona is None else conversation.persona.digest(),
+        "prompts": list(had.prompts),
+        "actors": {role: name.identity for role, name in roles.items()},
+        "toys": sorted(role for role, name in roles.items() if name.toy),
+        "sampling": {role: played["sampling"] for role, played in playing.items() if played["sampling"]},
+        "options": dict(plan.options.own),
+        "seed": plan.seed,
+        "session": had.session,
+    }

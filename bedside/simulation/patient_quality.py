@@ -16,7 +16,7 @@ from bedside.analysis.deviation import deviation
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError, rated_groups, system_values
 from bedside.analysis.simulated_talks import SimulatedTalk, SimulatedTalks, simulated_talks
-from bedside.simulation.talk_lines import HIDDEN_FLAG
+from bedside.simulation.conversing import HIDDEN_FLAG
 from bedside.stats.result import Result
 
 #: What is held against the case, by algorithms, judges or people.
@@ -97,8 +97,7 @@ def patient_quality(view: RatingsView, *, encode: Encode | None = None, seed: in
     names = list(dict.fromkeys((measure.name, measure.raters) for measure in measures))
     return tuple(
         sorted(
-            measures,
-            key=lambda measure: (aspects.index(measure.aspect), names.index((measure.name, measure.raters))),
+            measures, key=lambda measure: (aspects.index(measure.aspect), names.index((measure.name, measure.raters)))
         )
     )
 

@@ -5,8 +5,15 @@ What they see is what a model in their place is sent, and nothing else: their br
 
 from __future__ import annotations
 
+import contextlib
+import io
 import math
 import os
+import shutil
+import signal
+import sys
+import textwrap
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -83,12 +90,7 @@ class TypedLines:
 
     def add(self, line: TypedLine) -> None:
         """Keep a line; it is on the disk when this returns."""
-        record = {
-            **asdict(line.at),
-            "text": line.text,
-            "seconds": line.seconds,
-            "finding": line.finding,
-        }
+        record = {**asdict(line.at), "text": line.text, "seconds": line.seconds, "finding": line.finding}
         try:
             descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             with os.fdopen(descriptor, "ab") as file:
@@ -705,3 +707,69 @@ def _headed(content: Any) -> str:
     if isinstance(content, Mapping):
         return "\n".join(f"{name}: {text}" for name, text in content.items() if text)
     return str(content or "")
+
+
+# -- The terminal ---------------------------------------------------------------------------------------
+
+#: The widest that a line of text is shown.
+_WIDEST = 100
+
+
+class TerminalScreen:
+    """Standard input and output; lines can be edited where Python has readline."""
+
+    def show(self, text: str) -> None:
+        """Show a text, no line wider than the terminal."""
+        width = min(shutil.get_terminal_size().columns, _WIDEST)
+        for line in text.splitlines():
+            indent = " " * (len(line) - len(line.lstrip()))
+            sys.stdout.write(textwrap.fill(line, width, subsequent_indent=indent) + "\n")
+        sys.stdout.flush()
+
+    def line(self, prompt: str) -> str:
+        """Wait for a line; what isn't of the terminal's encoding stands there as question marks.
+
+        Raises:
+            EOFError: there is no more to come.
+            KeyboardInterrupt: at Ctrl-C, also where an event loop would wait with that.
+        """
+        with contextlib.suppress(ImportError):  # a Python without it
+            import readline  # noqa: F401
+        if isinstance(sys.stdin, io.TextIOWrapper) and sys.stdin.errors == "strict":
+            sys.stdin.reconfigure(errors="surrogateescape")
+        try:
+            with _interruptible():
+                return input(prompt).encode("utf-8", "replace").decode()
+        except (EOFError, KeyboardInterrupt):
+            sys.stdout.write("\n")
+            raise
+
+    @contextlib.contextmanager
+    def reminding(self, reminders: Iterable[tuple[float, str]]) -> Iterator[None]:
+        """Show lines, each after as many seconds, unless what is under way ends before."""
+        timers = [threading.Timer(seconds, self._remind, (text,)) for seconds, text in reminders]
+        for timer in timers:
+            timer.daemon = True
+            timer.start()
+        try:
+            yield
+        finally:
+            for timer in timers:
+                timer.cancel()
+
+    def _remind(self, text: str) -> None:
+        sys.stdout.write(f"\n{text}\n")
+        sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Raise KeyboardInterrupt at Ctrl-C, in the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

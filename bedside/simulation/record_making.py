@@ -17,32 +17,23 @@ import orjson
 
 from bedside.judges.llm.protocol import Sampling
 from bedside.simulation.actor_contract import ActorName, CallPlace
-from bedside.simulation.conversation_log import CallSite, ListedConversation, LoggedConversation
-from bedside.simulation.conversation_pool import ConversationPool, PlannedTalk, SimulationProgress
-from bedside.simulation.logged_actors import LoggedActors, answered, call_seed, play
+from bedside.simulation.conversation_log import CallSite, ListedConversation, LoggedConversation, state_lines
+from bedside.simulation.logged_actors import (
+    ConversationPool,
+    LoggedActors,
+    PlannedTalk,
+    SimulationProgress,
+    answered,
+    call_seed,
+    play,
+)
 from bedside.simulation.simulate import SimulationSettings, SimulationSummary, TalkOrder, carry_out
 from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call, Exchange
-from bedside.simulation.simulators.contract import Simulator
-from bedside.simulation.talk_lines import state_lines
+from bedside.simulation.simulators.contract import MadeRecord, Simulator
 from bedside.transcripts.simulation_folder import TRANSCRIPTS
 
 #: The role of who is asked, unless it is named: most of what makes records is neither side of a conversation.
 _ROLE: ActorRole = "evaluator"
-
-
-@dataclass(frozen=True, slots=True)
-class MadeRecord:
-    """A record that was made.
-
-    Attributes:
-        content: what is written, as a line of JSON.
-        states: how it came about: flat objects.
-        flags: what is to be counted of it.
-    """
-
-    content: Mapping[str, Any]
-    states: tuple[Mapping[str, Any], ...] = ()
-    flags: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from bedside.simulation.actor_contract import (
     Actor,
     ActorName,
     ActorSettings,
+    LocalActor,
     Spending,
     WaveFiles,
     check_actors,
@@ -36,15 +37,13 @@ from bedside.simulation.conversation_log import (
     LoggedConversation,
     opened_log,
     spent_by_role,
+    worker_logs,
 )
-from bedside.simulation.conversation_pool import ConversationPool, PlannedTalk, SimulationProgress
-from bedside.simulation.conversing import converse
-from bedside.simulation.log_parts import worker_logs
-from bedside.simulation.logged_actors import CallCounts, LoggedActors
+from bedside.simulation.conversing import converse, finished_conversation
+from bedside.simulation.logged_actors import CallCounts, ConversationPool, LoggedActors, PlannedTalk, SimulationProgress
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
 from bedside.simulation.simulators.calls import ActorRole
 from bedside.simulation.simulators.contract import Simulator
-from bedside.simulation.talk_lines import finished_conversation
 from bedside.simulation.talks_folder import TalkCounts, write_manifest, write_talks
 from bedside.transcripts.simulation_folder import LOG_FILE, MANIFEST, TRANSCRIPTS
 
@@ -243,10 +242,7 @@ def _about(plan: SimulationPlan) -> dict[str, Any]:
 
 
 def carry_out(
-    order: TalkOrder,
-    folder: Path,
-    settings: SimulationSettings,
-    have: Callable[[TalkRun], None] | None = None,
+    order: TalkOrder, folder: Path, settings: SimulationSettings, have: Callable[[TalkRun], None] | None = None
 ) -> SimulationSummary:
     """Make what is ordered, or go on with it, and write the folder's files; also where somebody stops it.
 
@@ -373,7 +369,8 @@ class TalkRun:
     def _opened(self, role: ActorRole, name: ActorName) -> Actor:
         settings, order = self.settings, self._order
         if settings.replay:
-            return _AbsentActor()
+            # Nobody: all replies come from the log, and a call that it doesn't hold ends the run.
+            return LocalActor(None, 8)
         actor = open_actor(
             name,
             ActorSettings(
@@ -436,22 +433,3 @@ def _clinician_failed(counts: TalkCounts, noun: str) -> dict[str, Any]:
     """What the manifest says of those that the clinician failed; nothing where it failed none."""
     reasons = counts.clinician_failed.items()
     return {"failed by the clinician": [{"reason": why, noun: n} for why, n in reasons]} if reasons else {}
-
-
-class _AbsentActor:
-    """Nobody: what takes an actor's place where all replies come from the log."""
-
-    room = 8
-    conversations: int | None = None
-    stateful = False
-    price: Price | None = None
-
-    def __init__(self) -> None:
-        self.parameters: dict[str, Any] = {}
-
-    async def answer(self, *_: object) -> Any:
-        """Not called: a call that the log doesn't hold ends the run."""
-        raise AssertionError("nobody is asked")
-
-    async def close(self) -> None:
-        """Nothing is held."""

@@ -17,8 +17,8 @@ from bedside.transcripts.simulation_folder import LOG_FILE, simulation_manifest
 _SAME = ("protocol", "version", "clinicians", "patient", "evaluator", "cases", "settings", "seed")
 #: What each system's conversations of the last plan took; keys of conversations begun anew end in #2 and so on.
 _BY_SYSTEM = """
-SELECT json_extract(about, '$.system'), replies.actor, count(DISTINCT plan.key),
-    CASE WHEN count(cost) = count(*) THEN sum(cost) END
+SELECT json_extract(about, '$.system') AS system, replies.actor AS actor, count(DISTINCT plan.key) AS conversations,
+    CASE WHEN count(cost) = count(*) THEN sum(cost) END AS cost
 FROM replies JOIN plan ON plan.key = substr(replies.key, 1, 64) GROUP BY 1, 2
 """
 
@@ -84,9 +84,9 @@ def _is_same(manifest: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 def _of_log(connection: sqlite3.Connection) -> list[SystemCost]:
     by_system: dict[str, dict[bool, list[tuple[int, float | None]]]] = {}
-    for system, actor, conversations, cost in connection.execute(_BY_SYSTEM).fetchall():
-        parts = by_system.setdefault(system, {True: [], False: []})
-        parts[actor == "clinician"].append((conversations, cost))
+    for row in connection.execute(_BY_SYSTEM).fetchall():
+        parts = by_system.setdefault(row["system"], {True: [], False: []})
+        parts[row["actor"] == "clinician"].append((row["conversations"], row["cost"]))
     return [
         SystemCost(
             system,

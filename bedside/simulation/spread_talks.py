@@ -17,9 +17,8 @@ from bedside.core.engines.part_databases import part_size
 from bedside.core.errors import InputError
 from bedside.core.stopping import run_to_end
 from bedside.simulation.actor_contract import ActorName
-from bedside.simulation.conversation_pool import SimulationProgress
-from bedside.simulation.log_parts import extract_log, is_begun, worker_logs
-from bedside.simulation.logged_actors import CallCounts
+from bedside.simulation.conversation_log import extract_log, is_begun, worker_logs
+from bedside.simulation.logged_actors import CallCounts, SimulationProgress
 from bedside.simulation.simulate import SimulationSettings, SimulationSummary, TalkRun, carry_out, talk_order
 from bedside.simulation.simulation_plan import SimulationPlan
 
@@ -128,10 +127,7 @@ def simulate_apart(
 
 
 def _have_apart(
-    plan: SimulationPlan,
-    run: TalkRun,
-    engine: Engine,
-    progress: Callable[[SimulationProgress], None] | None,
+    plan: SimulationPlan, run: TalkRun, engine: Engine, progress: Callable[[SimulationProgress], None] | None
 ) -> None:
     """Have workers have conversations, and take in what they finish."""
     ended = {"finished": 0, "failed": 0, "unfinished": 0}

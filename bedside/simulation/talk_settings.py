@@ -11,7 +11,7 @@ from bedside.core.words import Names, listed
 
 if TYPE_CHECKING:
     from bedside.simulation.actor_contract import Named
-    from bedside.simulation.requested_plan import ActorInput, CaseInput, PersonaInput, SimulationRequest
+    from bedside.simulation.simulation_plan import ActorInput, CaseInput, PersonaInput, SimulationRequest
     from bedside.transcripts.reading import Paths
 
 ACTORS, CASES, COST = "Who talks", "What about", "Cost and speed"
@@ -72,7 +72,7 @@ class TalkSettings(Seeded):
 
     def request(self, protocol: str, cases: CaseInput | None, **more: Any) -> SimulationRequest:
         """What is asked for, as the simulation takes it."""
-        from bedside.simulation.requested_plan import SimulationRequest
+        from bedside.simulation.simulation_plan import SimulationRequest
 
         return SimulationRequest(protocol, self.clinician, cases=cases, **self.planned(), **more)
 

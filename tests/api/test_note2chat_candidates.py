@@ -9,16 +9,17 @@ from typing import Any
 
 import pytest
 
-from bedside.api.note2chat_files import candidate_plan, read_candidates, write_candidates
-from bedside.api.note2chat_training import Asking, read_talks, write_dialogues, write_thoughts
+from bedside.api.note2chat_files import read_candidates
+from bedside.api.note2chat_training import Asking, candidate_plan, read_talks, write_dialogues
 from bedside.core.errors import BedsideError, InputError
 from bedside.metrics.protocols.note2chat.labels import CaseSplit
-from bedside.simulation.record_preview import preview_records
+from bedside.simulation.call_preview import preview_records
 from bedside.simulation.simulate import SimulationSettings
 from bedside.simulation.simulators.calls import Call
 from bedside.simulation.simulators.note2chat import SIMULATOR
-from bedside.simulation.simulators.note2chat.training_records import TRAINING_RULES
+from bedside.simulation.simulators.note2chat.rule_actors import TRAINING_RULES
 from bedside.transcripts.transcript import Transcript
+from tests.api.note2chat_records import write_candidates, write_thoughts
 from tests.api.test_note2chat_files import TEST, rows
 from tests.api.test_note2chat_training import contents
 from tests.conftest import exit_code as run

@@ -12,8 +12,8 @@ from typing import Any, cast
 
 import pytest
 
-from bedside.api.note2chat_files import roll_out, write_candidates, write_sft
-from bedside.api.note2chat_training import Asking, read_talks, write_dialogues, write_thoughts
+from bedside.api.note2chat_files import write_sft
+from bedside.api.note2chat_training import Asking, read_talks, write_dialogues
 from bedside.core.errors import BedsideError, DataError, InputError
 from bedside.judges.llm.queue import Patience
 from bedside.metrics.protocols.note2chat.labels import CaseSplit, read_split
@@ -21,8 +21,10 @@ from bedside.metrics.protocols.note2chat.preferences import best_rollouts
 from bedside.simulation.simulate import SimulationSettings
 from bedside.simulation.simulators.case_files import read_cases
 from bedside.simulation.simulators.note2chat import SIMULATOR
-from bedside.simulation.simulators.note2chat.training_records import message_thoughts, training_evaluator
+from bedside.simulation.simulators.note2chat.rule_actors import training_evaluator
+from bedside.simulation.simulators.note2chat.training_records import message_thoughts
 from bedside.transcripts.transcript import Transcript
+from tests.api.note2chat_records import rolled_out, write_candidates, write_thoughts
 from tests.conftest import exit_code as run
 from tests.judges.llm.server import Action, JudgeServer, Received, fitting
 from tests.simulation.simulators.note2chat.test_guided_dialogue import lines
@@ -36,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Everything that is made, by toys: interviews, rollouts, thoughts, candidates."""
     out = tmp_path_factory.mktemp("training")
     write_dialogues(SIMULATOR.cases, out / "dialogues", Asking("rules"))
-    roll_out(
+    rolled_out(
         out / "dialogues" / "cases.jsonl", out / "rollouts", Asking("rules"),
         clinician="script:good", patient="rules", repeats=2, split=CaseSplit(None, frozenset({TEST})),
     )  # fmt: skip

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from bedside.api.note2chat_files import preview_rollouts, roll_out
-from bedside.api.note2chat_training import Asking
+from bedside.api.note2chat_training import Asking, preview_rollouts, rollout_plan
 from bedside.judges.llm.prices import Price
 from bedside.judges.llm.queue import Patience
 from bedside.simulation.simulate import SimulationSettings
 from bedside.simulation.simulators.calls import Call
 from bedside.simulation.simulators.case_files import read_cases
 from bedside.simulation.simulators.note2chat import SIMULATOR
-from bedside.simulation.simulators.note2chat.training_records import training_evaluator
+from bedside.simulation.simulators.note2chat.rule_actors import training_evaluator
+from tests.api.note2chat_records import rolled_out
 from tests.api.test_note2chat_files import TEST
 from tests.conftest import exit_code as run
 from tests.judges.llm.server import Action, JudgeServer, Received
@@ -35,13 +35,15 @@ def test_one_limit_counts_for_interviews_and_their_check(tmp_path: Path) -> None
         asked.append(told["purpose"])
         return training_evaluator(Call("evaluator", told["purpose"], 1, material=told["material"])).text
 
-    few = roll_out(
+    few = rolled_out(
         SIMULATOR.cases, tmp_path / "r", Asking(checker, settings=SimulationSettings(max_calls=12)),
         clinician=clinician, patient="rules", repeats=1,
     )  # fmt: skip
     assert len(asked) == few.talks.requests + few.checked.requests == 12
     assert few.checked.counts.unfinished > 0
-    whole = roll_out(SIMULATOR.cases, tmp_path / "r", Asking(checker), clinician=clinician, patient="rules", repeats=1)
+    whole = rolled_out(
+        SIMULATOR.cases, tmp_path / "r", Asking(checker), clinician=clinician, patient="rules", repeats=1
+    )
     assert whole.checked.counts.unfinished == 0
     # None of them names the diagnosis, and nothing was asked twice.
     assert whole.best.best == ()
@@ -85,14 +87,14 @@ def test_what_is_set_for_rollouts_reaches_every_model_that_is_asked(tmp_path: Pa
         assert len({one.body["seed"] for one in warm}) == len(warm)
         assert not any("temperature" in one.body or "seed" in one.body for one in own)
         settings = SimulationSettings(prices={name: Price(1e6, 1e6) for name in names.values()})
-        rolled = roll_out(
+        rolled = rolled_out(
             path, tmp_path / "priced", Asking(names["evaluator"], settings=settings),
             clinician=names["doctor"], patient=names["patient"], repeats=1,
         )  # fmt: skip
         assert min(rolled.talks.cost, rolled.checked.cost) > 0
         # A limit of costs is one of both parts together.
         limit = replace(settings, max_cost=rolled.talks.cost)
-        limited = roll_out(
+        limited = rolled_out(
             path, tmp_path / "limited", Asking(names["evaluator"], settings=limit),
             clinician=names["doctor"], patient=names["patient"], repeats=1,
         )  # fmt: skip
@@ -101,7 +103,7 @@ def test_what_is_set_for_rollouts_reaches_every_model_that_is_asked(tmp_path: Pa
         server.script = lambda request, number: Action(status=429)
         server.received = []
         patience = Patience(attempts=3, first_wait=0.01, longest_wait=0.02)
-        refused = roll_out(
+        refused = rolled_out(
             path, tmp_path / "patient", Asking("rules", settings=SimulationSettings(patience=patience)),
             clinician=names["doctor"], patient="rules", repeats=1,
         )  # fmt: skip
@@ -111,9 +113,10 @@ def test_what_is_set_for_rollouts_reaches_every_model_that_is_asked(tmp_path: Pa
 
 @pytest.mark.slow
 def test_a_dry_run_counts_what_toys_then_ask(tmp_path: Path) -> None:
-    asked = {"clinician": "rules", "patient": "rules", "repeats": 2}
-    talks, checks = preview_rollouts(SIMULATOR.cases, Asking("rules"), **asked)  # type: ignore[arg-type]
-    rolled = roll_out(SIMULATOR.cases, tmp_path / "r", Asking("rules"), **asked)  # type: ignore[arg-type]
+    asked: dict[str, Any] = {"clinician": "rules", "patient": "rules", "repeats": 2}
+    plan = rollout_plan(SIMULATOR.cases, Asking("rules"), **asked)
+    talks, checks = preview_rollouts(plan, Asking("rules"))
+    rolled = rolled_out(SIMULATOR.cases, tmp_path / "r", Asking("rules"), **asked)
     assert (talks.conversations, checks.records) == (10, 10)
     assert sum(role.calls for role in talks.roles) == rolled.talks.calls.asked
     assert sum(actor.calls for actor in checks.actors) == rolled.checked.calls.asked

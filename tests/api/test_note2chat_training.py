@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from bedside.api.note2chat_training import Asking, prepare_notes, read_talks, write_dialogues
+from bedside.api.note2chat_training import Asking, read_talks, write_dialogues
 from bedside.core.errors import BedsideError, InputError
 from bedside.metrics.protocols import note2chat
 from bedside.simulation.simulate import SimulationSettings
 from bedside.simulation.simulators.calls import Call
 from bedside.simulation.simulators.case_files import read_cases
 from bedside.simulation.simulators.note2chat import SIMULATOR
-from bedside.simulation.simulators.note2chat.training_records import training_evaluator
+from bedside.simulation.simulators.note2chat.rule_actors import training_evaluator
+from tests.api.note2chat_records import prepare_notes
 from tests.conftest import exit_code
 from tests.judges.llm.server import JudgeServer
 

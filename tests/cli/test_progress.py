@@ -10,7 +10,7 @@ import pytest
 from bedside.cli import progress
 from bedside.cli.progress import judging_line, judging_progress, simulation_line, simulation_progress
 from bedside.judges.counts import JudgingProgress
-from bedside.simulation.conversation_pool import SimulationProgress
+from bedside.simulation.logged_actors import SimulationProgress
 
 
 def test_a_judges_line_says_what_is_known() -> None:

@@ -12,13 +12,13 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
-from bedside.api.note2chat_files import roll_out
-from bedside.api.note2chat_training import Asking, read_talks, write_dialogues, write_thoughts
+from bedside.api.note2chat_training import Asking, read_talks, write_dialogues
 from bedside.api.simulating import Simulation, simulate
 from bedside.core.errors import BedsideError, InputError
 from bedside.simulation.simulate import SimulationSettings
 from bedside.simulation.simulators.contract import SIMULATORS
 from bedside.transcripts.simulation_folder import TRANSCRIPTS
+from tests.api.note2chat_records import rolled_out, write_thoughts
 from tests.judges.llm.server import Action, JudgeServer, Received, fitting
 from tests.judges.test_command import run as command
 from tests.simulation.test_simulate import contents
@@ -201,7 +201,7 @@ def test_records_are_made_by_waves_too(tmp_path: Path) -> None:
         assert server.count == 2 * asked
         assert waves >= 1
         with pytest.raises(InputError, match="interviews and their check are two simulations"):
-            roll_out(
+            rolled_out(
                 bundled,
                 tmp_path / "rollouts",
                 Asking("rules", settings=settings),

@@ -23,7 +23,7 @@ from bedside.core.errors import BedsideError, RunError
 from bedside.core.locks import hold
 from bedside.core.stopping import run_to_end
 from bedside.simulation.conversation_log import ConversationLog, opened_log, planned_conversations
-from bedside.simulation.conversation_pool import SimulationProgress
+from bedside.simulation.logged_actors import SimulationProgress
 from bedside.transcripts.simulation_folder import LOG_FILE
 from tests.simulation.test_simulate import contents
 from tests.simulation.tiny import cases, install, run_tiny

@@ -13,7 +13,7 @@ import yaml
 import bedside
 from bedside.api.simulating import simulate
 from bedside.core.errors import BedsideError
-from bedside.simulation.requested_plan import SimulationRequest
+from bedside.simulation.simulation_plan import SimulationRequest
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.case_files import read_cases, read_personas
 from bedside.simulation.simulators.contract import SIMULATORS

@@ -114,7 +114,7 @@ def test_what_gets_no_answer_fails_and_is_asked_again_by_the_next_run(tmp_path: 
     with opened_log(tmp_path / "talks/log.sqlite") as log:
         key = next(iter(made.transcripts())).reference["simulation"]["key"]
         states = log.execute("SELECT DISTINCT state FROM replies WHERE key = ?", (key,)).fetchall()
-        assert states == [("answered",)]
+        assert [row["state"] for row in states] == ["answered"]
 
 
 def test_a_server_that_is_gone_ends_the_run_with_one_line(tmp_path: Path) -> None:

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from bedside.simulation.call_preview import preview_plan
-from bedside.simulation.requested_plan import SimulationRequest
 from bedside.simulation.simulate import SimulationSettings
-from bedside.simulation.simulation_plan import SimulationPlan
+from bedside.simulation.simulation_plan import SimulationPlan, SimulationRequest
 
 SETTINGS = ("26-messages", "40-messages")
 

@@ -14,11 +14,10 @@ import pytest
 
 from bedside import simulate
 from bedside.core.errors import InputError
-from bedside.simulation.person import PersonAtKeyboard, TypedLines
+from bedside.simulation.person import PersonAtKeyboard, TerminalScreen, TypedLines
 from bedside.simulation.simulators.calls import Call, Line
 from bedside.simulation.simulators.case_files import read_cases
 from bedside.simulation.simulators.contract import SIMULATORS, EarlyForm
-from bedside.simulation.terminal import TerminalScreen
 
 CATEGORIES = ["emotional discomfort or fear", "financial or insurance concern"]
 FINDINGS = {
@@ -381,7 +380,7 @@ def test_what_is_hidden_is_never_shown(tmp_path: Path, monkeypatch: pytest.Monke
     """A consultation in which nothing is elicited: no hidden text, and nothing of the policy's state."""
     simulator = SIMULATORS.load("medconceal")
     paper = Paper(*[f"Thank you, that is point {n}." for n in range(8)], "")
-    monkeypatch.setattr("bedside.simulation.terminal.TerminalScreen", lambda: paper)
+    monkeypatch.setattr("bedside.simulation.person.TerminalScreen", lambda: paper)
     talks = simulate(None, "medconceal", tmp_path / "talks", clinician="human:anna", sample=1)
     (transcript,) = talks.transcripts()
     (case,) = (case for _, case in read_cases(simulator.cases) if case.id == transcript.case_id)

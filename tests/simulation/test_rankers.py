@@ -15,7 +15,7 @@ from bedside.core.errors import InputError, ModelError
 from bedside.core.model_files import find_model
 from bedside.simulation.actor_contract import read_actor
 from bedside.simulation.actors.likelihood_ranker import ranked_scores
-from bedside.simulation.requested_plan import SimulationRequest
+from bedside.simulation.simulation_plan import SimulationRequest
 from bedside.simulation.simulators.calls import Line
 from bedside.simulation.simulators.contract import SIMULATORS
 from tests.metrics.models.language_models import save, starting, tiny

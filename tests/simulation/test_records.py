@@ -16,12 +16,12 @@ from bedside.judges.llm.prices import Price, estimate_tokens
 from bedside.judges.llm.protocol import Sampling
 from bedside.reports.simulations import record_plan_table
 from bedside.simulation.actor_contract import Named, read_actor
-from bedside.simulation.record_making import MadeRecord, RecordPlan, RecordTask, make_records
-from bedside.simulation.record_preview import preview_records
+from bedside.simulation.call_preview import preview_records
+from bedside.simulation.record_making import RecordPlan, RecordTask, make_records
 from bedside.simulation.simulate import SimulationSettings, SimulationSummary
 from bedside.simulation.simulators.asking import ask_for_data
 from bedside.simulation.simulators.calls import ActorReply, Call, Exchange, together
-from bedside.simulation.simulators.contract import SIMULATORS, UnusableConversationError
+from bedside.simulation.simulators.contract import SIMULATORS, MadeRecord, UnusableConversationError
 from tests.simulation.tiny import NUMBER, TINY, number
 
 #: What each record asks for, side by side.

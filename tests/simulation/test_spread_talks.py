@@ -23,10 +23,9 @@ from bedside.api.simulating import simulate
 from bedside.core.engines.contract import BrokenError, Engine, TaskOutcome, call_task, open_engine
 from bedside.core.errors import BedsideError, EngineError, InputError
 from bedside.core.locks import hold
-from bedside.simulation.conversation_log import opened_log
-from bedside.simulation.log_parts import PARTS, merge_log, worker_logs
-from bedside.simulation.requested_plan import SimulationRequest
+from bedside.simulation.conversation_log import PARTS, merge_log, opened_log, worker_logs
 from bedside.simulation.simulate import SimulationSettings, simulate_plan
+from bedside.simulation.simulation_plan import SimulationRequest
 from bedside.simulation.spread_talks import simulate_apart
 from bedside.transcripts.simulation_folder import LOG_FILE
 from tests.core.engines.clusters import ROOT, wait_until

@@ -12,8 +12,8 @@ from typing import Any
 
 from bedside.api.simulating import Simulation
 from bedside.judges.llm.queue import Patience
-from bedside.simulation.requested_plan import SimulationRequest
 from bedside.simulation.simulate import SimulationSettings, simulate_plan
+from bedside.simulation.simulation_plan import SimulationRequest
 from bedside.simulation.simulators.asking import Fault, ask_clinician, ask_for_data, ask_patient, silent_stop
 from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call, Exchange, Line, together
 from bedside.simulation.simulators.case import Case, Hidden, HiddenConcern, PatientSide, Persona

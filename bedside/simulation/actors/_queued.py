@@ -131,10 +131,7 @@ class AgentActor(QueuedActor):
     def request(self, call: Call, place: CallPlace) -> Request:
         """What is sent for a call."""
         return AgentRequest(
-            call.messages(),
-            payload=agent_payload(call, place),
-            data=call.kind == "data",
-            **identity(call, place),
+            call.messages(), payload=agent_payload(call, place), data=call.kind == "data", **identity(call, place)
         )
 
 

@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from bedside.core.errors import InputError
-from bedside.judges.llm.prices import Price
 from bedside.judges.llm.queue import CallRecord
 from bedside.ratings.names import human_rater, is_human, person_name
-from bedside.simulation.actor_contract import ActorKind, ActorName, ActorSettings, CallPlace
+from bedside.simulation.actor_contract import ActorKind, ActorName, ActorSettings, CallPlace, LocalActor
 from bedside.simulation.simulators.calls import ActorReply, Call
 from bedside.simulation.simulators.contract import Simulator
 
 
-class HumanActor:
+class HumanActor(LocalActor):
     """Asks a person in the terminal, one conversation at a time."""
 
-    room = 1
     conversations: int | None = 1
-    stateful = False
-    price: Price | None = None
 
     def __init__(self, settings: ActorSettings) -> None:
-        from bedside.simulation.person import TYPED_LINES, PersonAtKeyboard, TypedLines
-        from bedside.simulation.terminal import TerminalScreen
+        from bedside.simulation.person import TYPED_LINES, PersonAtKeyboard, TerminalScreen, TypedLines
 
-        self.parameters: dict[str, Any] = {} if settings.minutes is None else {"minutes": settings.minutes}
         self._person = PersonAtKeyboard(
             TerminalScreen(),
             TypedLines(settings.folder / TYPED_LINES),
             minutes=settings.minutes,
             early_form=settings.simulator.early_form,
         )
+        super().__init__(None, 1)
+        if settings.minutes is not None:
+            self.parameters = {"minutes": settings.minutes}
 
     async def answer(self, call: Call, place: CallPlace, record: CallRecord) -> ActorReply:
         """Wait for what the person types; nothing else goes on meanwhile.
@@ -45,9 +41,6 @@ class HumanActor:
         except EOFError:
             raise KeyboardInterrupt from None
 
-    async def close(self) -> None:
-        """Nothing is held."""
-
 
 def _read(names: Sequence[str], simulator: Simulator) -> list[ActorName]:
     return [_name(text) for text in names]
@@ -57,8 +50,7 @@ def _name(text: str) -> ActorName:
     person = person_name(text)
     if not person or not person.isprintable() or set(person) & set("/ "):
         raise InputError(
-            f"{text!r} names no person",
-            todo="write human:NAME, such as human:anna, without spaces or slashes",
+            f"{text!r} names no person", todo="write human:NAME, such as human:anna, without spaces or slashes"
         )
     return ActorName(text, "human", text, human_rater(person), detail=person)
 

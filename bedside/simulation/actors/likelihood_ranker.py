@@ -16,11 +16,10 @@ import orjson
 
 from bedside.core.errors import InputError
 from bedside.core.model_files import digest, find_model
-from bedside.judges.llm.prices import Price
 from bedside.judges.llm.queue import CallRecord
 from bedside.metrics.models.dialogue import LABELS, SEPARATOR
 from bedside.ratings.names import algorithm_rater
-from bedside.simulation.actor_contract import ActorKind, ActorName, ActorSettings, CallPlace
+from bedside.simulation.actor_contract import ActorKind, ActorName, ActorSettings, CallPlace, LocalActor
 from bedside.simulation.simulators.calls import ActorReply, Call, Line
 from bedside.simulation.simulators.contract import Simulator
 
@@ -32,31 +31,23 @@ _BEGINNING = "likelihood:"
 _WINDOW = 1024
 
 
-class LikelihoodActor:
+class LikelihoodActor(LocalActor):
     """Ranks candidates by a model in this process; an :class:`bedside.simulation.actor_contract.Actor`.
 
     Args:
         model: as for :func:`bedside.core.model_files.find_model`.
     """
 
-    room = 1
-    conversations: int | None = None
-    stateful = False
-    price: Price | None = None
-
     def __init__(self, model: str) -> None:
         from bedside.metrics.models.likelihood import load_likelihood
 
-        self.parameters: dict[str, Any] = {}
+        super().__init__(None, 1)
         self._likelihood = load_likelihood(model)
 
     async def answer(self, call: Call, place: CallPlace, record: CallRecord) -> ActorReply:
         """The scores of the call's candidates, in their order."""
         scores = await asyncio.to_thread(ranked_scores, self._likelihood, call.history, call.material)
         return ActorReply(orjson.dumps({"scores": scores}).decode())
-
-    async def close(self) -> None:
-        """Nothing is held that another actor wouldn't use."""
 
 
 def ranked_scores(likelihood: Likelihood, history: Sequence[Line], material: Mapping[str, Any]) -> list[float]:

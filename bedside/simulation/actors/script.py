@@ -3,37 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from bedside.judges.llm.prices import Price
-from bedside.judges.llm.queue import CallRecord
 from bedside.ratings.names import algorithm_rater
-from bedside.simulation.actor_contract import ActorKind, ActorName, ActorSettings, CallPlace
-from bedside.simulation.simulators.calls import ActorReply, Call
+from bedside.simulation.actor_contract import ActorKind, ActorName, ActorSettings, LocalActor
 from bedside.simulation.simulators.contract import Simulator
-from bedside.simulation.simulators.scripts import Recording, Script, read_script
+from bedside.simulation.simulators.scripts import Recording, read_script
 
 _BEGINNING = "script:"
-
-
-class ScriptActor:
-    """Replies by a script; an :class:`bedside.simulation.actor_contract.Actor`."""
-
-    conversations: int | None = None
-    stateful = False
-    price: Price | None = None
-
-    def __init__(self, script: Script | Recording, room: int) -> None:
-        self.room = room
-        self.parameters: dict[str, Any] = {}
-        self._script = script
-
-    async def answer(self, call: Call, place: CallPlace, record: CallRecord) -> ActorReply:
-        """Reply to a call."""
-        return self._script.reply(call)
-
-    async def close(self) -> None:
-        """Nothing is held."""
 
 
 def _read(names: Sequence[str], simulator: Simulator) -> list[ActorName]:
@@ -52,8 +28,8 @@ def _words_only(name: ActorName, purposes: Sequence[str]) -> str:
     return f"the script has no `replies` for {' and '.join(missing)}" if missing else ""
 
 
-def _open(name: ActorName, settings: ActorSettings) -> ScriptActor:
-    return ScriptActor(name.detail, settings.max_concurrency)
+def _open(name: ActorName, settings: ActorSettings) -> LocalActor:
+    return LocalActor(name.detail.reply, settings.max_concurrency)
 
 
 ACTOR = ActorKind(

@@ -57,11 +57,7 @@ def _open(name: ActorName, settings: ActorSettings) -> Actor:
     if not (key.isascii() and key.isprintable()):
         raise LanguageModelError(f"{KEY} holds characters that can't be sent", todo="copy the key again")
     client = WebhookClient(
-        name.detail,
-        key=key,
-        key_name=KEY,
-        time_limit=settings.sampling.timeout,
-        tested=settings.role == "clinician",
+        name.detail, key=key, key_name=KEY, time_limit=settings.sampling.timeout, tested=settings.role == "clinician"
     )
     return AgentActor(client, name.detail, settings)
 

@@ -13,17 +13,11 @@ from typing import Any
 
 from bedside.core.errors import InputError
 from bedside.core.records import FileRecord
-from bedside.simulation.simulators.draws import speaker
+from bedside.simulation.simulators.case import speaker
 
 FORM = "agentclinic"
 _WHOLE = "OSCE_Examination"
-_PARTS = (
-    "Objective_for_Doctor",
-    "Patient_Actor",
-    "Physical_Examination_Findings",
-    "Test_Results",
-    "Correct_Diagnosis",
-)
+_PARTS = ("Objective_for_Doctor", "Patient_Actor", "Physical_Examination_Findings", "Test_Results", "Correct_Diagnosis")
 _COMPLAINTS = ("Primary_Symptom", "Secondary_Symptoms", "Symptoms")
 #: Fillers that say nothing.
 _NOTHING = re.compile(
@@ -80,9 +74,7 @@ def case_object(record: FileRecord) -> dict[str, Any]:
             "vignette": "\n".join([*who, *history, *complaints, *others, *social]),
             "findings": [{"text": text} for text in complaints],
         },
-        "extra": {
-            FORM: {"physical_examination": examination, "test_results": whole["Test_Results"]},
-        },
+        "extra": {FORM: {"physical_examination": examination, "test_results": whole["Test_Results"]}},
     }
 
 

@@ -10,7 +10,7 @@ clinician's decision that can't be read takes a neutral course that the caller s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -176,12 +176,7 @@ def silent_stop(flags: Sequence[str]) -> str:
     return next((stops[flag] for flag in flags if flag in stops), "clinician empty")
 
 
-def ask_for_data(
-    call: Call,
-    read: Callable[[Any], Any],
-    *,
-    neutral: Any = None,
-) -> Exchange[Decided]:
+def ask_for_data(call: Call, read: Callable[[Any], Any], *, neutral: Any = None) -> Exchange[Decided]:
     """An object that fits the call's schema, asked for until it can be read.
 
     Args:
@@ -212,11 +207,40 @@ def ask_for_data(
     )
 
 
+def part_of(value: Any, key: str) -> Any:
+    """What an object that was replied holds under a key; None where it holds nothing, or is no object."""
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def text_of(value: Any, key: str, *, blank: bool = False, wanted: str = "a text") -> str:
+    """The text under a key; a ValueError where there is none, or only white space where that isn't taken."""
+    text = part_of(value, key)
+    if not isinstance(text, str) or not (blank or text.strip()):
+        raise ValueError(f'"{key}" must be {wanted}')
+    return text
+
+
+def texts_of(value: Any, key: str, nouns: str = "texts", *, blank: bool = False) -> list[str]:
+    """The texts in the list under a key; a ValueError that asks for a list of ``nouns`` where it is none."""
+    texts = part_of(value, key)
+    if not isinstance(texts, list) or not all(isinstance(text, str) and (blank or text.strip()) for text in texts):
+        raise ValueError(f'"{key}" must be a list of {nouns}')
+    return texts
+
+
+def choice_of(value: Any, key: str, choices: Collection[str]) -> str:
+    """The name under a key, one of several; a ValueError that names them where it is none."""
+    name = part_of(value, key)
+    if name not in choices:
+        raise ValueError(f'"{key}" must be one of {", ".join(choices)}')
+    return str(name)
+
+
 def flag_reader(key: str) -> Callable[[Any], bool]:
     """Reads whether an object says yes under a key; a ValueError where it says neither."""
 
     def read(value: Any) -> bool:
-        flag = value.get(key) if isinstance(value, dict) else None
+        flag = part_of(value, key)
         if not isinstance(flag, bool):
             raise ValueError(f'"{key}" must be true or false')
         return flag

@@ -90,10 +90,7 @@ class Call:
         if self.actor == "ranker":
             # On neither side: what was said is what it looks at, and no chat of its own.
             said = _fenced([f"{line.role.capitalize()}: {clean(line.text)}" for line in self.history])
-            return (
-                Message("system", self.brief),
-                Message("user", "\n\n".join(part for part in (said, wish) if part)),
-            )
+            return (Message("system", self.brief), Message("user", "\n\n".join(part for part in (said, wish) if part)))
         if not self.history:
             system = (Message("system", self.brief),) if self.brief else ()
             return (*system, Message("user", wish or OPENING_LINE))

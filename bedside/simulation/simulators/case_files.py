@@ -47,8 +47,7 @@ _IDENTIFYING = (
     (
         "an exact age",
         re.compile(
-            r"\b\d{1,3}[- ](?:year|yr)s?[- ]old\b|\b\d{1,3} ?y/?o\b|\baged? \d{1,3}\b|\d{1,3} ?岁",
-            re.IGNORECASE,
+            r"\b\d{1,3}[- ](?:year|yr)s?[- ]old\b|\b\d{1,3} ?y/?o\b|\baged? \d{1,3}\b|\d{1,3} ?岁", re.IGNORECASE
         ),
     ),
     (
@@ -252,9 +251,7 @@ def read_cases(paths: PathOrPaths) -> list[tuple[str, Case]]:
     return _read(paths, CASE_FILE, Case, _case_object)
 
 
-def converted_cases(
-    paths: PathOrPaths,
-) -> tuple[list[tuple[str, Case]], list[tuple[str, str]]]:
+def converted_cases(paths: PathOrPaths) -> tuple[list[tuple[str, Case]], list[tuple[str, str]]]:
     """Cases as :func:`read_cases`, and those that their source leaves out, which are no error here.
 
     Returns:

@@ -1,23 +1,29 @@
 """The contract of simulators: each is one folder, and makes the conversations of one protocol.
 
-A simulator states what it needs of a case and which settings it has, and gives a controller: a generator without input
-or output (see :mod:`bedside.simulation.simulators.calls`). The rules of the protocol live in it, never only in a
-prompt. What a side must not know is in no call to it. What was said, hidden states and counts are kept in one
-:class:`~bedside.simulation.simulators.ledger.Ledger`; what its toys say stands in ``toys.yaml``.
+A simulator states what it needs of a case, and in ``simulator.yaml`` its settings and options; it gives a controller: a
+generator without input or output (see :mod:`bedside.simulation.simulators.calls`). The rules of the protocol live in
+it, never only in a prompt. What a side must not know is in no call to it. A conversation is a
+:class:`~bedside.simulation.simulators.ledger.ProtocolTalk`, of which a protocol writes the course and what it came to;
+what was said, hidden states and counts are kept in its one ledger. What its toys say stands in ``toys.yaml``.
 """
 
 from __future__ import annotations
 
+import hashlib
+import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from bedside.core.errors import RegistryError
+from bedside.core.model_errors import to_model
 from bedside.core.registry import Registry
-from bedside.metrics.protocols.label_files import Strict
+from bedside.core.yaml_files import keys_and_values
+from bedside.metrics.protocols.label_files import Strict, Text
 from bedside.simulation.simulators.calls import ACTOR_ROLES, ActorReply, ActorRole, Call, Exchange
 from bedside.simulation.simulators.case import Case, Persona, patient_facts
-from bedside.simulation.simulators.draws import Draws
 
 #: Whose doing it is that a conversation can't be used; the material's, where nothing can be made of it.
 Culprit = Literal["patient", "evaluator", "infrastructure", "material"]
@@ -39,6 +45,24 @@ class UnusableConversationError(Exception):
         self.reason = reason
         self.detail = detail
         self.states: tuple[Mapping[str, Any], ...] = tuple(states)
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """Streams of random numbers of one conversation, or of what several share.
+
+    Attributes:
+        seed: the user's.
+        key: whose streams they are; another key, other numbers.
+    """
+
+    seed: int
+    key: str
+
+    def stream(self, purpose: str, ordinal: int = 1) -> random.Random:
+        """The stream for a purpose, at its ``ordinal``-th use; the same whenever it is asked for."""
+        name = f"{self.seed}\n{self.key}\n{purpose}\n{ordinal}"
+        return random.Random(hashlib.sha256(name.encode()).digest())
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +134,21 @@ class Outcome:
     flags: Mapping[str, int] = field(default_factory=dict)
     simulation: Mapping[str, Any] = field(default_factory=dict)
     labelled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MadeRecord:
+    """A record that was made.
+
+    Attributes:
+        content: what is written, as a line of JSON.
+        states: how it came about: flat objects.
+        flags: what is to be counted of it.
+    """
+
+    content: Mapping[str, Any]
+    states: tuple[Mapping[str, Any], ...] = ()
+    flags: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,14 +268,40 @@ class Simulator:
         return _loaded, (self.name,)
 
 
+class SimulatorFacts(Strict):
+    """What a simulator states of itself, as ``simulator.yaml`` in its folder holds it; see :class:`Simulator`."""
+
+    name: Text
+    title: Text
+    version: int
+    source: Text
+    languages: tuple[Text, ...]
+    settings: tuple[SimulatorSetting, ...]
+    lengths: tuple[int, ...] = ()
+    options: tuple[SimulatorOption, ...] = ()
+    takes_personas: bool = False
+    case_needs: tuple[Text, ...] = ()
+    parameters: tuple[Text, ...] = ()
+
+
+@cache
+def facts_in(folder: Path) -> dict[str, Any]:
+    """What stands in a simulator's folder, as :class:`Simulator` takes it: its facts, cases, personas and scripts.
+
+    Raises:
+        RegistryError: the facts can't be read, or a key is wrong.
+    """
+    path, see = folder / "simulator.yaml", "CONTRIBUTING.md"
+    data = keys_and_values(path, "file of a simulator's facts", see)
+    facts = to_model(data, SimulatorFacts, str(path), todo=f"see {see}", kind=RegistryError)
+    files = {"cases": "cases.yaml", "personas": "personas.yaml", "scripts": "scripts"}
+    there = {name: folder / file for name, file in files.items() if (folder / file).exists()}
+    return {name: getattr(facts, name) for name in SimulatorFacts.model_fields} | there
+
+
 #: Simulators by name.
 SIMULATORS: Registry[Simulator] = Registry(
-    "bedside.simulation.simulators",
-    "SIMULATOR",
-    "simulator",
-    Simulator,
-    group="bedside.simulators",
-    folders=True,
+    "bedside.simulation.simulators", "SIMULATOR", "simulator", Simulator, group="bedside.simulators", folders=True
 )
 
 

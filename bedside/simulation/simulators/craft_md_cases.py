@@ -14,8 +14,7 @@ from typing import Any
 
 from bedside.core.errors import InputError
 from bedside.core.records import FileRecord
-from bedside.simulation.simulators.case import sentences_and_question
-from bedside.simulation.simulators.draws import speaker
+from bedside.simulation.simulators.case import sentences_and_question, speaker
 
 FORM = "craft-md"
 _VIGNETTES = ("case_vignette", "case_desc")

@@ -8,7 +8,7 @@ changed here.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
@@ -78,8 +78,7 @@ CLINICIAN_LABEL = _any(
     rf"{_MARK}(?:医生|大夫|医师|咨询师|治疗师|护士|助手){_MARK_END}",
 )
 PATIENT_LABEL = _any(
-    rf"{_MARK}(?:patient|client|user|caregiver){_MARK_END}",
-    rf"{_MARK}(?:患者|病人|来访者|家属|用户){_MARK_END}",
+    rf"{_MARK}(?:patient|client|user|caregiver){_MARK_END}", rf"{_MARK}(?:患者|病人|来访者|家属|用户){_MARK_END}"
 )
 #: Gestures, tones, marks and slots that nobody filled.
 STAGE = _any(
@@ -177,8 +176,7 @@ HELPER = _any(
 )
 #: A greeting, and why somebody came: both together begin a conversation.
 GREETING = _any(
-    r"\A\s*(?:hello|hi|hey|good (?:morning|afternoon|evening))\b",
-    r"\A\s*(?:(?:医生|大夫)[,，]?)?(?:您|你)好",
+    r"\A\s*(?:hello|hi|hey|good (?:morning|afternoon|evening))\b", r"\A\s*(?:(?:医生|大夫)[,，]?)?(?:您|你)好"
 )
 ARRIVAL = _any(
     r"\bi(?:'m| am) here (?:today )?(?:because|for|about)\b",
@@ -237,17 +235,43 @@ def patient_fault(
 
 
 _STUCK = Fault(
-    "stuck",
-    "You have said that several times in the same words. Answer what was said last, in other words.",
+    "stuck", "You have said that several times in the same words. Answer what was said last, in other words."
 )
+
+
+#: What makes a text no message of a patient's, with the reason and what the patient is told, in this order.
+_ROLE_FAULTS = (
+    (THINKING, "leaked reasoning",
+     "Your last reply held your reasoning. Write only the words that are said aloud."),
+    (CLINICIAN_LABEL, "speaks for the clinician",
+     "Your last reply held words of the clinician. Write only what you, the patient, say next."),
+    (PATIENT_LABEL, "speaker label",
+     "Your last reply named who speaks. Write only the words that are said aloud, without a name before them."),
+    (MACHINE, "refusal",
+     "Stay in your role: answer as this person would, in their own words."),
+    (FORM, "form",
+     "Your last reply was an object, code or marked-up text. Write only the words that are said aloud."),
+    (ASSISTANT, "answers as an assistant",
+     "Your last reply answered a request for a text. You are the person in the conversation: write only what they "
+     "say next."),
+    (MADE_UP, "speaks of the case",
+     "Your last reply spoke of a case, a prompt or a role. To this person the conversation is real: answer in "
+     "their own words."),
+    (HELPER, "becomes the helper",
+     "Your last reply helped or questioned the clinician as a helper would. You are the one who needs help: "
+     "answer as this person would."),
+    (STAGE, "stage directions",
+     "Your last reply described gestures or used marks. Write only the words that are said aloud."),
+)  # fmt: skip
 
 
 def _form_fault(text: str, language: str) -> Fault | None:
     """What makes a text no message of a patient's."""
     if not any(character.isalnum() for character in text):
         return Fault("empty", "Your last reply held no words. Write your message.")
-    for reason, objection in _role_faults(text):
-        return Fault(reason, objection)
+    for pattern, reason, objection in _ROLE_FAULTS:
+        if pattern.search(text):
+            return Fault(reason, objection)
     if _wrong_language(text, language):
         wanted = {"en": "English", "zh": "Chinese (中文)"}[language]
         return Fault("wrong language", f"Your last reply was not in {wanted}. Write it in {wanted}.")
@@ -275,11 +299,7 @@ def _manner_fault(text: str, earlier: Sequence[str], sentences: int | None, word
             for limit, noun in ((sentences, "sentences"), (words, "words"))
             if limit is not None
         ]
-        return Fault(
-            "too long",
-            f"Your last reply was too long. Answer in at most {' and '.join(limits)}.",
-            kept=True,
-        )
+        return Fault("too long", f"Your last reply was too long. Answer in at most {' and '.join(limits)}.", kept=True)
     return None
 
 
@@ -318,54 +338,6 @@ def sentence_count(text: str) -> int:
     """Sentences of a text: up to a sign that ends one, or to the end of a line; one at least where there are words."""
     whole = ABBREVIATION.sub(lambda match: match[0].replace(".", ""), text)
     return sum(any(map(str.isalnum, part)) for part in SENTENCE_END.split(whole))
-
-
-def _role_faults(text: str) -> Iterator[tuple[str, str]]:
-    if THINKING.search(text):
-        yield (
-            "leaked reasoning",
-            "Your last reply held your reasoning. Write only the words that are said aloud.",
-        )
-    if CLINICIAN_LABEL.search(text):
-        yield (
-            "speaks for the clinician",
-            "Your last reply held words of the clinician. Write only what you, the patient, say next.",
-        )
-    if PATIENT_LABEL.search(text):
-        yield (
-            "speaker label",
-            "Your last reply named who speaks. Write only the words that are said aloud, without a name before them.",
-        )
-    if MACHINE.search(text):
-        yield "refusal", "Stay in your role: answer as this person would, in their own words."
-    if FORM.search(text):
-        yield (
-            "form",
-            "Your last reply was an object, code or marked-up text. Write only the words that are said aloud.",
-        )
-    if ASSISTANT.search(text):
-        yield (
-            "answers as an assistant",
-            "Your last reply answered a request for a text. You are the person in the conversation: write only what "
-            "they say next.",
-        )
-    if MADE_UP.search(text):
-        yield (
-            "speaks of the case",
-            "Your last reply spoke of a case, a prompt or a role. To this person the conversation is real: "
-            "answer in their own words.",
-        )
-    if HELPER.search(text):
-        yield (
-            "becomes the helper",
-            "Your last reply helped or questioned the clinician as a helper would. You are the one who needs help: "
-            "answer as this person would.",
-        )
-    if STAGE.search(text):
-        yield (
-            "stage directions",
-            "Your last reply described gestures or used marks. Write only the words that are said aloud.",
-        )
 
 
 def _wrong_language(text: str, language: str) -> bool:

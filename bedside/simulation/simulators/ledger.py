@@ -1,15 +1,28 @@
-"""The ledger of one conversation: what was said, the states that nobody is shown, and what is counted."""
+"""One conversation while it is held: the ledger of what was said, of hidden states and counts, and who is asked."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeVar
 
-from bedside.simulation.simulators.asking import CLINICIAN_REPEATS, Spoken, silent_stop
-from bedside.simulation.simulators.calls import Exchange, Line
-from bedside.simulation.simulators.contract import Outcome, SpokenTurn, UnusableConversationError
+from bedside.simulation.simulators.asking import (
+    CLINICIAN_REPEATS,
+    Decided,
+    Fault,
+    Spoken,
+    ask_clinician,
+    ask_for_data,
+    ask_patient,
+    silent_stop,
+)
+from bedside.simulation.simulators.calls import ActorRole, Call, Exchange, Line
+from bedside.simulation.simulators.case import Case
+from bedside.simulation.simulators.contract import Outcome, Situation, SpokenTurn, UnusableConversationError
+from bedside.simulation.simulators.faults import clinician_watch, patient_fault
+from bedside.simulation.simulators.prompt_files import FilledPrompt, filled_prompt, prompt_call
 
 T = TypeVar("T")
 #: Messages in a row in which the clinician repeats itself that end a conversation.
@@ -82,6 +95,14 @@ class Ledger:
         for text, reason in spoken.refused:
             self.note(purpose, refused=text, reason=reason)
 
+    def texts(self, role: Literal["clinician", "patient"]) -> list[str]:
+        """What one side said, in order."""
+        return [line.text for line in self.lines if line.role == role]
+
+    def count_unreadable(self, purpose: str) -> None:
+        """Count a decision of the clinician's that couldn't be read."""
+        self.flags[f"clinician: {purpose} can't be read"] += 1
+
     def silence(self, flags: Sequence[str]) -> str:
         """Why the conversation ends with a clinician's message that is none, whose faults are counted."""
         self.flags.update(f"clinician: {flag}" for flag in flags)
@@ -102,3 +123,80 @@ class Ledger:
             flags={name: number for name, number in self.flags.items() if number},
             **rest,
         )
+
+
+class ProtocolTalk:
+    """One conversation under way. A protocol derives its own, and says the course and what it came to.
+
+    Args:
+        situation: what it starts from.
+
+    Attributes:
+        folder: of the protocol, in which its prompts stand.
+        situation: as given.
+        case: whose conversation it is.
+        language: code of its language.
+        options: a value for each of the simulator's.
+        ledger: what was said, kept and counted.
+    """
+
+    folder: ClassVar[Path]
+
+    def __init__(self, situation: Situation) -> None:
+        self.situation = situation
+        self.case: Case = situation.case
+        self.language: str = situation.case.language
+        self.options: Mapping[str, Any] = situation.options
+        self.ledger = Ledger()
+
+    @classmethod
+    def converse(cls, situation: Situation) -> Exchange[Outcome]:
+        """The controller; see :mod:`bedside.simulation.simulators.calls`."""
+        talk = cls(situation)
+        return (yield from talk.ledger.keep(talk.hold()))
+
+    def hold(self) -> Exchange[Outcome]:
+        """All of it."""
+        return self.outcome((yield from self.course()))
+
+    def course(self) -> Exchange[str]:
+        """What is said, up to the end; why it ended."""
+        raise NotImplementedError
+
+    def outcome(self, stop: str) -> Outcome:
+        """What it came to; ``stop`` is why it ended."""
+        raise NotImplementedError
+
+    # -- asking -------------------------------------------------------------------------------------------
+
+    def prompt(self, name: str, **slots: str | int) -> FilledPrompt:
+        """A prompt of the protocol with what its slots hold."""
+        return filled_prompt(self.folder, name, self.language, **slots)
+
+    def call(self, actor: ActorRole, purpose: str, number: int, *prompts: FilledPrompt | None, **more: Any) -> Call:
+        """A call made of prompts, see :func:`.prompt_call`; a side is shown all that was said unless told otherwise."""
+        if actor in ("clinician", "patient"):
+            more = {"history": tuple(self.ledger.lines), **more}
+        return prompt_call(actor, purpose, number, *prompts, **more)
+
+    def ask_clinician(self, number: int, *prompts: FilledPrompt | None, **more: Any) -> Exchange[Spoken]:
+        """The clinician's message number ``number``, from 1, with its faults; ``more`` is the call's."""
+        purpose = more.pop("purpose", "message")
+        call = self.call("clinician", purpose, number, *prompts, **more)
+        return (yield from ask_clinician(call, clinician_watch(self.ledger.lines, self.language)))
+
+    def ask_patient(self, call: Call, *, sentences: int | None, words: int | None) -> Exchange[Spoken]:
+        """A message of the patient, of so many sentences and words at most."""
+        own = self.ledger.texts("patient")
+
+        def check(text: str) -> Fault | None:
+            return patient_fault(text, language=self.language, earlier=own, sentences=sentences, words=words)
+
+        return (yield from ask_patient(call, check))
+
+    def decide(self, call: Call, read: Callable[[Any], Any], *, neutral: Any = None) -> Exchange[Decided]:
+        """An object that somebody is asked for; a clinician's that can't be read is counted."""
+        decided = yield from ask_for_data(replace(call, kind="data"), read, neutral=neutral)
+        if not decided.readable:
+            self.ledger.count_unreadable(call.purpose)
+        return decided

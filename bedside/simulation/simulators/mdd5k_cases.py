@@ -17,12 +17,7 @@ from bedside.core.errors import InputError
 from bedside.core.model_errors import to_model
 from bedside.core.records import FileRecord
 from bedside.simulation.simulators.case import Case
-from bedside.simulation.simulators.mdd5k.case_fields import (
-    PROTOCOL,
-    PsychiatricRecord,
-    gaps,
-    record_of,
-)
+from bedside.simulation.simulators.mdd5k.case_fields import PROTOCOL, PsychiatricRecord, gaps, record_of
 
 FORM = "mdd5k"
 _SEE = "see docs/simulators/mdd5k.md, Cases"
@@ -41,32 +36,19 @@ _SECTIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "个人史": (
         "personal_history",
         {
-            "孕产情况": "birth",
-            "发育情况": "development",
-            "婚恋情况": "relationships",
-            "工作、学习情况": "work",
-            "月经情况": "menses",
-            "病前性格": "character",
-            "特殊嗜好": "habits",
+            "孕产情况": "birth", "发育情况": "development", "婚恋情况": "relationships", "工作、学习情况": "work",
+            "月经情况": "menses", "病前性格": "character", "特殊嗜好": "habits",
         },
     ),
     "精神检查": (
         "mental_examination",
         {
-            "意识": "consciousness",
-            "定向": "orientation",
-            "接触对答": "contact",
-            "注意": "attention",
-            "感知": "perception",
-            "思维": "thought",
-            "情感": "affect",
-            "意志、行为": "volition",
-            "智能": "intelligence",
-            "躯体症状": "somatic",
-            "自知力": "insight",
+            "意识": "consciousness", "定向": "orientation", "接触对答": "contact", "注意": "attention",
+            "感知": "perception", "思维": "thought", "情感": "affect", "意志、行为": "volition",
+            "智能": "intelligence", "躯体症状": "somatic", "自知力": "insight",
         },
     ),
-}
+}  # fmt: skip
 _KEYS = frozenset({_NUMBER, _DIAGNOSIS, _AGE, _SEX, _CODES, *_TEXTS, *_SECTIONS})
 _ID = re.compile(r"patient_(\d+)")
 
@@ -162,10 +144,7 @@ def authors_object(case: Case) -> dict[str, Any]:
         whole[key] = (
             section
             if isinstance(section, str)
-            else {
-                **{name: text for name, part in names.items() if (text := getattr(section, part))},
-                **section.other,
-            }
+            else {**{name: text for name, part in names.items() if (text := getattr(section, part))}, **section.other}
         )
     whole["处理意见"] = record.treatment_advice
     return whole

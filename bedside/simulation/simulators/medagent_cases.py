@@ -11,8 +11,7 @@ from typing import Any
 
 from bedside.core.errors import InputError
 from bedside.core.records import FileRecord
-from bedside.simulation.simulators.case import sentences_and_question
-from bedside.simulation.simulators.draws import speaker
+from bedside.simulation.simulators.case import sentences_and_question, speaker
 
 _STUDY, _CLASS = "clinical_case_study", "mental_health_classification"
 _DIAGNOSES = ("diagnosis", "answer")

@@ -27,6 +27,7 @@ from bedside.core.yaml_files import keys_and_values
 from bedside.judges.prompt import clean, codes, fenced
 from bedside.judges.rubrics.prompt_words import prompt_words
 from bedside.metrics.protocols.label_files import Strict, Text
+from bedside.simulation.simulators.calls import ActorRole, Call
 
 SUFFIX = ".yaml"
 #: Digits of the SHA-256 of a file that stand in a reference to it.
@@ -135,12 +136,7 @@ class PromptFile:
                 what = f"the variable {name!r} is {variables[name]!r:.40}"
                 raise RegistryError(what, where=where, todo="give a text or a whole number")
         texts = {**variables, **self._fenced({name: str(variables[name]) for name in self.said})}
-        return FilledPrompt(
-            _filled(self.brief, texts),
-            _filled(self.instruction, texts),
-            self.schema,
-            self.reference,
-        )
+        return FilledPrompt(_filled(self.brief, texts), _filled(self.instruction, texts), self.schema, self.reference)
 
     def _fenced(self, said: Mapping[str, str]) -> Mapping[str, str]:
         """What is said between marker lines with one code, which occurs in none of it."""
@@ -213,6 +209,32 @@ def filled_prompt(folder: Path, prompt_id: str, language: str, **variables: str 
     return prompts_in(folder / "prompts").get(prompt_id, language).fill(**variables)
 
 
+def prompt_call(
+    actor: ActorRole,
+    purpose: str,
+    ordinal: int,
+    *prompts: FilledPrompt | None,
+    sources: Iterable[str] = (),
+    **more: Any,
+) -> Call:
+    """A call whose texts are those of prompts: their briefs and instructions in order, and the last schema.
+
+    Args:
+        actor, purpose, ordinal, more: as the call has them. Who is on neither side is asked for data.
+        prompts: what it is made of; None for one that isn't needed.
+        sources: references to what else stands in the texts.
+    """
+    parts = [prompt for prompt in prompts if prompt is not None]
+    texts: dict[str, Any] = {
+        "brief": "\n\n".join(part.brief for part in parts if part.brief),
+        "instruction": "\n\n".join(part.instruction for part in parts if part.instruction),
+        "schema": next((part.schema for part in reversed(parts) if part.schema is not None), None),
+        "prompt": " ".join((*(part.reference for part in parts), *sources)),
+        "kind": "message" if actor in ("clinician", "patient") else "data",
+    }
+    return Call(actor, purpose, ordinal, **(texts | more))
+
+
 def listed(texts: Iterable[str], nothing: str = "(nothing)") -> str:
     """Texts as a list, a line each."""
     return "\n".join(f"- {' '.join(text.split())}" for text in texts) or nothing
@@ -264,11 +286,7 @@ def faults_of_prompts(prompts: list[PromptFile]) -> Iterator[tuple[Path, str, st
             there = {each.language for each in prompts if each.id == prompt.id}
             for language in languages:
                 if language not in there:
-                    yield (
-                        prompt.path,
-                        "language",
-                        f"the prompt is missing in {language!r}, which others are in",
-                    )
+                    yield (prompt.path, "language", f"the prompt is missing in {language!r}, which others are in")
         elif prompt.language == other.language:
             yield prompt.path, "id", f"{other.path.name} is the same prompt in the same language"
         elif set(prompt.variables) != set(other.variables):

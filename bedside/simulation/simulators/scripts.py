@@ -99,8 +99,7 @@ class Script(Strict):
             return ActorReply(_text(own[min(call.ordinal, len(own)) - 1], call))
         if call.kind == "data":
             raise InputError(
-                f"the script {self.name} has no reply for {call.purpose}",
-                todo=f"add {call.purpose} to its replies",
+                f"the script {self.name} has no reply for {call.purpose}", todo=f"add {call.purpose} to its replies"
             )
         return ActorReply(_text(self._spoken(call), call))
 

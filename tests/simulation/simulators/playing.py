@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 from bedside.simulation.simulators.calls import ActorReply, Call, Exchange
 from bedside.simulation.simulators.case import Case, Persona
-from bedside.simulation.simulators.contract import Outcome, Simulator, Situation, UnusableConversationError
-from bedside.simulation.simulators.draws import Draws
+from bedside.simulation.simulators.contract import Draws, Outcome, Simulator, Situation, UnusableConversationError
 from bedside.simulation.simulators.scripts import read_script
 from bedside.transcripts.transcript import Transcript, Turn
 

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import bedside
 from bedside.core.errors import BedsideError
 from bedside.simulation.conversation_log import ConversationLog, LoggedReply
-from bedside.simulation.requested_plan import SimulationRequest
 from bedside.simulation.simulate import SimulationSettings, SimulationSummary, simulate_plan
+from bedside.simulation.simulation_plan import SimulationRequest
 from bedside.simulation.simulators.calls import ACTOR_ROLES, Call
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.case_files import read_cases, read_personas

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import bedside
-from bedside.simulation.requested_plan import SimulationRequest
+from bedside.simulation.simulation_plan import SimulationRequest
 from bedside.simulation.simulators.asking import Fault, ask_patient
 from bedside.simulation.simulators.calls import ActorReply, Call
 from bedside.simulation.simulators.contract import SIMULATORS, UnusableConversationError

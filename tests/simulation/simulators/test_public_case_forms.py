@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from bedside.core.errors import InputError
+from bedside.simulation.simulators.case import speaker
 from bedside.simulation.simulators.case_files import case_text, check_cases, read_cases
-from bedside.simulation.simulators.draws import speaker
 
 OSCE: dict[str, Any] = {
     "OSCE_Examination": {

@@ -38,8 +38,7 @@ from bedside.metrics.protocols.medconceal.policy import (
     turn_step,
     write_parameters,
 )
-from bedside.metrics.protocols.medconceal.trace import LabelledTurn, Trace, read_turns, replay, trace
-from bedside.metrics.protocols.medconceal.turn_rows import turn_rows
+from bedside.metrics.protocols.medconceal.trace import LabelledTurn, Trace, read_turns, replay, trace, turn_rows
 
 PROTOCOL = Protocol("MedConceal", family="hidden_concerns", labels=LABELS)
 

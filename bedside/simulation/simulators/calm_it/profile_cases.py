@@ -7,16 +7,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from bedside.metrics.protocols.label_files import complaint
-from bedside.simulation.simulators.asking import ask_for_data
-from bedside.simulation.simulators.calls import Call, Exchange
-from bedside.simulation.simulators.calm_it.client_fields import (
-    PROTOCOL,
-    ClientBackground,
-    ClientSketch,
-    sketch_of,
-)
+from bedside.simulation.simulators.asking import ask_for_data, part_of
+from bedside.simulation.simulators.calls import Exchange
+from bedside.simulation.simulators.calm_it.client_fields import PROTOCOL, ClientBackground, ClientSketch, sketch_of
 from bedside.simulation.simulators.calm_it.state_calls import as_json, prompt_text
 from bedside.simulation.simulators.case import Case
+from bedside.simulation.simulators.contract import MadeRecord
+from bedside.simulation.simulators.prompt_files import prompt_call
 
 #: Of the rules and prompts that make cases; part of every record's key.
 VERSION = 1
@@ -41,6 +38,12 @@ def completed_case(case: Case) -> Exchange[Case]:
     return case.model_copy(update={"extra": {**case.extra, PROTOCOL: fields}})
 
 
+def case_record(case: Case) -> Exchange[MadeRecord]:
+    """A completed case, as it is written."""
+    whole = yield from completed_case(case)
+    return MadeRecord(whole.model_dump(mode="json", exclude_defaults=True))
+
+
 def _known(sketch: ClientSketch) -> dict[str, Any]:
     """What is known of somebody; of a matched respondent, what they said of themselves."""
     match = sketch.dass.match if sketch.dass is not None else None
@@ -54,17 +57,7 @@ def _known(sketch: ClientSketch) -> dict[str, Any]:
 
 def _asked(case: Case, what: str, inputs: dict[str, Any], read: Any) -> Exchange[Any]:
     prompt = prompt_text(f"profile_{what}", case.language, inputs=as_json(inputs))
-    call = Call(
-        "evaluator",
-        f"profile {what}",
-        1,
-        instruction=prompt.instruction,
-        kind="data",
-        schema=prompt.schema,
-        material=inputs,
-        prompt=prompt.reference,
-    )
-    decided = yield from ask_for_data(call, read)
+    decided = yield from ask_for_data(prompt_call("evaluator", f"profile {what}", 1, prompt, material=inputs), read)
     return decided.value
 
 
@@ -79,7 +72,7 @@ def _background(value: Any) -> ClientBackground:
 
 
 def _goal(value: Any) -> str:
-    goal = value.get("session_goal") if isinstance(value, dict) else None
+    goal = part_of(value, "session_goal")
     if not isinstance(goal, str) or not goal.strip():
         raise ValueError('there is no sentence as "session_goal"')
     return " ".join(goal.split())

@@ -18,7 +18,7 @@ import orjson
 
 from bedside.core.errors import InputError
 from bedside.simulation.simulators.asking import ask_for_data
-from bedside.simulation.simulators.calls import Call, Exchange, Line
+from bedside.simulation.simulators.calls import Exchange, Line
 from bedside.simulation.simulators.calm_it.client_fields import (
     BACKGROUND_KEYS,
     UNHELPFUL,
@@ -29,7 +29,7 @@ from bedside.simulation.simulators.calm_it.client_fields import (
 )
 from bedside.simulation.simulators.faults import HAN_CHARACTER, WORD
 from bedside.simulation.simulators.ledger import Ledger
-from bedside.simulation.simulators.prompt_files import filled_prompt
+from bedside.simulation.simulators.prompt_files import filled_prompt, prompt_call
 
 # -- The rules of a session that no model decides -------------------------------------------------------
 
@@ -269,21 +269,19 @@ class SideCalls:
             choices: what can be chosen, as the prompt shows it; empty where it is no choice.
             enums: what can be chosen, by the reply's field.
         """
-        view = prompt_text(f"{self.side}_view", self.language)
         variables = {"inputs": as_json(inputs)} | ({"choices": choices} if choices else {})
-        name = "summary" if question == "summary" else f"{self.side}_{question}"
-        prompt = prompt_text(name, self.language, **variables)
-        references = [view.reference, prompt.reference, *([labels_reference()] if choices else [])]
-        call = Call(
+        prompt = prompt_text(
+            "summary" if question == "summary" else f"{self.side}_{question}", self.language, **variables
+        )
+        call = prompt_call(
             "evaluator",
             f"{self.side} {question}",
             number,
-            brief=view.brief,
-            instruction=prompt.instruction,
-            kind="data",
+            prompt_text(f"{self.side}_view", self.language),
+            prompt,
             schema=narrowed(prompt.schema or {}, enums or {}),
             material={**inputs, **{f"allowed_{key}": list(values) for key, values in (enums or {}).items()}},
-            prompt=" ".join(references),
+            sources=[labels_reference()] if choices else (),
         )
         decided = yield from ask_for_data(call, read)
         refused = {"refused": decided.refused} if decided.refused else {}

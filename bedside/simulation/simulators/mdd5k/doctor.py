@@ -1,4 +1,4 @@
-"""The doctor: trees of topics, the doctors that a clinician under test plays, what it is told and says.
+"""The doctor: trees of topics, the doctors that a clinician under test plays, and what it is told.
 
 It is told who it plays, the patient's age and sex, and one topic at a time; nothing else of the case. Whether a topic
 is over, and which comes next, is not its to decide: that is the schedule's.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,11 +22,8 @@ from bedside.core.model_errors import first_complaint
 from bedside.core.records import parse_json
 from bedside.core.yaml_files import plain_yaml
 from bedside.metrics.protocols.label_files import Strict, Text
-from bedside.simulation.simulators.asking import Decided, Spoken, ask_clinician, ask_for_data
-from bedside.simulation.simulators.calls import Call, Exchange, Line
 from bedside.simulation.simulators.case import Case, Name
-from bedside.simulation.simulators.draws import Draws
-from bedside.simulation.simulators.faults import clinician_watch
+from bedside.simulation.simulators.contract import Draws
 from bedside.simulation.simulators.mdd5k.case_fields import (
     BUNDLED,
     FOLDER,
@@ -94,12 +91,7 @@ class TopicTree:
     @property
     def leaves(self) -> tuple[str, ...]:
         """All topics below the root, :data:`PARSE` among them, in the file's order."""
-        return (
-            *self.events,
-            *(leaf for group in self.illness for leaf in group.leaves),
-            *self.person,
-            self.family,
-        )
+        return (*self.events, *(leaf for group in self.illness for leaf in group.leaves), *self.person, self.family)
 
     def kept(self, topic: str) -> bool:
         """Whether a topic is asked unless the patient's own words have answered it: self-harm, and the family."""
@@ -234,26 +226,14 @@ _SEE = "see docs/simulators/mdd5k.md, Doctors"
 #: How a brief says what a persona is, by language and value.
 WORDS: Mapping[str, Mapping[str, str]] = {
     "zh": {
-        "female": "女",
-        "male": "男",
-        "fast": "快",
-        "normal": "适中",
-        "slow": "慢",
-        "often": "经常",
-        "sometimes": "有时",
-        "rarely": "很少",
+        "female": "女", "male": "男", "fast": "快", "normal": "适中", "slow": "慢", "often": "经常",
+        "sometimes": "有时", "rarely": "很少",
     },
     "en": {
-        "female": "woman",
-        "male": "man",
-        "fast": "quickly",
-        "normal": "at a normal pace",
-        "slow": "slowly",
-        "often": "often",
-        "sometimes": "sometimes",
-        "rarely": "rarely",
+        "female": "woman", "male": "man", "fast": "quickly", "normal": "at a normal pace", "slow": "slowly",
+        "often": "often", "sometimes": "sometimes", "rarely": "rarely",
     },
-}
+}  # fmt: skip
 
 
 class DoctorPersona(Strict):
@@ -331,121 +311,43 @@ class AskedTopic:
     opening: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Doctor:
-    """The clinician's part of one interview.
+def doctor_brief(language: str, record: PsychiatricRecord, persona: DoctorPersona | None) -> FilledPrompt:
+    """What the clinician is told at the start.
 
-    Attributes:
+    Args:
         language: code of the case's language.
-        record: of which only age and sex are ever told.
+        record: of which only age and sex are told.
         persona: whom the clinician plays; None where it is told what to find out and no more.
     """
+    words = WORDS[language]
+    patient: dict[str, str | int] = {"age": record.age, "sex": words[record.sex]}
+    if persona is None:
+        return interview_prompt("free_clinician", language, **patient)
+    return interview_prompt(
+        "clinician",
+        language,
+        **patient,
+        doctor_age=persona.age,
+        doctor_sex=words[persona.sex],
+        specialties=persona.specialties,
+        speed=words[persona.speed],
+        style=persona.style,
+        explains=words[persona.explains],
+        manner=interview_prompt("manner_warm" if persona.empathy else "manner_short", language).brief,
+    )
 
-    language: str
-    record: PsychiatricRecord
-    persona: DoctorPersona | None
 
-    def brief(self) -> FilledPrompt:
-        """What it is told at the start."""
-        words = WORDS[self.language]
-        patient: dict[str, str | int] = {"age": self.record.age, "sex": words[self.record.sex]}
-        if self.persona is None:
-            return interview_prompt("free_clinician", self.language, **patient)
-        persona = self.persona
-        manner = interview_prompt("manner_warm" if persona.empathy else "manner_short", self.language)
-        return interview_prompt(
-            "clinician",
-            self.language,
-            **patient,
-            doctor_age=persona.age,
-            doctor_sex=words[persona.sex],
-            specialties=persona.specialties,
-            speed=words[persona.speed],
-            style=persona.style,
-            explains=words[persona.explains],
-            manner=manner.brief,
-        )
-
-    def message(self, lines: Sequence[Line], number: int, topic: AskedTopic) -> Exchange[Spoken]:
-        """The next message.
-
-        Args:
-            lines: the interview so far.
-            number: of the message, from 1.
-            topic: what it is to be about.
-        """
-        brief, wish = self.brief(), self._wish(topic)
-        call = Call(
-            "clinician",
-            "message",
-            number,
-            brief=brief.brief,
-            history=tuple(lines),
-            instruction="" if wish is None else wish.instruction,
-            material={
-                "topic": topic.text,
-                "follow_up": topic.follow_up,
-                "opening": topic.opening,
-                "language": self.language,
-            },
-            prompt=" ".join(part.reference for part in (brief, wish) if part is not None),
-        )
-        return (yield from ask_clinician(call, clinician_watch(lines, self.language)))
-
-    def _wish(self, topic: AskedTopic) -> FilledPrompt | None:
-        """What the message is to be about, as it is told."""
-        if not topic.text:
-            return None
-        if topic.opening and topic.text == PARSE:
-            return interview_prompt("open_question", self.language)
-        name = "opening" if topic.opening else "topic_again" if topic.follow_up else "topic"
-        return interview_prompt(name, self.language, topic=topic.text)
-
-    def closing(self, lines: Sequence[Line]) -> Exchange[tuple[Spoken, Decided]]:
-        """The diagnosis that the clinician infers from the interview, in its own words, and what it names in them, the
-        likeliest first."""
-        brief, wish = self.brief(), interview_prompt("closing", self.language)
-        call = Call(
-            "clinician",
-            "closing",
-            1,
-            brief=brief.brief,
-            history=tuple(lines),
-            instruction=wish.instruction,
-            schema=wish.schema,
-            material={"language": self.language},
-            prompt=f"{brief.reference} {wish.reference}",
-        )
-        spoken = yield from ask_clinician(call, clinician_watch(lines, self.language))
-        if spoken.fields is not None:
-            try:
-                return spoken, Decided(_read_diagnoses(spoken.fields))
-            except ValueError:
-                pass
-        if not spoken.text:
-            return spoken, Decided((), readable=False)
-        filled = interview_prompt("diagnoses", self.language, message=spoken.text)
-        asked = Call(
-            "clinician",
-            "diagnoses",
-            1,
-            instruction=filled.instruction,
-            kind="data",
-            schema=filled.schema,
-            material={"message": spoken.text, "language": self.language},
-            prompt=filled.reference,
-        )
-        return spoken, (yield from ask_for_data(asked, _read_diagnoses, neutral=()))
+def topic_wish(language: str, topic: AskedTopic) -> FilledPrompt | None:
+    """What a message is to be about, as the clinician is told; None where it decides."""
+    if not topic.text:
+        return None
+    if topic.opening and topic.text == PARSE:
+        return interview_prompt("open_question", language)
+    name = "opening" if topic.opening else "topic_again" if topic.follow_up else "topic"
+    return interview_prompt(name, language, topic=topic.text)
 
 
 def brief_text(case: Case, setting: str) -> str:
     """What a clinician is told at the start about a case, as the first of the bundled doctors."""
     persona = find_doctors("bundled", case.language)[0] if setting == GUIDED else None
-    return Doctor(case.language, record_of(case), persona).brief().brief
-
-
-def _read_diagnoses(value: Any) -> tuple[str, ...]:
-    names = value.get("diagnoses") if isinstance(value, dict) else None
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError('"diagnoses" must be a list of names')
-    return tuple(name.strip() for name in names if name.strip())
+    return doctor_brief(case.language, record_of(case), persona).brief

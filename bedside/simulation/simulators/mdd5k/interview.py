@@ -6,40 +6,40 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from bedside.simulation.simulators.asking import (
     ATTEMPTS,
     CLINICIAN_ATTEMPTS,
-    Fault,
+    Decided,
     Spoken,
     ask_for_data,
-    ask_patient,
     flag_reader,
+    part_of,
+    texts_of,
 )
-from bedside.simulation.simulators.calls import ActorRole, Call, Exchange, together
-from bedside.simulation.simulators.case import Case
-from bedside.simulation.simulators.contract import Outcome, Situation
-from bedside.simulation.simulators.draws import Draws
-from bedside.simulation.simulators.faults import patient_fault
-from bedside.simulation.simulators.ledger import Ledger
-from bedside.simulation.simulators.mdd5k.case_fields import interview_prompt, patient_lines, record_of
+from bedside.simulation.simulators.calls import ActorRole, Exchange, together
+from bedside.simulation.simulators.contract import Draws, Outcome, Situation
+from bedside.simulation.simulators.ledger import ProtocolTalk
+from bedside.simulation.simulators.mdd5k.case_fields import FOLDER, patient_lines, record_of
 from bedside.simulation.simulators.mdd5k.doctor import (
     CAP,
     FREE,
     PARSE,
     WORDS,
     AskedTopic,
-    Doctor,
+    DoctorPersona,
     TopicTree,
+    doctor_brief,
     draw_doctor,
     find_doctors,
     find_tree,
+    topic_wish,
 )
 from bedside.simulation.simulators.mdd5k.story import PatientStory, draw_story, find_graphs, written_story
 
 # -- What the evaluator says of an interview while it is held -------------------------------------------
-# None of them is told anything of the case: they read what was said, and the topics.
+# It is told nothing of the case: it reads what was said, and the topics.
 
 #: Angles that are asked for at once, at least and at most.
 FEWEST_ANGLES, MOST_ANGLES = 2, 3
@@ -51,140 +51,9 @@ _SPEAKERS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-@dataclass(slots=True)
-class InterviewTools:
-    """The evaluator's part of one interview.
-
-    Attributes:
-        language: code of the case's language.
-        ledger: of the interview.
-        numbers: calls at each site so far.
-    """
-
-    language: str
-    ledger: Ledger
-    numbers: Counter[str] = field(default_factory=Counter)
-
-    def topic_ends(self, topic: str, start: int) -> Exchange[bool]:
-        """Whether enough was said on a topic in the messages from ``start`` on."""
-        material = {"topic": topic, "dialogue": self._dialogue(start)}
-        decided: bool = yield from self._asked("topic_end", material, flag_reader("ended"), about={"topic": topic})
-        return decided
-
-    def answered(self, topics: Sequence[str]) -> Exchange[Mapping[str, str]]:
-        """Topics that the patient has already answered, with the words that answer them.
-
-        A topic counts only where the words that are quoted are the patient's own.
-        """
-        said = [_plain(line.text) for line in self.ledger.lines if line.role == "patient"]
-
-        def read(value: Any) -> dict[str, str]:
-            pairs = _items(value, "answered", "topic", "quote")
-            if not all(isinstance(quote, str) for _, quote in pairs):
-                raise ValueError('each "quote" must be a text')
-            return {topics[_place(number, topics, "topic")]: quote.strip() for number, quote in pairs}
-
-        material = {"topics": _numbered_lines(topics), "dialogue": self._dialogue()}
-        replied: dict[str, str] = yield from self._asked("duplicates", material, read, most={"topic": len(topics)})
-        quoted = {
-            topic: quote
-            for topic, quote in replied.items()
-            if len(_plain(quote)) >= SHORTEST_QUOTE and any(_plain(quote) in text for text in said)
-        }
-        unquoted = sorted(set(replied) - set(quoted))
-        if unquoted:
-            self.ledger.note_last("duplicates", **{"not the patient's words": unquoted})
-        return quoted
-
-    def angles(self, most: int) -> Exchange[tuple[str, ...]]:
-        """Angles from which to go on asking about what the patient told, ``most`` of them at most."""
-
-        def read(value: Any) -> tuple[str, ...]:
-            angles = value.get("angles") if isinstance(value, dict) else None
-            if not isinstance(angles, list) or not all(isinstance(angle, str) and angle.strip() for angle in angles):
-                raise ValueError('"angles" must be a list of texts')
-            distinct = tuple(dict.fromkeys(angle.strip() for angle in angles))
-            if not FEWEST_ANGLES <= len(distinct) <= MOST_ANGLES:
-                raise ValueError(f"there must be {FEWEST_ANGLES} or {MOST_ANGLES} different angles")
-            return distinct
-
-        texts: tuple[str, ...] = yield from self._asked("angles", {"dialogue": self._dialogue()}, read)
-        return texts[:most]
-
-    def covered(self, topics: Sequence[str], angles: Sequence[str]) -> Exchange[Mapping[str, str]]:
-        """Topics that mean the same as an angle, with the angle: all in one call."""
-
-        def read(value: Any) -> dict[str, str]:
-            return {
-                topics[_place(topic, topics, "topic")]: angles[_place(angle, angles, "angle")]
-                for topic, angle in _items(value, "covered", "topic", "angle")
-            }
-
-        material = {"topics": _numbered_lines(topics), "angles": _numbered_lines(angles)}
-        most = {"topic": len(topics), "angle": len(angles)}
-        replied: dict[str, str] = yield from self._asked("covered", material, read, most=most)
-        return replied
-
-    def same_topics(self, topics: Sequence[str], angles: Sequence[str]) -> Exchange[tuple[str, ...]]:
-        """Topics that mean the same as one of the angles, or nearly: each is asked about in a call of its own."""
-        verdicts = yield from together(
-            *(
-                self._asked(
-                    "same_topic",
-                    {"topic": topic, "angles": _numbered_lines(angles)},
-                    flag_reader("same"),
-                    about={"topic": topic},
-                )
-                for topic in topics
-            )
-        )
-        return tuple(topic for topic, same in zip(topics, verdicts, strict=True) if same)
-
-    def story_is_due(self) -> Exchange[bool]:
-        """Whether the patient should now tell what led to the illness."""
-        due: bool = yield from self._asked("trigger", {"dialogue": self._dialogue()}, flag_reader("due"))
-        return due
-
-    def interview_ends(self) -> Exchange[bool]:
-        """Whether an interview without topics should end."""
-        ends: bool = yield from self._asked("interview_end", {"dialogue": self._dialogue()}, flag_reader("ended"))
-        return ends
-
-    def _asked(
-        self,
-        purpose: str,
-        material: Mapping[str, str],
-        read: Callable[[Any], Any],
-        *,
-        about: Mapping[str, Any] | None = None,
-        most: Mapping[str, int] | None = None,
-    ) -> Exchange[Any]:
-        """What is replied to the prompt that is called after the purpose; ``most`` bounds numbers of listed things."""
-        self.numbers[purpose] += 1
-        filled = interview_prompt(purpose, self.language, **material)
-        call = Call(
-            "evaluator",
-            purpose,
-            self.numbers[purpose],
-            instruction=filled.instruction,
-            kind="data",
-            schema=_bounded(filled.schema, most or {}),
-            material={"language": self.language, **material},
-            prompt=filled.reference,
-        )
-        decided = yield from ask_for_data(call, read)
-        refused = {"refused": decided.refused} if decided.refused else {}
-        self.ledger.note_last(purpose, **(about or {}), value=decided.value, **refused)
-        return decided.value
-
-    def _dialogue(self, start: int = 0) -> str:
-        speakers, lines = _SPEAKERS[self.language], self.ledger.lines[start:]
-        return "\n".join(f"{speakers[line.role]}{' '.join(line.text.split())}" for line in lines)
-
-
 def _items(value: Any, name: str, *keys: str) -> list[tuple[Any, ...]]:
     """The parts of each object in a list."""
-    items = value.get(name) if isinstance(value, dict) else None
+    items = part_of(value, name)
     if not isinstance(items, list):
         raise ValueError(f'"{name}" must be a list')
     if not all(isinstance(item, dict) and set(keys) <= set(item) for item in items):
@@ -390,85 +259,6 @@ def most_released_exchanges(order: Sequence[str]) -> int:
     return 1 + FIRST_OVERRULED + 3 * (len(order) + 1 + MOST_ANGLES)
 
 
-# -- The patient of the interview -----------------------------------------------------------------------
-
-#: What the patient does with questions that the record says nothing of.
-Unknown = Literal["deny", "dont_know", "improvise"]
-#: Most words of a reply, bedside's own: of Chinese that is 450 characters, and the longest of 3,000 replies that were
-#: read of the released dialogues has 423.
-WORDS_OF_A_REPLY = 300
-
-
-@dataclass(slots=True)
-class RecordPatient:
-    """The patient's part of one interview.
-
-    Attributes:
-        case: whose record it knows.
-        unknown: what it does with questions that the record says nothing of.
-        diagnosis: what it was told that it has; empty where it doesn't know.
-        ledger: of the interview.
-        story: what happened to it; empty until that is to be told.
-    """
-
-    case: Case
-    unknown: Unknown
-    diagnosis: str
-    ledger: Ledger
-    story: str = ""
-
-    def reply(self, number: int, topic: str) -> Exchange[Spoken]:
-        """The answer to the doctor's last message.
-
-        Args:
-            number: of the reply, from 1.
-            topic: what the doctor was to ask about; empty where nobody said.
-        """
-        language = self.case.language
-        rules = [interview_prompt(f"unknown_{self.unknown}", language)]
-        if self.diagnosis:
-            rules.append(interview_prompt("diagnosis_told", language, diagnosis=self.diagnosis))
-        record, facts = record_of(self.case), patient_lines(self.case)
-        parts = [
-            interview_prompt(
-                "patient",
-                language,
-                age=record.age,
-                sex=WORDS[language][record.sex],
-                record="\n".join(facts),
-                rules="\n".join(rule.brief for rule in rules),
-            )
-        ]
-        if self.story:
-            parts.append(interview_prompt("story_told", language, story=self.story))
-        topic = "" if topic == PARSE else topic
-        wish = interview_prompt("answer_topic", language, topic=topic) if topic else None
-        call = Call(
-            "patient",
-            "reply",
-            number,
-            brief="\n\n".join(part.brief for part in parts),
-            history=tuple(self.ledger.lines),
-            instruction="" if wish is None else wish.instruction,
-            material={
-                "facts": facts,
-                "story": self.story,
-                "topic": topic,
-                "unknown": self.unknown,
-                "language": language,
-            },
-            prompt=" ".join(part.reference for part in (*parts, *rules, *(() if wish is None else (wish,)))),
-        )
-        earlier = [line.text for line in self.ledger.lines if line.role == "patient"]
-
-        def check(text: str) -> Fault | None:
-            return patient_fault(text, language=language, earlier=earlier, sentences=None, words=WORDS_OF_A_REPLY)
-
-        spoken = yield from ask_patient(call, check)
-        self.ledger.note_refused("reply", spoken)
-        return spoken
-
-
 # -- Which topic comes next -----------------------------------------------------------------------------
 
 #: Further questions on a topic at most.
@@ -604,62 +394,50 @@ STATED: Mapping[str, str] = {
     "zh": "今天就问到这里。我的诊断是：{diagnosis}。处理意见：{advice}",
     "en": "That is all for today. My diagnosis is: {diagnosis}. What I advise: {advice}",
 }
+#: Most words of a reply, bedside's own: of Chinese that is 450 characters, and the longest of 3,000 replies that were
+#: read of the released dialogues has 423.
+WORDS_OF_A_REPLY = 300
 _WHOLE = ("every topic", "evaluator ends", "exchange limit")
 
 
-def converse(situation: Situation) -> Exchange[Outcome]:
-    """The controller; see :mod:`bedside.simulation.simulators.calls`."""
-    interview = _TopicInterview(situation)
-    return (yield from interview.ledger.keep(interview.whole()))
+class TopicInterview(ProtocolTalk):
+    """One interview while it is held: the steps that a schedule asks for."""
 
-
-class _TopicInterview:
-    """One conversation while it is held: the steps that a schedule asks for."""
+    folder = FOLDER
 
     def __init__(self, situation: Situation) -> None:
-        case, options = situation.case, situation.options
-        self.situation = situation
-        self.case = case
-        self.record = record_of(case)
+        super().__init__(situation)
+        self.record = record_of(self.case)
+        self.diagnosis: str = (self.case.hidden.diagnosis or "").strip()
         self.free = situation.setting == FREE
-        self.persona = (
-            None
-            if self.free
-            else draw_doctor(
-                find_doctors(str(options["doctors"]), case.language),
-                situation.shared_draws,
-                situation.repeat,
-            )
-        )
-        self.ledger = Ledger()
-        self.doctor = Doctor(case.language, self.record, self.persona)
-        diagnosis = (case.hidden.diagnosis or "").strip() if options["knows_diagnosis"] else ""
-        self.patient = RecordPatient(case, options["unknown"], diagnosis, self.ledger)
-        self.tools = tools = InterviewTools(case.language, self.ledger)
-        # What a schedule asks the evaluator.
-        self.topic_ends, self.answered, self.angles = tools.topic_ends, tools.answered, tools.angles
-        self.covered, self.same_topics = tools.covered, tools.same_topics
+        self.persona: DoctorPersona | None = None
+        if not self.free:
+            doctors = find_doctors(str(self.options["doctors"]), self.language)
+            self.persona = draw_doctor(doctors, situation.shared_draws, situation.repeat)
+        self.brief = doctor_brief(self.language, self.record, self.persona)
         self.story = PatientStory(None, "", "a free interview has none")
         self.graphs_digest = ""
         self.told_at: int | None = None
         self.schedule: CorrectedSchedule | ReleasedSchedule | None = None
         self.exchanges = 0
         self.diagnoses: tuple[str, ...] | None = None
+        #: The evaluator's calls at each site so far.
+        self.numbers: Counter[str] = Counter()
 
     # -- the course --------------------------------------------------------------------------------
 
-    def whole(self) -> Exchange[Outcome]:
-        """All of it."""
+    def course(self) -> Exchange[str]:
+        """Topics or a free talk, and the last words; why it ended."""
         stop = yield from (self._free_course() if self.free else self._topic_course())
         if stop in _WHOLE:
             stop = (yield from self._closing()) or stop
-        return self._outcome(stop)
+        return stop
 
     def _topic_course(self) -> Exchange[str]:
         """The topics one after the other; why they ended."""
         yield from self._take_story()
         options, draws = self.situation.options, self.situation.shared_draws
-        tree = find_tree(self.record, self.case.language, str(options["trees"]))
+        tree = find_tree(self.record, self.language, str(options["trees"]))
         order = tree.order(draws, self.situation.repeat)
         if options["tree"] == "released":
             self.schedule = ReleasedSchedule(
@@ -671,7 +449,7 @@ class _TopicInterview:
 
     def _free_course(self) -> Exchange[str]:
         while self.exchanges < FREE_EXCHANGES:
-            if self.spoken and (yield from self.tools.interview_ends()):
+            if self.spoken and (yield from self.interview_ends()):
                 return "evaluator ends"
             stop = yield from self.ask(AskedTopic(opening=not self.spoken))
             if stop:
@@ -681,7 +459,7 @@ class _TopicInterview:
     def _take_story(self) -> Exchange[None]:
         """The case's story of this repeat, which all clinicians' patients share."""
         name, number = str(self.situation.options["graphs"]), self.situation.repeat
-        graphs = find_graphs(name, self.case.language)
+        graphs = find_graphs(name, self.language)
         self.graphs_digest = graphs.digest
         graph = graphs.graph_for(self.record)
         if graph is None:
@@ -689,7 +467,7 @@ class _TopicInterview:
         else:
             seed = draw_story(graph, self.situation.shared_draws.stream("story", number))
             self.story = yield from written_story(
-                self.record, str(self.case.hidden.diagnosis), self.case.language, seed, number
+                self.record, str(self.case.hidden.diagnosis), self.language, seed, number
             )
             if not self.story.text:
                 self.ledger.flags["without a story"] += 1
@@ -708,22 +486,174 @@ class _TopicInterview:
         """Messages so far, of both sides."""
         return len(self.ledger.lines)
 
+    @property
+    def told_story(self) -> str:
+        """What the patient is told of its past: it stays there once it is to be told."""
+        return "" if self.told_at is None else self.story.text
+
     def ask(self, topic: AskedTopic) -> Exchange[str]:
         """One message of the doctor and the answer to it; why the interview ends with it, empty where it goes on."""
         ledger, number = self.ledger, self.exchanges + 1
         about = {"topic": topic.text, "follow_up": topic.follow_up, "parsed": topic.parsed} if topic.text else {}
-        spoken = yield from self.doctor.message(ledger.lines, number, topic)
+        material = {
+            "topic": topic.text,
+            "follow_up": topic.follow_up,
+            "opening": topic.opening,
+            "language": self.language,
+        }
+        wish = topic_wish(self.language, topic)
+        spoken = yield from self.ask_clinician(number, self.brief, wish, material=material)
         ledger.note_refused("message", spoken)
         if not spoken.text:
             return ledger.silence(spoken.flags)
         ledger.say("clinician", spoken, about)
         # The story goes to the patient once the evaluator says that it is to be told, and stays there.
-        if self.story.text and self.told_at is None and (yield from self.tools.story_is_due()):
+        if self.story.text and self.told_at is None and (yield from self.story_is_due()):
             self.told_at = self.spoken
-            self.patient.story = self.story.text
-        ledger.say("patient", (yield from self.patient.reply(number, topic.text)), about)
+        ledger.say("patient", (yield from self._reply(number, topic.text)), about)
         self.exchanges = number
         return ledger.repeated()
+
+    # -- the evaluator ---------------------------------------------------------------------------------
+
+    def topic_ends(self, topic: str, start: int) -> Exchange[bool]:
+        """Whether enough was said on a topic in the messages from ``start`` on."""
+        material = {"topic": topic, "dialogue": self._dialogue(start)}
+        decided: bool = yield from self._asked("topic_end", material, flag_reader("ended"), about={"topic": topic})
+        return decided
+
+    def answered(self, topics: Sequence[str]) -> Exchange[Mapping[str, str]]:
+        """Topics that the patient has already answered, with the words that answer them.
+
+        A topic counts only where the words that are quoted are the patient's own.
+        """
+        said = list(map(_plain, self.ledger.texts("patient")))
+
+        def read(value: Any) -> dict[str, str]:
+            pairs = _items(value, "answered", "topic", "quote")
+            if not all(isinstance(quote, str) for _, quote in pairs):
+                raise ValueError('each "quote" must be a text')
+            return {topics[_place(number, topics, "topic")]: quote.strip() for number, quote in pairs}
+
+        material = {"topics": _numbered_lines(topics), "dialogue": self._dialogue()}
+        replied: dict[str, str] = yield from self._asked("duplicates", material, read, most={"topic": len(topics)})
+        quoted = {
+            topic: quote
+            for topic, quote in replied.items()
+            if len(_plain(quote)) >= SHORTEST_QUOTE and any(_plain(quote) in text for text in said)
+        }
+        unquoted = sorted(set(replied) - set(quoted))
+        if unquoted:
+            self.ledger.note_last("duplicates", **{"not the patient's words": unquoted})
+        return quoted
+
+    def angles(self, most: int) -> Exchange[tuple[str, ...]]:
+        """Angles from which to go on asking about what the patient told, ``most`` of them at most."""
+
+        def read(value: Any) -> tuple[str, ...]:
+            distinct = tuple(dict.fromkeys(angle.strip() for angle in texts_of(value, "angles")))
+            if not FEWEST_ANGLES <= len(distinct) <= MOST_ANGLES:
+                raise ValueError(f"there must be {FEWEST_ANGLES} or {MOST_ANGLES} different angles")
+            return distinct
+
+        texts: tuple[str, ...] = yield from self._asked("angles", {"dialogue": self._dialogue()}, read)
+        return texts[:most]
+
+    def covered(self, topics: Sequence[str], angles: Sequence[str]) -> Exchange[Mapping[str, str]]:
+        """Topics that mean the same as an angle, with the angle: all in one call."""
+
+        def read(value: Any) -> dict[str, str]:
+            return {
+                topics[_place(topic, topics, "topic")]: angles[_place(angle, angles, "angle")]
+                for topic, angle in _items(value, "covered", "topic", "angle")
+            }
+
+        material = {"topics": _numbered_lines(topics), "angles": _numbered_lines(angles)}
+        most = {"topic": len(topics), "angle": len(angles)}
+        replied: dict[str, str] = yield from self._asked("covered", material, read, most=most)
+        return replied
+
+    def same_topics(self, topics: Sequence[str], angles: Sequence[str]) -> Exchange[tuple[str, ...]]:
+        """Topics that mean the same as one of the angles, or nearly: each is asked about in a call of its own."""
+        named = _numbered_lines(angles)
+        verdicts = yield from together(
+            *(
+                self._asked(
+                    "same_topic", {"topic": topic, "angles": named}, flag_reader("same"), about={"topic": topic}
+                )
+                for topic in topics
+            )
+        )
+        return tuple(topic for topic, same in zip(topics, verdicts, strict=True) if same)
+
+    def story_is_due(self) -> Exchange[bool]:
+        """Whether the patient should now tell what led to the illness."""
+        due: bool = yield from self._asked("trigger", {"dialogue": self._dialogue()}, flag_reader("due"))
+        return due
+
+    def interview_ends(self) -> Exchange[bool]:
+        """Whether an interview without topics should end."""
+        ends: bool = yield from self._asked("interview_end", {"dialogue": self._dialogue()}, flag_reader("ended"))
+        return ends
+
+    def _asked(
+        self,
+        purpose: str,
+        material: Mapping[str, str],
+        read: Callable[[Any], Any],
+        *,
+        about: Mapping[str, Any] | None = None,
+        most: Mapping[str, int] | None = None,
+    ) -> Exchange[Any]:
+        """What is replied to the prompt that is called after the purpose; ``most`` bounds numbers of listed things."""
+        self.numbers[purpose] += 1
+        filled = self.prompt(purpose, **material)
+        call = self.call(
+            "evaluator",
+            purpose,
+            self.numbers[purpose],
+            filled,
+            schema=_bounded(filled.schema, most or {}),
+            material={"language": self.language, **material},
+        )
+        decided = yield from self.decide(call, read)
+        refused = {"refused": decided.refused} if decided.refused else {}
+        self.ledger.note_last(purpose, **(about or {}), value=decided.value, **refused)
+        return decided.value
+
+    def _dialogue(self, start: int = 0) -> str:
+        speakers, lines = _SPEAKERS[self.language], self.ledger.lines[start:]
+        return "\n".join(f"{speakers[line.role]}{' '.join(line.text.split())}" for line in lines)
+
+    # -- the patient -----------------------------------------------------------------------------------
+
+    def _reply(self, number: int, topic: str) -> Exchange[Spoken]:
+        """The patient's answer to the doctor's last message; ``topic`` is what that was to be about."""
+        language, facts, story = self.language, patient_lines(self.case), self.told_story
+        rules = [self.prompt(f"unknown_{self.options['unknown']}")]
+        if self.options["knows_diagnosis"] and self.diagnosis:
+            rules.append(self.prompt("diagnosis_told", diagnosis=self.diagnosis))
+        topic = "" if topic == PARSE else topic
+        about: dict[str, Any] = {"age": self.record.age, "sex": WORDS[language][self.record.sex]}
+        call = self.call(
+            "patient",
+            "reply",
+            number,
+            self.prompt("patient", **about, record="\n".join(facts), rules="\n".join(rule.brief for rule in rules)),
+            self.prompt("story_told", story=story) if story else None,
+            self.prompt("answer_topic", topic=topic) if topic else None,
+            sources=[rule.reference for rule in rules],
+            material={
+                "facts": facts,
+                "story": story,
+                "topic": topic,
+                "unknown": self.options["unknown"],
+                "language": language,
+            },
+        )
+        spoken = yield from self.ask_patient(call, sentences=None, words=WORDS_OF_A_REPLY)
+        self.ledger.note_refused("reply", spoken)
+        return spoken
 
     # -- what is said at the end ----------------------------------------------------------------------
 
@@ -731,30 +661,49 @@ class _TopicInterview:
         """The last words of the doctor, if there are to be any; why the interview ends where there are none."""
         closing = self.situation.options["closing"]
         if closing == "case":
-            text = STATED[self.case.language].format(
+            text = STATED[self.language].format(
                 diagnosis=str(self.case.hidden.diagnosis).strip(), advice=self.record.treatment_advice.strip()
             )
             self.ledger.say("clinician", Spoken(text), {"closing": "case"})
         if closing != "inferred":
             return ""
         ledger = self.ledger
-        spoken, named = yield from self.doctor.closing(ledger.lines)
+        spoken, named = yield from self._ask_diagnosis()
         ledger.note_refused("closing", spoken)
         self.diagnoses = named.value
         ledger.note("closing", diagnoses=named.value, readable=named.readable)
         if not named.readable:
-            ledger.flags["clinician: closing can't be read"] += 1
+            ledger.count_unreadable("closing")
         text = spoken.text or "\n".join(f"{rank}. {name}" for rank, name in enumerate(named.value, start=1))
         if not text:
             return ledger.silence(spoken.flags)
         ledger.say("clinician", replace(spoken, text=text), {"closing": "inferred"})
         return ""
 
+    def _ask_diagnosis(self) -> Exchange[tuple[Spoken, Decided]]:
+        """The diagnosis that the clinician infers from the interview, in its own words, and what it names in them, the
+        likeliest first."""
+        material = {"language": self.language}
+        spoken = yield from self.ask_clinician(
+            1, self.brief, self.prompt("closing"), purpose="closing", material=material
+        )
+        if spoken.fields is not None:
+            try:
+                return spoken, Decided(_read_diagnoses(spoken.fields))
+            except ValueError:
+                pass
+        if not spoken.text:
+            return spoken, Decided((), readable=False)
+        filled = self.prompt("diagnoses", message=spoken.text)
+        material = {"message": spoken.text, **material}
+        call = self.call("clinician", "diagnoses", 1, filled, kind="data", material=material, history=())
+        return spoken, (yield from ask_for_data(call, _read_diagnoses, neutral=()))
+
     # -- what it came to -------------------------------------------------------------------------------
 
-    def _outcome(self, stop: str) -> Outcome:
+    def outcome(self, stop: str) -> Outcome:
         """What it came to."""
-        reference: dict[str, Any] = {"diagnosis": (self.case.hidden.diagnosis or "").strip()}
+        reference: dict[str, Any] = {"diagnosis": self.diagnosis}
         if self.record.icd_codes:
             reference["icd_code"] = ",".join(self.record.icd_codes)
         if self.diagnoses is not None:
@@ -763,11 +712,7 @@ class _TopicInterview:
         if self.persona is not None:
             factors |= {"doctor": self.persona.id, "empathy": self.persona.empathy}
         return self.ledger.outcome(
-            stop,
-            completed=stop in _WHOLE,
-            reference=reference,
-            factors=factors,
-            simulation=self._simulation(),
+            stop, completed=stop in _WHOLE, reference=reference, factors=factors, simulation=self._simulation()
         )
 
     def _simulation(self) -> dict[str, Any]:
@@ -776,12 +721,7 @@ class _TopicInterview:
             return {**simulation, "exchange_cap": FREE_EXCHANGES}
         tree = self.schedule.tree
         rule = "released" if isinstance(self.schedule, ReleasedSchedule) else "corrected"
-        simulation["tree"] = {
-            "rule": rule,
-            "file": tree.name,
-            "sha256": tree.digest,
-            **self.schedule.log.content(),
-        }
+        simulation["tree"] = {"rule": rule, "file": tree.name, "sha256": tree.digest, **self.schedule.log.content()}
         if rule == "corrected":
             simulation["exchange_cap"] = CAP
         simulation["doctor"] = self.persona.model_dump(mode="json")
@@ -792,6 +732,10 @@ class _TopicInterview:
             story["drawn"] = self.story.seed.words()
         simulation["story"] = story
         return simulation
+
+
+def _read_diagnoses(value: Any) -> tuple[str, ...]:
+    return tuple(name.strip() for name in texts_of(value, "diagnoses", "names", blank=True) if name.strip())
 
 
 def most_calls(situation: Situation) -> Mapping[ActorRole, int]:

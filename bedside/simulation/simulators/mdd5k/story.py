@@ -17,17 +17,12 @@ from bedside.core.files import file_digest
 from bedside.core.model_errors import first_complaint
 from bedside.core.yaml_files import plain_yaml
 from bedside.metrics.protocols.label_files import Strict, Text
-from bedside.simulation.simulators.asking import ask_for_data
-from bedside.simulation.simulators.calls import Call, Exchange
+from bedside.simulation.simulators.asking import ask_for_data, text_of
+from bedside.simulation.simulators.calls import Exchange
 from bedside.simulation.simulators.contract import UnusableConversationError
-from bedside.simulation.simulators.mdd5k.case_fields import (
-    BUNDLED,
-    FOLDER,
-    PsychiatricRecord,
-    Sex,
-    interview_prompt,
-)
+from bedside.simulation.simulators.mdd5k.case_fields import BUNDLED, FOLDER, PsychiatricRecord, Sex, interview_prompt
 from bedside.simulation.simulators.mdd5k.doctor import WORDS
+from bedside.simulation.simulators.prompt_files import prompt_call
 
 # -- Graphs that a patient's past is drawn from ---------------------------------------------------------
 
@@ -234,26 +229,15 @@ def written_story(
         person=seed.person,
         event=seed.event,
     )
-    call = Call(
-        "evaluator",
-        "story",
-        number,
-        instruction=filled.instruction,
-        kind="data",
-        schema=filled.schema,
-        material={"language": language, **seed.words()},
-        scope="case",
-        prompt=filled.reference,
-    )
+    material = {"language": language, **seed.words()}
+    call = prompt_call("evaluator", "story", number, filled, material=material, scope="case")
 
     def read(value: Any) -> str:
-        text = value.get("story") if isinstance(value, dict) else None
-        if not isinstance(text, str):
-            raise ValueError('"story" must be a text')
-        fault = next(story_faults(text.strip(), record, language), None)
+        text = text_of(value, "story", blank=True).strip()
+        fault = next(story_faults(text, record, language), None)
         if fault is not None:
             raise ValueError(fault)
-        return text.strip()
+        return text
 
     try:
         decided = yield from ask_for_data(call, read)

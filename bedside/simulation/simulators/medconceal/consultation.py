@@ -8,25 +8,27 @@ from functools import cache
 from typing import Any
 
 import orjson
+from pydantic import TypeAdapter, ValidationError
 
 from bedside.judges.prompt import Conversation, Prompt, Question, pending_question
 from bedside.judges.rubrics.rubric_files import RUBRICS
-from bedside.metrics.protocols.medconceal import Concern, Policy, evaluated_turn, primary_of, turn_step
-from bedside.metrics.protocols.medconceal.labels import ConcernTurnLabels
-from bedside.metrics.protocols.medconceal.policy import Parameters, find_parameters
-from bedside.simulation.simulators.asking import (
-    ATTEMPTS,
-    CLINICIAN_ATTEMPTS,
-    Decided,
-    Spoken,
-    ask_for_data,
+from bedside.metrics.protocols.label_files import complaint
+from bedside.metrics.protocols.medconceal import (
+    Concern,
+    Policy,
+    SubmittedFinding,
+    evaluated_turn,
+    primary_of,
+    turn_step,
 )
+from bedside.metrics.protocols.medconceal.labels import ConcernTurnLabels
+from bedside.metrics.protocols.medconceal.policy import find_parameters
+from bedside.simulation.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Decided, Spoken, ask_for_data, part_of
 from bedside.simulation.simulators.calls import ActorRole, Call, Exchange, Line
 from bedside.simulation.simulators.case import Case
-from bedside.simulation.simulators.contract import Outcome, Situation
-from bedside.simulation.simulators.ledger import Ledger
-from bedside.simulation.simulators.medconceal.concern_seeker import ConcernSeeker
-from bedside.simulation.simulators.medconceal.reserved_patient import ReservedPatient, gives_away
+from bedside.simulation.simulators.contract import EarlyForm, Outcome, Situation, facts_in
+from bedside.simulation.simulators.medconceal.reserved_patient import FOLDER, ReservedTalk, gives_away, prompt_text
+from bedside.simulation.simulators.prompt_files import FilledPrompt, listed
 from bedside.transcripts.transcript import Transcript, Turn
 
 # -- The evaluator's call -------------------------------------------------------------------------------
@@ -73,16 +75,13 @@ def evaluate_turn(lines: Sequence[Line], number: int, language: str) -> Exchange
         instruction=prompt.text,
         kind="data",
         schema=orjson.loads(prompt.schema.text),
-        material={
-            "utterance": lines[-1].text,
-            "pending_question": pending_question(transcript, turns[-1]),
-        },
+        material={"utterance": lines[-1].text, "pending_question": pending_question(transcript, turns[-1])},
         prompt=f"{RUBRIC}@{question.version[:_DIGITS]}",
     )
     return (yield from ask_for_data(call, read))
 
 
-# -- The consultation -----------------------------------------------------------------------------------
+# -- Tasks ----------------------------------------------------------------------------------------------
 
 #: The clinician message from which on an adaptive consultation asks whether it goes on.
 FIRST_STOP = 5
@@ -93,13 +92,11 @@ class Task:
     """A task with a number of turns.
 
     Attributes:
-        title: what tables write; it names the task, as they group by it.
         name: of the task.
         turns: clinician turns at most.
         adaptive: whether the clinician decides when it has heard enough.
     """
 
-    title: str
     name: str
     turns: int
     adaptive: bool = False
@@ -112,67 +109,94 @@ class Task:
 
 #: Tasks by the setting's name.
 TASKS: Mapping[str, Task] = {
-    "confirmation-8": Task("confirmation, 8 turns", "confirmation", 8),
-    "confirmation-adaptive": Task("confirmation, adaptive", "confirmation", 20, adaptive=True),
-    "intervention-8": Task("intervention, 8 turns", "intervention", 8),
-    "intervention-20": Task("intervention, 20 turns", "intervention", 20),
+    "confirmation-8": Task("confirmation", 8),
+    "confirmation-adaptive": Task("confirmation", 20, adaptive=True),
+    "intervention-8": Task("intervention", 8),
+    "intervention-20": Task("intervention", 20),
 }
 
 
-def converse(situation: Situation) -> Exchange[Outcome]:
-    """The controller; see :mod:`bedside.simulation.simulators.calls`."""
-    consultation = _Consultation(situation)
-    return (yield from consultation.ledger.keep(consultation.whole()))
+# -- The clinician's part -------------------------------------------------------------------------------
+# Stopping and findings are calls of their own after a message, never read out of its words. Nothing that the case hides
+# is in any call to it.
+
+#: Messages after which a person may begin to write down what they found.
+FINDINGS_AFTER = 5
+_FINDINGS = TypeAdapter(tuple[SubmittedFinding, ...])
 
 
-class _Consultation:
-    """One conversation while it is held."""
+def clinician_brief(case: Case, task: Task) -> FilledPrompt:
+    """What the clinician is told at the start."""
+    chart = listed([f"{heading}: {text}" for heading, text in case.chart.items()], "- nothing")
+    slots: dict[str, Any] = {"chart": chart, "messages": task.turns}
+    if not task.intervention:
+        name = "clinician_adaptive" if task.adaptive else "clinician_confirmation"
+        return prompt_text(name, case.language, **slots)
+    assert case.intervention is not None
+    slots |= {"preference": case.intervention.preference, "plan": case.intervention.plan}
+    return prompt_text("clinician_intervention", case.language, **slots)
+
+
+def early_findings(call: Call) -> EarlyForm | None:
+    """The form for findings, where a person is to find concerns."""
+    if call.actor != "clinician" or call.material["task"] != "confirmation":
+        return None
+    schema = prompt_text("findings", call.material["language"]).schema
+    assert schema is not None
+    return EarlyForm(FINDINGS_AFTER, schema)
+
+
+def _stop(value: Any) -> bool:
+    decision = part_of(value, "decision")
+    if decision not in ("STOP", "CONTINUE"):
+        raise ValueError('"decision" must be "STOP" or "CONTINUE"')
+    return bool(decision == "STOP")
+
+
+def _findings(value: Any) -> tuple[dict[str, Any], ...]:
+    if not isinstance(part_of(value, "findings"), list):
+        raise ValueError('there is no list "findings"')
+    try:
+        findings = _FINDINGS.validate_python(value["findings"])
+    except ValidationError as error:
+        raise ValueError(complaint(error)) from None
+    return tuple(finding.model_dump() for finding in findings)
+
+
+# -- The consultation -----------------------------------------------------------------------------------
+
+
+class Consultation(ReservedTalk):
+    """One consultation while it is held."""
 
     def __init__(self, situation: Situation) -> None:
-        case, options, persona = situation.case, situation.options, situation.persona
-        self.case = case
-        self.task = TASKS[situation.setting]
-        self.stop_when_addressed = bool(options["stop_when_addressed"])
-        self.parameters = _parameters(situation)
-        hidden = [concern for concern in case.hidden.concerns if concern.primary or not self.task.intervention]
+        case, task = situation.case, TASKS[situation.setting]
+        hidden = [concern for concern in case.hidden.concerns if concern.primary or not task.intervention]
+        super().__init__(situation, hidden, intervention=task.intervention)
+        self.task = task
+        #: What tables write; it names the task, as they group by it.
+        self.title = next(each.title for each in facts_in(FOLDER)["settings"] if each.name == situation.setting)
+        self.brief = clinician_brief(case, task)
         self.concerns = [
-            Concern(
-                id=concern.id,
-                category=concern.category,
-                text=concern.text,
-                primary=concern.primary,
-            )
+            Concern(id=concern.id, category=concern.category, text=concern.text, primary=concern.primary)
             for concern in hidden
         ]
         self.policy = Policy(self.parameters, tuple(concern.id for concern in self.concerns), primary_of(self.concerns))
         self.state = self.policy.start()
-        self.patient = ReservedPatient(
-            case,
-            hidden,
-            self.parameters,
-            intervention=self.task.intervention,
-            cues=bool(options["cues"]),
-            persona=persona,
-            draws=situation.draws,
-        )
-        self.clinician = ConcernSeeker(case, self.task.intervention, self.task.turns, self.task.adaptive)
-        self.ledger = Ledger()
         self.findings: tuple[dict[str, Any], ...] | None = None
 
-    def whole(self) -> Exchange[Outcome]:
+    def hold(self) -> Exchange[Outcome]:
         """All of it, and what the clinician found."""
-        stop = yield from self._course()
+        stop = yield from self.course()
         if not self.task.intervention and self.ledger.lines:
-            decided = yield from self.clinician.findings(self.ledger.lines)
-            self.findings = decided.value
-            self._note_decision("findings", decided)
-        return self._outcome(stop)
+            self.findings = yield from self._decided("findings", 1, _findings, neutral=None)
+        return self.outcome(stop)
 
-    def _course(self) -> Exchange[str]:
+    def course(self) -> Exchange[str]:
         """The turns; why it ended."""
-        ledger = self.ledger
-        for number in range(1, self.task.turns + 1):
-            spoken = yield from self.clinician.message(ledger.lines, number)
+        ledger, task = self.ledger, self.task
+        for number in range(1, task.turns + 1):
+            spoken = yield from self.ask_clinician(number, self.brief, material=self._material(number))
             if spoken.refused:
                 ledger.note("message", refused=spoken.refused)
             if not spoken.text:
@@ -180,9 +204,12 @@ class _Consultation:
             yield from self._answered(spoken, number)
             if stop := ledger.repeated():
                 return stop
-            if self._addressed and self.task.intervention and self.stop_when_addressed:
+            addressed = self.state.addressed_at is not None
+            if addressed and task.intervention and self.options["stop_when_addressed"]:
                 return "addressed"
-            if self.task.adaptive and FIRST_STOP <= number < self.task.turns and (yield from self._stops(number)):
+            # It goes on where its decision can't be read.
+            asked = task.adaptive and FIRST_STOP <= number < task.turns
+            if asked and (yield from self._decided("decision", number, _stop, neutral=False)):
                 return "clinician stops"
         return "turn limit"
 
@@ -190,7 +217,7 @@ class _Consultation:
         """One clinician turn evaluated, the policy's step, and the patient's reply."""
         ledger = self.ledger
         index, lines = len(ledger.turns), [*ledger.lines, Line("clinician", spoken.text)]
-        evaluated = yield from evaluate_turn(lines, number, self.case.language)
+        evaluated = yield from evaluate_turn(lines, number, self.language)
         labels = evaluated.value
         step = turn_step(index, spoken.text, labels, concerns=self.concerns, parameters=self.parameters)
         self.state = self.policy.step(self.state, step)
@@ -201,30 +228,33 @@ class _Consultation:
             revealed_now=list(self.state.revealed_now),
             evaluations_refused=evaluated.refused,
         )
-        ledger.say(
-            "clinician",
-            spoken,
-            labels={"medconceal": labels.model_dump(mode="json", exclude_none=True)},
-        )
-        reply, stance = yield from self.patient.reply(ledger.lines, self.state, blocked=step.blocked)
+        ledger.say("clinician", spoken, labels={"medconceal": labels.model_dump(mode="json", exclude_none=True)})
+        reply, stance = yield from self.reply(self.state, blocked=step.blocked)
         ledger.note("reply", stance=stance, fallback="fallback" in reply.flags, refused=reply.refused)
         ledger.say("patient", reply)
 
-    @property
-    def _addressed(self) -> bool:
-        return self.state.addressed_at is not None
-
-    def _stops(self, number: int) -> Exchange[bool]:
-        decided = yield from self.clinician.stops(self.ledger.lines, number)
-        self._note_decision("decision", decided)
-        return bool(decided.value)
-
-    def _note_decision(self, purpose: str, decided: Decided) -> None:
+    def _decided(self, purpose: str, number: int, read: Any, *, neutral: Any) -> Exchange[Any]:
+        """What the clinician says beside its messages; the neutral value where that can't be read."""
+        call = self.call(
+            "clinician", purpose, number, self.brief, self.prompt(purpose), material=self._material(number)
+        )
+        decided = yield from self.decide(call, read, neutral=neutral)
         self.ledger.note_last(purpose, value=decided.value, readable=decided.readable, refused=decided.refused)
-        if not decided.readable:
-            self.ledger.flags[f"clinician: {purpose} can't be read"] += 1
+        return decided.value
 
-    def _outcome(self, stop: str) -> Outcome:
+    def _material(self, number: int) -> dict[str, Any]:
+        material: dict[str, Any] = {
+            "chart": dict(self.case.chart),
+            "task": self.task.name,
+            "language": self.language,
+            "number": number,
+            "most": self.task.turns,
+        }
+        if self.task.intervention and self.case.intervention is not None:
+            material["intervention"] = self.case.intervention.model_dump()
+        return material
+
+    def outcome(self, stop: str) -> Outcome:
         """What it came to."""
         reference: dict[str, Any] = {"concerns": [concern.model_dump(mode="json") for concern in self.concerns]}
         if self.findings is not None:
@@ -233,19 +263,13 @@ class _Consultation:
             stop,
             completed=stop in ("turn limit", "addressed", "clinician stops"),
             reference=reference,
-            factors={"task": self.task.name, "setting": self.task.title},
+            factors={"task": self.task.name, "setting": self.title},
             simulation={
                 "parameters": {"name": self.parameters.name, "sha256": self.parameters.digest()},
                 "turn_limit": self.task.turns,
             },
             labelled=True,
         )
-
-
-def _parameters(situation: Situation) -> Parameters:
-    """The policy's parameters: the persona's, else those that are set."""
-    of_persona = situation.persona.parameters if situation.persona is not None else None
-    return find_parameters(of_persona or str(situation.options["parameters"]))
 
 
 def most_calls(situation: Situation) -> Mapping[ActorRole, int]:

@@ -6,20 +6,20 @@ A concern that is still hidden is in no prompt: a model can't give away what it 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from bedside.metrics.protocols.medconceal import Parameters, PolicyState
 from bedside.metrics.protocols.medconceal.matching import bare, normalise, occurs
-from bedside.metrics.protocols.medconceal.policy import GuardThresholds, content, overlap, tightened
+from bedside.metrics.protocols.medconceal.policy import GuardThresholds, content, find_parameters, overlap, tightened
 from bedside.simulation.simulators.asking import Fault, Spoken, ask_patient
-from bedside.simulation.simulators.calls import Call, Exchange, Line
-from bedside.simulation.simulators.case import Case, HiddenConcern, Persona
-from bedside.simulation.simulators.contract import UnusableConversationError
-from bedside.simulation.simulators.draws import Draws
+from bedside.simulation.simulators.calls import Call, Exchange
+from bedside.simulation.simulators.case import HiddenConcern
+from bedside.simulation.simulators.contract import Situation, UnusableConversationError
 from bedside.simulation.simulators.faults import patient_fault
+from bedside.simulation.simulators.ledger import ProtocolTalk
 from bedside.simulation.simulators.prompt_files import FilledPrompt, filled_prompt, listed
 
 # -- The prompts of the reserved patient and of the clinician -------------------------------------------
@@ -133,39 +133,38 @@ def stance_of(state: PolicyState, parameters: Parameters, *, intervention: bool)
     return "hesitant" if max(state.evidence, default=0.0) >= low else "guarded"
 
 
-@dataclass(slots=True)
-class ReservedPatient:
-    """The patient's part of one conversation.
+class ReservedTalk(ProtocolTalk):
+    """A conversation with a reserved patient: the patient's part of it.
+
+    Args:
+        situation: what it starts from.
+        concerns: those of the task, in the policy's order.
+        intervention: whether a plan is at stake.
 
     Attributes:
-        case: whose part it is.
-        concerns: those of the task, in the policy's order.
-        parameters: of the policy, with the guard's thresholds.
-        intervention: whether a plan is at stake.
-        cues: whether a hesitant patient may hint that something is on their mind.
-        persona: how the patient talks, where one is crossed with the case.
-        draws: chance in this conversation.
-        used: sentences that a fallback has said.
-        fallbacks: how often one was said.
-        open_texts: what the patient is told of itself, by the ids of the concerns that are hidden.
+        parameters: of the policy, with the guard's thresholds: the persona's, else those that are set.
     """
 
-    case: Case
-    concerns: Sequence[HiddenConcern]
-    parameters: Parameters
-    intervention: bool
-    cues: bool
-    persona: Persona | None
-    draws: Draws
-    used: list[str] = field(default_factory=list)
-    fallbacks: int = 0
-    open_texts: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
+    folder = FOLDER
 
-    def reply(self, lines: Sequence[Line], state: PolicyState, *, blocked: bool) -> Exchange[tuple[Spoken, Stance]]:
+    def __init__(self, situation: Situation, concerns: Sequence[HiddenConcern], *, intervention: bool) -> None:
+        super().__init__(situation)
+        persona = situation.persona
+        self.hidden = concerns
+        self.intervention = intervention
+        self.parameters: Parameters = find_parameters(
+            (persona.parameters if persona is not None else None) or str(self.options["parameters"])
+        )
+        #: Sentences that a fallback has said, and how often one was said.
+        self.used: list[str] = []
+        self.fallbacks: int = 0
+        #: What the patient is told of itself, by the ids of the concerns that are hidden.
+        self.open_texts: dict[tuple[str, ...], list[str]] = {}
+
+    def reply(self, state: PolicyState, *, blocked: bool) -> Exchange[tuple[Spoken, Stance]]:
         """The answer to the last clinician turn, and the stance in which it is given.
 
         Args:
-            lines: the conversation; its last line is the clinician's.
             state: how things stand after that turn.
             blocked: whether it was taken as probing for categories.
 
@@ -173,19 +172,19 @@ class ReservedPatient:
             UnusableConversationError: no reply could be used, or too many lines were the case's in place of a reply.
         """
         revealed_now = set(state.revealed_now)
-        due = [concern for concern in self.concerns if concern.id in revealed_now]
-        out = [concern for concern in self.concerns if concern.id in state.revealed_at]
-        hidden = [concern for concern in self.concerns if concern.id not in state.revealed_at]
+        due = [concern for concern in self.hidden if concern.id in revealed_now]
+        out = [concern for concern in self.hidden if concern.id in state.revealed_at]
+        hidden = [concern for concern in self.hidden if concern.id not in state.revealed_at]
         stance = stance_of(state, self.parameters, intervention=self.intervention)
         open_texts = self._open_texts(hidden)
-        call = self._call(lines, state.number, open_texts, stance=stance, due=due, out=out, blocked=blocked)
-        openly = [*self.case.chart.values(), *open_texts, *(line.text for line in lines)]
+        call = self._reply_call(state.number, open_texts, stance=stance, due=due, out=out, blocked=blocked)
+        openly = [*self.case.chart.values(), *open_texts, *(line.text for line in self.ledger.lines)]
         openly += [text for concern in out for text in (concern.text, *concern.voiced)]
         guard = DisclosureGuard(hidden, due, words_of(openly), self.parameters.guard)
         limits = self._limits(due)
         spoken = yield from ask_patient(
             call,
-            lambda text: self._fault(text, lines, guard, limits),
+            lambda text: self._fault(text, guard, limits),
             fallback=lambda fault: self._fallback(fault, due, open_texts, state.number),
         )
         if "fallback" in spoken.flags:
@@ -223,9 +222,8 @@ class ReservedPatient:
             if text and not any(gives_away(text, concern, frozenset(), thresholds) for concern in hidden)
         ]
 
-    def _call(
+    def _reply_call(
         self,
-        lines: Sequence[Line],
         number: int,
         open_texts: Sequence[str],
         *,
@@ -234,18 +232,17 @@ class ReservedPatient:
         out: Sequence[HiddenConcern],
         blocked: bool,
     ) -> Call:
-        patient, language = self.case.patient, self.case.language
+        patient, persona = self.case.patient, self.situation.persona
         sentences, words = self._limits(due)
         allowed = set(open_texts)
         facts = [text for text in (*patient.facts, *patient.vitals, *patient.psychosocial) if text in allowed]
         deflections = [text for text in patient.deflections if text in allowed]
         preference = self._preference(allowed)
         said_before = [concern for concern in out if concern not in due]
-        manner = self.persona.manner if self.persona is not None else ""
+        manner = persona.manner if persona is not None else ""
         style = " ".join(text for text in (patient.style if patient.style in allowed else "", manner) if text)
-        brief = prompt_text(
+        brief = self.prompt(
             "patient",
-            language,
             narrative=patient.narrative if patient.narrative in allowed else "A patient at a doctor's.",
             facts=listed(facts, "- nothing more"),
             style=style or "Plain and short.",
@@ -253,20 +250,15 @@ class ReservedPatient:
             sentences=sentences,
             words=words,
         )
-        parts = [brief]
-        if preference:
-            parts.append(prompt_text("preference", language, preference=preference))
-        wishes = [self._stance_prompt(stance, blocked=blocked, deflections=deflections)]
-        if due:
-            voiced = listed([_voiced(concern) for concern in due], "- ")
-            wishes.append(prompt_text("disclosure", language, due=voiced))
-        return Call(
+        voiced = listed([_voiced(concern) for concern in due], "- ")
+        return self.call(
             "patient",
             "reply",
             number,
-            brief="\n\n".join(part.brief for part in parts),
-            history=tuple(lines),
-            instruction="\n\n".join(part.instruction for part in wishes),
+            brief,
+            self.prompt("preference", preference=preference) if preference else None,
+            self._stance_prompt(stance, blocked=blocked, deflections=deflections),
+            self.prompt("disclosure", due=voiced) if due else None,
             material={
                 "facts": facts,
                 "deflections": deflections,
@@ -275,20 +267,16 @@ class ReservedPatient:
                 "blocked": blocked,
                 "preference": preference,
             },
-            prompt=" ".join(part.reference for part in (*parts, *wishes)),
         )
 
     def _stance_prompt(self, stance: Stance, *, blocked: bool, deflections: Sequence[str]) -> FilledPrompt:
         examples = {"deflections": listed(list(deflections), "- Nothing special.")}
         if blocked:
-            return prompt_text("blocked", self.case.language, **examples)
-        if stance == "hesitant" and not self.cues:
+            return self.prompt("blocked", **examples)
+        if stance == "hesitant" and not self.options["cues"]:
             stance = "guarded"
-        return prompt_text(
-            f"stance_{stance}",
-            self.case.language,
-            **(examples if stance in ("guarded", "hesitant") else {}),
-        )
+        slots = examples if stance in ("guarded", "hesitant") else {}
+        return self.prompt(f"stance_{stance}", **slots)
 
     def _preference(self, allowed: set[str]) -> str:
         if not self.intervention or self.case.intervention is None:
@@ -298,16 +286,17 @@ class ReservedPatient:
 
     def _limits(self, due: Sequence[HiddenConcern]) -> tuple[int, int]:
         """Most sentences and words of a reply."""
-        own = (self.persona.sentences if self.persona is not None else None) or SENTENCES
+        persona = self.situation.persona
+        own = (persona.sentences if persona is not None else None) or SENTENCES
         further = max(0, len(due) - 1)
         return own + MORE_SENTENCES * further, WORDS + MORE_WORDS * further
 
-    def _fault(self, text: str, lines: Sequence[Line], guard: DisclosureGuard, limits: tuple[int, int]) -> Fault | None:
+    def _fault(self, text: str, guard: DisclosureGuard, limits: tuple[int, int]) -> Fault | None:
         """What is wrong with a reply; what would be kept all the same comes after what it gives away."""
         form = patient_fault(
             text,
-            language=self.case.language,
-            earlier=[line.text for line in lines if line.role == "patient"],
+            language=self.language,
+            earlier=self.ledger.texts("patient"),
             case_lines=self.case.patient.deflections,
             sentences=limits[0],
             words=limits[1],
@@ -339,7 +328,7 @@ class ReservedPatient:
 
     def _deflection(self, lines: Sequence[str], number: int) -> str:
         fresh = [line for line in lines if line not in self.used]
-        return self.draws.stream("deflection", number).choice(fresh or lines)
+        return self.situation.draws.stream("deflection", number).choice(fresh or lines)
 
 
 def _voiced(concern: HiddenConcern) -> str:

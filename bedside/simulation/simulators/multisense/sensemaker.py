@@ -13,11 +13,20 @@ import orjson
 
 from bedside.core.errors import InputError
 from bedside.metrics.protocols.medconceal.policy import content
-from bedside.simulation.simulators.asking import Decided, Spoken, ask_clinician, ask_for_data, silent_stop
-from bedside.simulation.simulators.calls import ActorRole, Call, Exchange, Line
-from bedside.simulation.simulators.draws import Draws
-from bedside.simulation.simulators.faults import clinician_flags, clinician_watch
-from bedside.simulation.simulators.ledger import Ledger
+from bedside.simulation.simulators.asking import (
+    ATTEMPTS,
+    CLINICIAN_ATTEMPTS,
+    Decided,
+    Spoken,
+    choice_of,
+    part_of,
+    silent_stop,
+    texts_of,
+)
+from bedside.simulation.simulators.calls import ActorRole, Exchange, Line
+from bedside.simulation.simulators.contract import Outcome, Situation
+from bedside.simulation.simulators.faults import clinician_flags
+from bedside.simulation.simulators.multisense.conversation import SensemakingTalk, read_numbers
 from bedside.simulation.simulators.multisense.stages import (
     EXIT,
     FOSTERING,
@@ -36,94 +45,56 @@ from bedside.simulation.simulators.prompt_files import FilledPrompt, listed, num
 # The patient needs a stage to answer by. The moderator is the evaluator; it is offered the last stage and those after
 # it, so that none is gone back in.
 
+_SPEAKERS = {"patient": "Person", "clinician": "Assistant"}
 
-class PlainAgent:
-    """The agent in one conversation.
 
-    Args:
-        language: code of its language.
-        observations: what is known from the start.
-    """
+def plain_brief(language: str, observations: Sequence[str]) -> FilledPrompt:
+    """What an agent that is asked plainly is told."""
+    slots: dict[str, Any] = {"observations": listed(observations), "most": MOST_MESSAGES}
+    return prompt_text("clinician_free", language, **slots)
 
-    def __init__(self, language: str, observations: Sequence[str]) -> None:
-        self.language = language
-        self.observations: tuple[str, ...] = tuple(observations)
+
+class PlainTalk(SensemakingTalk):
+    """A conversation with an agent that is asked for its next message only."""
+
+    repeating_ends = True
+
+    def __init__(self, situation: Situation) -> None:
+        super().__init__(situation)
         self.stage: int = FOSTERING
 
-    def brief(self) -> tuple[str, str]:
-        """What it is told, and the prompt's reference."""
-        filled = prompt_text(
-            "clinician_free", self.language, observations=listed(self.observations), most=MOST_MESSAGES
-        )
-        return filled.brief, filled.reference
-
-    def message(self, lines: Sequence[Line], number: int) -> Exchange[StagedMessage]:
-        """What it says next.
-
-        Args:
-            lines: what was said so far.
-            number: of its message, from 1.
-
-        Raises:
-            UnusableConversationError: the moderator's reply can't be read.
-        """
-        brief, reference = self.brief()
-        call = Call(
-            "clinician",
-            "message",
-            number,
-            brief=brief,
-            history=tuple(lines),
-            material={"number": number, "chart": "\n".join(self.observations)},
-            prompt=reference,
-        )
-        spoken = yield from ask_clinician(call, clinician_watch(lines, self.language))
-        state: dict[str, Any] = {"before": self.stage, "message": spoken.text}
-        state["refused"] = spoken.refused
+    def message(self, number: int, state: dict[str, Any]) -> Exchange[StagedMessage]:
+        """What it says next, and the stage that a moderator takes it for."""
+        brief = plain_brief(self.language, self.observations)
+        material = {"number": number, "chart": "\n".join(self.observations)}
+        spoken = yield from self.ask_clinician(number, brief, material=material)
+        state |= {"before": self.stage, "message": spoken.text, "refused": spoken.refused}
         if spoken.text:
-            state["moderations_refused"] = yield from self._moderated(spoken.text, lines, number)
+            state["moderations_refused"] = yield from self._moderated(spoken.text, number)
             state["stage"] = self.stage
-        return StagedMessage(spoken, self.stage, state)
+        return StagedMessage(spoken, self.stage)
 
-    def _moderated(self, message: str, lines: Sequence[Line], number: int) -> Exchange[tuple[tuple[str, str], ...]]:
+    def _moderated(self, message: str, number: int) -> Exchange[tuple[tuple[str, str], ...]]:
         """Takes the message's stage from the moderator; what it replied before that couldn't be read."""
         offered = {NAMES[stage]: stage for stage in NAMES if stage >= self.stage}
-        own = guides(self.language)
-        filled = prompt_text(
+        filled = self.prompt(
             "moderation",
-            self.language,
-            stages=listed(f"{name}: {own.stage(stage).goal}" for name, stage in offered.items()),
-            earlier="\n".join(f"{_SPEAKERS[line.role]}: {' '.join(line.text.split())}" for line in lines),
+            stages=listed(f"{name}: {self.guides.stage(stage).goal}" for name, stage in offered.items()),
+            earlier="\n".join(f"{_SPEAKERS[line.role]}: {' '.join(line.text.split())}" for line in self.ledger.lines),
             message=message,
         )
-
-        def read(value: Any) -> int:
-            name = value.get("stage") if isinstance(value, dict) else None
-            if name not in offered:
-                raise ValueError(f'"stage" must be one of {", ".join(offered)}')
-            return offered[name]
-
-        decided = yield from ask_for_data(
-            Call(
-                "evaluator",
-                "moderation",
-                number,
-                instruction=filled.instruction,
-                kind="data",
-                schema={
-                    **(filled.schema or {}),
-                    "properties": {"stage": {"type": "string", "enum": list(offered)}},
-                },
-                material={"stage": self.stage, "number": number, "message": message},
-                prompt=f"{filled.reference} {guides_reference(self.language)}",
-            ),
-            read,
+        call = self.call(
+            "evaluator",
+            "moderation",
+            number,
+            filled,
+            schema={**(filled.schema or {}), "properties": {"stage": {"type": "string", "enum": list(offered)}}},
+            material={"stage": self.stage, "number": number, "message": message},
+            sources=[guides_reference(self.language)],
         )
+        decided = yield from self.decide(call, lambda value: offered[choice_of(value, "stage", offered)])
         self.stage = decided.value
         return decided.refused
-
-
-_SPEAKERS = {"patient": "Person", "clinician": "Assistant"}
 
 
 # -- The sensemaker's scaffold --------------------------------------------------------------------------
@@ -138,62 +109,47 @@ OBJECTS = ("stage", "candidates")
 NO_SENTENCE = "fixed sentence missing"
 
 
-class Sensemaker:
-    """The scaffold in one conversation.
+class ScaffoldedTalk(SensemakingTalk):
+    """A conversation with a model that talks inside the scaffold.
 
-    Args:
-        language: code of its language.
-        observations: what is known from the start.
-        draws: chance in this conversation.
-        ledger: of the conversation: what can't be read, and stages that are cut short, are counted in it.
-        risk_line: whether the stage in which information is provided asks for severity and risks, too.
+    Attributes:
+        at: where it is.
+        facts: what the patient said so far.
     """
 
-    def __init__(
-        self,
-        language: str,
-        observations: Sequence[str],
-        draws: Draws,
-        ledger: Ledger,
-        *,
-        risk_line: bool = False,
-    ) -> None:
-        self.language = language
-        self.observations: tuple[str, ...] = tuple(observations)
-        self.draws = draws
-        self.risk_line = risk_line
+    def __init__(self, situation: Situation) -> None:
+        super().__init__(situation)
         self.at: StageState = StageState()
         self.facts: list[str] = []
-        self.said: list[str] = []
-        self.ledger = ledger
         self._rounds = 0
 
-    def message(self, lines: Sequence[Line], number: int) -> Exchange[StagedMessage]:
-        """What it says to a message of the patient.
+    @property
+    def said(self) -> list[str]:
+        """What the model said so far."""
+        return self.ledger.texts("clinician")
 
-        Args:
-            lines: what was said so far; the last is the patient's message.
-            number: of the sensemaker's message, from 1.
+    def message(self, number: int, state: dict[str, Any]) -> Exchange[StagedMessage]:
+        """What it says to a message of the patient.
 
         Raises:
             UnusableConversationError: the evaluator's reply can't be read.
             InputError: the clinician can't reply with objects at all.
         """
-        heard = lines[-1].text
-        state: dict[str, Any] = {"before": self.at.stage, "stays": self.at.stays}
+        heard = self.ledger.lines[-1].text
+        state |= {"before": self.at.stage, "stays": self.at.stays}
         state |= yield from self._learned(heard, number)
         state |= yield from self._decided(heard, number)
-        state["decided"] = self.at.stage
-        text, stop, rounds = yield from self._chosen(heard)
-        state |= {"stage": self.at.stage, "rounds": rounds, "message": text}
+        rounds: list[dict[str, Any]] = []
+        state |= {"decided": self.at.stage, "stage": self.at.stage, "rounds": rounds}
+        text, stop = yield from self._chosen(heard, rounds)
+        state |= {"stage": self.at.stage, "message": text}
         flags = clinician_flags(text, language=self.language, earlier=self.said) if text else ()
         if text:
             if rounds[-1]["forced"]:
                 flags = (*flags, "forced")
             if self.at.stage == PROVIDING and not self._has_fixed_sentence(text):
                 flags = (*flags, NO_SENTENCE)
-            self.said.append(text)
-        return StagedMessage(Spoken(text, flags=flags), self.at.stage, state, stop)
+        return StagedMessage(Spoken(text, flags=flags), self.at.stage, stop)
 
     # -- what the patient said -------------------------------------------------------------------
 
@@ -228,21 +184,18 @@ class Sensemaker:
         if not self.at.is_decided_on:
             self.at = self.at.decided(move=True)
             return {"decision": "always moves"}
-        filled = prompt_text(
+        filled = self.prompt(
             "stage",
-            self.language,
             **self._known(),
             current=NAMES[self.at.stage],
             following=NAMES[self.at.stage + 1],
-            moves=guides(self.language).stage(self.at.stage).moves,
+            moves=self.guides.stage(self.at.stage).moves,
         )
         decided = yield from self._asked_clinician(
             "stage", number, heard, filled, _decision, neutral={"decision": "stay"}
         )
-        if not decided.readable:
-            if number == 1:
-                _refuse_words(decided.refused)
-            self.ledger.flags["clinician: stage can't be read"] += 1
+        if not decided.readable and number == 1:
+            _refuse_words(decided.refused)
         capped = self.at
         self.at = self.at.decided(move=decided.value["decision"] == "move")
         return {
@@ -254,19 +207,19 @@ class Sensemaker:
 
     # -- the message ----------------------------------------------------------------------------
 
-    def _chosen(self, heard: str) -> Exchange[tuple[str, str, list[dict[str, Any]]]]:
-        """A message, why there is none, and the rounds that it took."""
-        rounds: list[dict[str, Any]] = []
+    def _chosen(self, heard: str, rounds: list[dict[str, Any]]) -> Exchange[tuple[str, str]]:
+        """A message, and why there is none; the rounds that it takes are added to ``rounds``."""
         refused: tuple[str, ...] = ()
         while True:
             self._rounds += 1
-            written = yield from self._written(heard, refused)
+            risk_line = bool(self.options["risk_line"])
+            filled = candidates_prompt(self.language, self.at.stage, self._known(), refused, risk_line=risk_line)
+            written = yield from self._asked_clinician("candidates", self._rounds, heard, filled, _candidates)
             state: dict[str, Any] = {"round": self._rounds, "stage": self.at.stage, "forced": False}
             state["candidates_refused"] = written.refused
             rounds.append(state)
             if not written.readable:
-                self.ledger.flags["clinician: candidates can't be read"] += 1
-                return "", _why_none(written), rounds
+                return "", silent_stop([written.silence]) if written.silence else "no candidates"
             reasoning, candidates = written.value
             state |= {"reasoning": reasoning, "candidates": list(candidates)}
             fresh = list(candidates)
@@ -275,7 +228,7 @@ class Sensemaker:
                 state["redundant"] = list(labels)
                 fresh = [text for text, redundant in zip(candidates, labels, strict=True) if not redundant]
             if fresh:
-                return self.draws.stream("candidate", self._rounds).choice(fresh), "", rounds
+                return self.situation.draws.stream("candidate", self._rounds).choice(fresh), ""
             bumped = self.at.stage != rounds[0]["stage"]
             if self.at.stage == PROVIDING and not refused:
                 refused = candidates
@@ -285,32 +238,7 @@ class Sensemaker:
                 self.ledger.flags["stages cut short by redundancy"] += 1
             else:
                 state["forced"] = True
-                return least_like(candidates, self.said), "", rounds
-
-    def candidates_prompt(self, refused: Sequence[str]) -> FilledPrompt:
-        """What is asked of the model under test for three messages of the present stage."""
-        own = guides(self.language)
-        guide = own.stage(self.at.stage)
-        writing = [guide.writing]
-        if self.at.stage == PROVIDING:
-            if self.risk_line:
-                writing.append(own.risk_line)
-            writing.append(f'Each ends with this sentence, word for word: "{own.fixed_sentence}"')
-        shown = f"\nThese were refused, as they serve what was said before:\n{listed(refused)}"
-        return prompt_text(
-            "candidates",
-            self.language,
-            **self._known(),
-            stage=NAMES[self.at.stage],
-            goal=guide.goal,
-            writing=" ".join(writing),
-            examples=listed(guide.examples),
-            refused=shown if refused else "",
-        )
-
-    def _written(self, heard: str, refused: Sequence[str]) -> Exchange[Decided]:
-        filled = self.candidates_prompt(refused)
-        return (yield from self._asked_clinician("candidates", self._rounds, heard, filled, _candidates))
+                return least_like(candidates, self.said), ""
 
     def _labelled(self, candidates: Sequence[str]) -> Exchange[tuple[bool, ...]]:
         """Whether each candidate serves what was said before."""
@@ -331,78 +259,82 @@ class Sensemaker:
         def folded(words: str) -> str:
             return " ".join(words.casefold().replace("’", "'").split())
 
-        return folded(guides(self.language).fixed_sentence) in folded(text)
+        return folded(self.guides.fixed_sentence) in folded(text)
 
     # -- asking ---------------------------------------------------------------------------------
 
     def _asked_evaluator(
         self, purpose: str, ordinal: int, read: Any, *, most: int | None = None, **slots: str
     ) -> Exchange[Decided]:
-        filled = prompt_text(purpose, self.language, **slots)
+        filled = self.prompt(purpose, **slots)
         schema = dict(filled.schema or {})
         if most is not None:
-            schema["properties"] = {
-                "known": {
-                    "type": "array",
-                    "maxItems": most,
-                    "items": {"type": "integer", "minimum": 1, "maximum": most},
-                }
-            }
-        return (
-            yield from ask_for_data(self._call("evaluator", purpose, ordinal, filled, schema, slots, history=()), read)
-        )
+            number = {"type": "integer", "minimum": 1, "maximum": most}
+            schema["properties"] = {"known": {"type": "array", "maxItems": most, "items": number}}
+        sources = [guides_reference(self.language)]
+        call = self.call("evaluator", purpose, ordinal, filled, schema=schema, material=slots, sources=sources)
+        return (yield from self.decide(call, read))
 
     def _known(self) -> dict[str, str]:
         """What the model under test is told beside the patient's message."""
-        return {
-            "observations": listed(self.observations),
-            "facts": listed(self.facts),
-            "said": listed(self.said),
-        }
+        return {"observations": listed(self.observations), "facts": listed(self.facts), "said": listed(self.said)}
 
     def _asked_clinician(
         self, purpose: str, ordinal: int, heard: str, filled: FilledPrompt, read: Any, *, neutral: Any = None
     ) -> Exchange[Decided]:
-        material = {
-            "stage": self.at.stage,
-            "stays": self.at.stays,
-            "facts": tuple(self.facts),
-            "said": tuple(self.said),
-        }
-        call = self._call(
-            "clinician", purpose, ordinal, filled, filled.schema, material, history=(Line("patient", heard),)
-        )
-        return (yield from ask_for_data(call, read, neutral=neutral))
-
-    def _call(
-        self,
-        actor: ActorRole,
-        purpose: str,
-        ordinal: int,
-        filled: FilledPrompt,
-        schema: Mapping[str, Any] | None,
-        material: Mapping[str, Any],
-        *,
-        history: tuple[Line, ...],
-    ) -> Call:
-        return Call(
-            actor,
+        call = self.call(
+            "clinician",
             purpose,
             ordinal,
-            brief=filled.brief,
-            history=history,
-            instruction=filled.instruction,
-            kind="data",
-            schema=schema,
-            material=material,
-            prompt=f"{filled.reference} {guides_reference(self.language)}",
+            filled,
+            history=(Line("patient", heard),),
+            material={
+                "stage": self.at.stage,
+                "stays": self.at.stays,
+                "facts": tuple(self.facts),
+                "said": tuple(self.said),
+            },
+            sources=[guides_reference(self.language)],
         )
+        return (yield from self.decide(call, read, neutral=neutral))
+
+
+def candidates_prompt(
+    language: str, stage: int, known: Mapping[str, str], refused: Sequence[str], *, risk_line: bool = False
+) -> FilledPrompt:
+    """What is asked of the model under test for three messages.
+
+    Args:
+        language: code of the conversation's language.
+        stage: the messages', from 1.
+        known: observations, facts and what was said, as the prompt shows them.
+        refused: messages that serve what was said before.
+        risk_line: whether the stage in which information is provided asks for severity and risks, too.
+    """
+    own = guides(language)
+    guide = own.stage(stage)
+    writing = [guide.writing]
+    if stage == PROVIDING:
+        if risk_line:
+            writing.append(own.risk_line)
+        writing.append(f'Each ends with this sentence, word for word: "{own.fixed_sentence}"')
+    shown = f"\nThese were refused, as they serve what was said before:\n{listed(refused)}"
+    return prompt_text(
+        "candidates",
+        language,
+        **known,
+        stage=NAMES[stage],
+        goal=guide.goal,
+        writing=" ".join(writing),
+        examples=listed(guide.examples),
+        refused=shown if refused else "",
+    )
 
 
 def scaffold_brief(language: str, observations: Sequence[str]) -> str:
     """What the model under test is told for its first message, where the first stage is stayed in."""
-    sensemaker = Sensemaker(language, observations, Draws(0, ""), Ledger())
-    filled = sensemaker.candidates_prompt(())
+    known = {"observations": listed(observations), "facts": listed(()), "said": listed(())}
+    filled = candidates_prompt(language, FOSTERING, known, ())
     return f"{filled.brief.strip()}\n\n{filled.instruction.strip()}"
 
 
@@ -416,11 +348,6 @@ def least_like(candidates: Sequence[str], said: Sequence[str]) -> str:
         return max((len(words & own) / len(words | own) for own in spoken if words | own), default=0.0)
 
     return min(candidates, key=likeness)
-
-
-def _why_none(written: Decided) -> str:
-    """Why there are no candidates, as conversations end."""
-    return silent_stop([written.silence]) if written.silence else "no candidates"
 
 
 def _refuse_words(refused: Sequence[tuple[str, str]]) -> None:
@@ -445,29 +372,16 @@ def _refuse_words(refused: Sequence[tuple[str, str]]) -> None:
 
 
 def _facts(value: Any) -> tuple[str, ...]:
-    texts = value.get("facts") if isinstance(value, dict) else None
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise ValueError('"facts" must be a list of sentences')
     own: dict[str, str] = {}
-    for text in texts:
+    for text in texts_of(value, "facts", "sentences", blank=True):
         plain = " ".join(text.split())
         if plain:
             own.setdefault(plain.casefold(), plain)
     return tuple(own.values())
 
 
-def read_numbers(value: Any, key: str, most: int) -> tuple[int, ...]:
-    """The numbers under a key of an object, each once; a ValueError where they are none from 1 to ``most``."""
-    places = value.get(key) if isinstance(value, dict) else None
-    if not isinstance(places, list) or any(
-        isinstance(place, bool) or not isinstance(place, int) or not 1 <= place <= most for place in places
-    ):
-        raise ValueError(f'"{key}" must be a list of numbers from 1 to {most}')
-    return tuple(dict.fromkeys(places))
-
-
 def _decision(value: Any) -> dict[str, Any]:
-    decision = value.get("decision") if isinstance(value, dict) else None
+    decision = part_of(value, "decision")
     if decision not in ("move", "stay"):
         raise ValueError('"decision" must be move or stay')
     confidence = value.get("confidence")
@@ -479,7 +393,7 @@ def _decision(value: Any) -> dict[str, Any]:
 
 
 def _candidates(value: Any) -> tuple[str, tuple[str, ...]]:
-    texts = value.get("candidates") if isinstance(value, dict) else None
+    texts = part_of(value, "candidates")
     if (
         not isinstance(texts, list)
         or len(texts) != CANDIDATES
@@ -490,7 +404,36 @@ def _candidates(value: Any) -> tuple[str, tuple[str, ...]]:
 
 
 def _labels(value: Any) -> tuple[bool, ...]:
-    labels = [value.get(str(number)) if isinstance(value, dict) else None for number in range(1, 4)]
+    labels = [part_of(value, str(number)) for number in range(1, 4)]
     if any(label not in ("redundant", "not redundant") for label in labels):
         raise ValueError('each number must have the label "redundant" or "not redundant"')
     return tuple(label == "redundant" for label in labels)
+
+
+# -- The settings ---------------------------------------------------------------------------------------
+
+SCAFFOLD, FREE = "scaffold", "free"
+#: Calls of the preparation, and of the patient's for each answer; of the evaluator's for each message, without rounds.
+_PREPARATIONS, _ANSWERING, _LEARNING = 3, 2, 2
+
+
+def converse(situation: Situation) -> Exchange[Outcome]:
+    """The controller; see :mod:`bedside.simulation.simulators.calls`."""
+    talk = PlainTalk if situation.setting == FREE else ScaffoldedTalk
+    return (yield from talk.converse(situation))
+
+
+def most_calls(situation: Situation) -> Mapping[ActorRole, int]:
+    """The most calls that a conversation can take, by role, attempts included."""
+    patient = (_PREPARATIONS + 1 + _ANSWERING * (MOST_MESSAGES - 1)) * ATTEMPTS
+    if situation.setting == FREE:
+        return {
+            "clinician": MOST_MESSAGES * CLINICIAN_ATTEMPTS,
+            "patient": patient,
+            "evaluator": MOST_MESSAGES * ATTEMPTS,
+        }
+    return {
+        "clinician": MOST_MESSAGES * (1 + ROUNDS) * ATTEMPTS,
+        "patient": patient,
+        "evaluator": MOST_MESSAGES * (_LEARNING + ROUNDS) * ATTEMPTS,
+    }

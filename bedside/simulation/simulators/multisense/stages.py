@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -162,11 +162,9 @@ class StagedMessage:
     Attributes:
         spoken: the message; without text where there is none.
         stage: the message's, from 1.
-        state: for the hidden states.
         stop: why the conversation ends where there is no message, unless the message's flags say it.
     """
 
     spoken: Spoken
     stage: int
-    state: Mapping[str, Any]
     stop: str = ""

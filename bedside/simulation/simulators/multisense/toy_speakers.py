@@ -37,10 +37,7 @@ def _patient(call: Call) -> dict[str, Any]:
     if call.purpose == "decomposition":
         sentences = _SENTENCE.split(material["study"])
         vitals = [sentence for sentence in sentences if _VITAL.search(sentence)]
-        return {
-            "vitals": vitals,
-            "facts": [sentence for sentence in sentences if sentence not in vitals] or sentences,
-        }
+        return {"vitals": vitals, "facts": [sentence for sentence in sentences if sentence not in vitals] or sentences}
     if call.purpose in ("intent", "goal"):
         return {"rationale": "The toy's only answer.", "intent": "journey", "goal": "function"}
     if call.purpose == "opening":
@@ -102,13 +99,7 @@ def _evaluator(call: Call) -> dict[str, Any]:
     material = call.material
     if call.purpose == "extraction":
         sentences = _SENTENCE.split(str(material["message"]))
-        courtesies = {
-            *_WORDS["denials"],
-            *_WORDS["assents"],
-            *_WORDS["intents"].values(),
-            "Hello.",
-            "All right.",
-        }
+        courtesies = {*_WORDS["denials"], *_WORDS["assents"], *_WORDS["intents"].values(), "Hello.", "All right."}
         facts = [text for text in sentences if text not in courtesies and not text.endswith("?")]
         return {"facts": [text for text in facts if content(text)]}
     if call.purpose == "matching":
@@ -153,11 +144,7 @@ def _clinician(call: Call) -> ActorReply:
     if call.purpose == "stage":
         move = material["stage"] != GATHERING or material["stays"] >= _STAYS_IN_GATHERING
         return object_reply(
-            {
-                "reasoning": "The toy counts.",
-                "confidence": 8 if move else 2,
-                "decision": "move" if move else "stay",
-            }
+            {"reasoning": "The toy counts.", "confidence": 8 if move else 2, "decision": "move" if move else "stay"}
         )
     if call.purpose == "candidates":
         lines = _lines(material["stage"], material["facts"])

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from bedside.metrics.protocols.note2chat.labels import Category
-from bedside.simulation.simulators.asking import (
-    ATTEMPTS,
-    CLINICIAN_ATTEMPTS,
-    Fault,
-    Spoken,
-    ask_clinician,
-    ask_for_data,
-    ask_patient,
-)
-from bedside.simulation.simulators.calls import ActorRole, Call, Exchange, Line
+from bedside.simulation.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Fault, Spoken, ask_patient
+from bedside.simulation.simulators.calls import ActorRole, Exchange, Line
 from bedside.simulation.simulators.case import Case, ClinicalNote
 from bedside.simulation.simulators.contract import Outcome, Situation
-from bedside.simulation.simulators.faults import clinician_watch, patient_fault
-from bedside.simulation.simulators.ledger import Ledger
+from bedside.simulation.simulators.faults import patient_fault
+from bedside.simulation.simulators.ledger import Ledger, ProtocolTalk
 from bedside.simulation.simulators.note2chat.vignette import (
+    FOLDER,
     FixedSentences,
     ask_evaluator,
     fixed_sentences,
@@ -29,6 +22,7 @@ from bedside.simulation.simulators.note2chat.vignette import (
     sentences,
     shared_start,
 )
+from bedside.simulation.simulators.prompt_files import FilledPrompt, prompt_call
 
 # -- The patient of the interview -----------------------------------------------------------------------
 
@@ -62,15 +56,14 @@ class VignettePatient:
         """The first message: the case's own, or made of the complaint, once for all conversations about the case."""
         if self.note.opening.strip():
             return Spoken(self.note.opening.strip())
-        filled = prompt("opening", self.language, complaint=self.note.chief_complaint)
-        call = Call(
+        complaint = self.note.chief_complaint
+        call = prompt_call(
             "patient",
             "opening",
             1,
-            instruction=filled.instruction,
-            material={"complaint": self.note.chief_complaint, "language": self.language},
+            prompt("opening", self.language, complaint=complaint),
+            material={"complaint": complaint, "language": self.language},
             scope="case",
-            prompt=filled.reference,
         )
 
         def check(text: str) -> Fault | None:
@@ -87,26 +80,14 @@ class VignettePatient:
             lines: the conversation up to it.
             number: of the reply, from 1.
         """
-        filled = prompt(
-            "patient",
-            self.language,
-            vignette=self.note.vignette,
-            dont_know=self.fixed.dont_know,
-            already_asked=self.fixed.already_asked,
-        )
-        call = Call(
+        fixed = asdict(self.fixed)
+        call = prompt_call(
             "patient",
             "reply",
             number,
-            brief=filled.brief,
+            prompt("patient", self.language, vignette=self.note.vignette, **fixed),
             history=tuple(lines),
-            material={
-                "sentences": sentences(self.note.vignette),
-                "dont_know": self.fixed.dont_know,
-                "already_asked": self.fixed.already_asked,
-                "language": self.language,
-            },
-            prompt=filled.reference,
+            material={"sentences": sentences(self.note.vignette), **fixed, "language": self.language},
         )
         earlier = [line.text for line in lines if line.role == "patient" and not self.fixed.holds(line.text)]
 
@@ -178,96 +159,23 @@ def _read_verdict(value: Any) -> Mapping[str, bool]:
 
 # -- The clinician under test ---------------------------------------------------------------------------
 # Whether a message ends the interview is never looked for in its words: it is a field beside them, or the answer to a
-# call of its own, to the clinician or to the evaluator.
+# call of its own, to the clinician or to the evaluator. Nothing of the case is in what the clinician is told.
 
 #: Which brief the clinician gets: that for any model, or that for models tuned for the interview.
 Brief = Literal["general", "tuned"]
-#: Who says whether a message is the diagnosis.
-Decision = Literal["clinician", "evaluator"]
 
 
-@dataclass(frozen=True, slots=True)
-class Interviewer:
-    """The clinician's part of one conversation; nothing of the case is in it.
+def clinician_prompts(language: str, brief: Brief, *, structured: bool, last: bool = False) -> list[FilledPrompt]:
+    """What the clinician is told for a message.
 
-    Attributes:
+    Args:
         language: code of the case's language.
         brief: which it gets.
-        decision: who says whether a message is the diagnosis.
-        ledger: of the conversation.
+        structured: whether it is asked to say itself, beside its words, what they are.
+        last: whether it is the last message that it has, in which it must give its diagnosis.
     """
-
-    language: str
-    brief: Brief
-    decision: Decision
-    ledger: Ledger = field(default_factory=Ledger)
-
-    @property
-    def structured(self) -> bool:
-        """Whether it is asked to say itself, beside its words, what they are: a tuned model has its own form."""
-        return self.brief == "general" and self.decision == "clinician"
-
-    def brief_text(self) -> str:
-        """What it is told at the start."""
-        parts = [prompt(f"clinician_{self.brief}", self.language).brief]
-        if self.structured:
-            parts.append(prompt("reply_form", self.language).instruction)
-        return "\n\n".join(parts)
-
-    def message(self, number: int, *, last: bool) -> Exchange[tuple[Spoken, tuple[str, ...] | None]]:
-        """The next message, without text where nothing was said, and the final diagnoses that it gives; None where the
-        interview goes on.
-
-        Args:
-            number: of the message, from 1.
-            last: whether it is the last that it has, in which it must give its diagnosis.
-        """
-        start = prompt(f"clinician_{self.brief}", self.language)
-        extras = [prompt("forced_diagnosis", self.language)] if last else []
-        if self.structured:
-            extras.append(prompt("reply_form", self.language))
-        call = Call(
-            "clinician",
-            "message",
-            number,
-            brief=start.brief,
-            history=tuple(self.ledger.lines),
-            instruction="\n\n".join(part.instruction for part in extras),
-            schema=extras[-1].schema if self.structured else None,
-            material={"last": last, "language": self.language},
-            prompt=" ".join(part.reference for part in (start, *extras)),
-        )
-        spoken = yield from ask_clinician(call, clinician_watch(self.ledger.lines, self.language))
-        diagnoses, by, readable = yield from self._decided(spoken, number)
-        self.ledger.note_refused("message", spoken)
-        self.ledger.note("decision", by=by, diagnoses=None if diagnoses is None else list(diagnoses), readable=readable)
-        if not readable:
-            self.ledger.flags["clinician: decision can't be read"] += 1
-        return spoken, diagnoses
-
-    def _decided(self, spoken: Spoken, number: int) -> Exchange[tuple[tuple[str, ...] | None, str, bool]]:
-        """The final diagnoses that a message gives, if it does, and who says so, and whether that could be read."""
-        if spoken.fields is not None:
-            try:
-                return read_diagnoses(spoken.fields), "message", True
-            except ValueError:
-                pass
-        if not spoken.text:
-            return None, "message", True
-        actor: ActorRole = self.decision
-        filled = prompt("decision" if actor == "clinician" else "diagnosis_reading", self.language, message=spoken.text)
-        call = Call(
-            actor,
-            "decision",
-            number,
-            instruction=filled.instruction,
-            kind="data",
-            schema=filled.schema,
-            material={"message": spoken.text},
-            prompt=filled.reference,
-        )
-        decided = yield from ask_for_data(call, read_diagnoses)
-        return decided.value, actor, decided.readable
+    names = [f"clinician_{brief}", *(["forced_diagnosis"] if last else []), *(["reply_form"] if structured else [])]
+    return [prompt(name, language) for name in names]
 
 
 def read_diagnoses(value: Any) -> tuple[str, ...] | None:
@@ -294,37 +202,28 @@ CAPS: Mapping[str, int] = {"26-messages": 26, "40-messages": 40}
 RANKED = 5
 
 
-def converse(situation: Situation) -> Exchange[Outcome]:
-    """The controller; see :mod:`bedside.simulation.simulators.calls`."""
-    interview = _Interview(situation)
-    return (yield from interview.ledger.keep(interview.whole()))
+class NoteInterview(ProtocolTalk):
+    """One interview while it is held."""
 
-
-class _Interview:
-    """One conversation while it is held."""
+    folder = FOLDER
 
     def __init__(self, situation: Situation) -> None:
-        case, options = situation.case, situation.options
-        self.case = case
-        self.note = _note(case)
+        super().__init__(situation)
+        self.note = _note(self.case)
         self.cap = CAPS[situation.setting]
-        self.fixed = fixed_sentences(options, case.language)
-        self.ledger = Ledger()
-        self.patient = VignettePatient(self.note, case.language, self.fixed, options["strict"], self.ledger)
-        self.clinician = Interviewer(case.language, options["brief"], options["decision"], self.ledger)
+        self.fixed = fixed_sentences(self.options, self.language)
+        self.patient = VignettePatient(self.note, self.language, self.fixed, self.options["strict"], self.ledger)
+        #: Whether the clinician says itself what its words are: a tuned model has its own form.
+        self.structured = self.options["brief"] == "general" and self.options["decision"] == "clinician"
         self.diagnoses: tuple[str, ...] = ()
 
-    def whole(self) -> Exchange[Outcome]:
-        """All of it."""
-        return self._outcome((yield from self._course()))
-
-    def _course(self) -> Exchange[str]:
+    def course(self) -> Exchange[str]:
         """Complaint, questions, answers and diagnoses; why it ended."""
         ledger = self.ledger
         ledger.say("patient", (yield from self.patient.opening()))
         for number in range(1, self.cap // 2 + 1):
             last = number == self.cap // 2
-            spoken, diagnoses = yield from self.clinician.message(number, last=last)
+            spoken, diagnoses = yield from self._message(number, last=last)
             stop = self._taken(spoken, diagnoses, last=last)
             if stop is not None:
                 return stop
@@ -332,6 +231,31 @@ class _Interview:
             if stop := ledger.repeated():
                 return stop
         raise AssertionError("the last message ends the interview")
+
+    def _message(self, number: int, *, last: bool) -> Exchange[tuple[Spoken, tuple[str, ...] | None]]:
+        """The clinician's next message, and the final diagnoses that it gives; None where the interview goes on."""
+        prompts = clinician_prompts(self.language, self.options["brief"], structured=self.structured, last=last)
+        material = {"last": last, "language": self.language}
+        spoken = yield from self.ask_clinician(number, *prompts, material=material)
+        self.ledger.note_refused("message", spoken)
+        diagnoses, by, readable = yield from self._decided(spoken, number)
+        self.ledger.note("decision", by=by, diagnoses=None if diagnoses is None else list(diagnoses), readable=readable)
+        return spoken, diagnoses
+
+    def _decided(self, spoken: Spoken, number: int) -> Exchange[tuple[tuple[str, ...] | None, str, bool]]:
+        """The final diagnoses that a message gives, if it does, and who says so, and whether that could be read."""
+        if spoken.fields is not None:
+            try:
+                return read_diagnoses(spoken.fields), "message", True
+            except ValueError:
+                pass
+        if not spoken.text:
+            return None, "message", True
+        actor: ActorRole = self.options["decision"]
+        filled = self.prompt("decision" if actor == "clinician" else "diagnosis_reading", message=spoken.text)
+        call = self.call(actor, "decision", number, filled, material={"message": spoken.text}, history=())
+        decided = yield from self.decide(call, read_diagnoses)
+        return decided.value, actor, decided.readable
 
     def _taken(self, spoken: Spoken, diagnoses: tuple[str, ...] | None, *, last: bool) -> str | None:
         """Take a message of the clinician; why the interview ends with it, if it does."""
@@ -350,7 +274,7 @@ class _Interview:
             self.ledger.flags[f"clinician: not {RANKED} diagnoses"] += 1
         return "forced" if last else "diagnosis"
 
-    def _outcome(self, stop: str) -> Outcome:
+    def outcome(self, stop: str) -> Outcome:
         """What it came to."""
         return self.ledger.outcome(
             stop,
@@ -362,10 +286,7 @@ class _Interview:
                 "diagnosis": self.case.hidden.diagnosis,
                 "ranked_diagnoses": list(self.diagnoses),
                 "note": self.note.vignette,
-                "patient_sentences": {
-                    "dont_know": self.fixed.dont_know,
-                    "already_asked": self.fixed.already_asked,
-                },
+                "patient_sentences": asdict(self.fixed),
             },
         )
 

@@ -14,6 +14,7 @@ from bedside.core.errors import InputError
 from bedside.core.records import PathOrPaths, records
 from bedside.metrics.protocols.label_files import Strict, Text
 from bedside.metrics.protocols.note2chat.labels import Category
+from bedside.simulation.simulators.asking import text_of, texts_of
 from bedside.simulation.simulators.calls import Exchange, together
 from bedside.simulation.simulators.case import Case, ClinicalNote, Hidden, Name, NoteFinding
 from bedside.simulation.simulators.contract import UnusableConversationError
@@ -44,31 +45,14 @@ class DischargeNote(Strict):
     licence: str = ""
 
 
-class UnusableNoteError(Exception):
-    """A note that no case can be made of.
-
-    Args:
-        reason: why, in a few words that many notes can share.
-        detail: what exactly.
-    """
-
-    def __init__(self, reason: str, detail: str = "") -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.detail = detail
-
-
 def prepared_case(note: DischargeNote) -> Exchange[Case]:
     """The case of a note.
 
     Raises:
-        UnusableNoteError: it has no history before treatment, no findings, or a step's replies can't be used.
+        UnusableConversationError: it has no history before treatment, no findings, or a step's replies can't be used.
     """
-    try:
-        vignette = yield from history_before_treatment(note.history, note.language)
-        texts = yield from findings_of(vignette, note.language)
-    except UnusableConversationError as error:
-        raise UnusableNoteError(error.reason, error.detail) from error
+    vignette = yield from history_before_treatment(note.history, note.language)
+    texts = yield from findings_of(vignette, note.language)
     categories = yield from together(
         *(aspects_of(text, number, note.language) for number, text in enumerate(texts, start=1))
     )
@@ -98,14 +82,12 @@ def history_before_treatment(history: str, language: str) -> Exchange[str]:
     """The beginning of a history up to the clinic's own work, in the note's own characters.
 
     Raises:
-        UnusableNoteError: it begins with the clinic's work.
-        UnusableConversationError: what was cut off is not how the history begins, three times.
+        UnusableConversationError: it begins with the clinic's work; or what was cut off is not how it begins, three
+            times.
     """
 
     def read(value: Any) -> str:
-        before = value.get("before") if isinstance(value, dict) else None
-        if not isinstance(before, str):
-            raise ValueError('"before" must be a text')
+        before = text_of(value, "before", blank=True)
         if not before.strip():
             return ""
         start = shared_start(history, before)
@@ -115,7 +97,8 @@ def history_before_treatment(history: str, language: str) -> Exchange[str]:
 
     before = (yield from ask_evaluator("split", 1, language, read, variables={"history": history})).strip()
     if not before:
-        raise UnusableNoteError("no history before treatment", "the history begins with the clinic's own work")
+        detail = "the history begins with the clinic's own work"
+        raise UnusableConversationError("material", "no history before treatment", detail)
     return before
 
 
@@ -127,9 +110,7 @@ def findings_of(vignette: str, language: str) -> Exchange[tuple[str, ...]]:
     """
 
     def read(value: Any) -> tuple[str, ...]:
-        texts = value.get("findings") if isinstance(value, dict) else None
-        if not isinstance(texts, list) or not all(isinstance(text, str) and text.strip() for text in texts):
-            raise ValueError('"findings" must be a list of sentences')
+        texts = texts_of(value, "findings", "sentences")
         if not texts:
             raise ValueError("there is no finding in the list")
         return tuple(text.strip() for text in texts)

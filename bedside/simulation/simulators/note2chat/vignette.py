@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 from bedside.metrics.protocols.note2chat.labels import says
 from bedside.simulation.simulators.asking import ask_for_data
-from bedside.simulation.simulators.calls import Call, Exchange
-from bedside.simulation.simulators.contract import SimulatorOption
-from bedside.simulation.simulators.prompt_files import filled_prompt
+from bedside.simulation.simulators.calls import Exchange
+from bedside.simulation.simulators.contract import facts_in
+from bedside.simulation.simulators.prompt_files import filled_prompt, prompt_call
 
 # -- The prompts of the interview and of the preparation of notes ---------------------------------------
 
@@ -52,16 +52,7 @@ def ask_evaluator(
         UnusableConversationError: no reply could be read, three times.
     """
     filled = prompt(purpose, language, **variables)
-    call = Call(
-        "evaluator",
-        purpose,
-        ordinal,
-        instruction=filled.instruction,
-        kind="data",
-        schema=filled.schema,
-        material=variables if material is None else material,
-        prompt=filled.reference,
-    )
+    call = prompt_call("evaluator", purpose, ordinal, filled, material=variables if material is None else material)
     value: T = (yield from ask_for_data(call, read)).value
     return value
 
@@ -86,33 +77,16 @@ class FixedSentences:
         return says(text, self.dont_know) or says(text, self.already_asked)
 
 
-#: What they are where nobody sets them, by language.
-SENTENCES: Mapping[str, FixedSentences] = {
-    "en": FixedSentences("Sorry, I don't know.", "Sorry, you've already asked this question."),
-    "zh": FixedSentences("抱歉，我不知道。", "抱歉，这个问题您已经问过了。"),
-}
-_ABOUT = {
-    "dont_know": "What the patient says where the vignette doesn't answer the question",
-    "already_asked": "What the patient says where the question was answered before",
-}
-_LANGUAGES = {"en": "English", "zh": "Chinese"}
-
-#: An option for each sentence and language.
-OPTIONS: tuple[SimulatorOption, ...] = tuple(
-    SimulatorOption(
-        f"{name}_{language}",
-        getattr(fixed, name),
-        f"{about}, in {_LANGUAGES[language]}.",
-        own=language != "en",
-    )
-    for language, fixed in SENTENCES.items()
-    for name, about in _ABOUT.items()
-)
-
-
 def fixed_sentences(options: Mapping[str, Any], language: str) -> FixedSentences:
     """The two sentences of a conversation."""
-    return FixedSentences(**{name: str(options[f"{name}_{language}"]) for name in _ABOUT})
+    return FixedSentences(*(str(options[f"{name}_{language}"]) for name in ("dont_know", "already_asked")))
+
+
+#: What they are where nobody sets them, by language.
+SENTENCES: Mapping[str, FixedSentences] = {
+    language: fixed_sentences({option.name: option.default for option in facts_in(FOLDER)["options"]}, language)
+    for language in ("en", "zh")
+}
 
 
 # -- The part of a note that the patient knows ----------------------------------------------------------

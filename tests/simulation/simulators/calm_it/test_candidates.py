@@ -10,7 +10,7 @@ import pytest
 
 from bedside.simulation.simulators.asking import Fault
 from bedside.simulation.simulators.calls import ActorReply, Call, Line
-from bedside.simulation.simulators.calm_it.candidates import (
+from bedside.simulation.simulators.calm_it.session import (
     MessageCandidate,
     Ranking,
     clinician_candidates,

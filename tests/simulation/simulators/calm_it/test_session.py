@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from bedside.core.errors import InputError
 from bedside.metrics.contract import FAMILIES
-from bedside.simulation.requested_plan import SimulationRequest
+from bedside.simulation.simulation_plan import SimulationRequest
 from bedside.simulation.simulators.calls import Call
 from bedside.simulation.simulators.calm_it import SIMULATOR
 from bedside.simulation.simulators.calm_it.client_fields import UNHELPFUL, labels

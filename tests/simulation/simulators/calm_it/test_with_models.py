@@ -11,8 +11,8 @@ import pytest
 
 from bedside.api.simulating import Simulation
 from bedside.judges.llm.queue import Patience
-from bedside.simulation.requested_plan import SimulationRequest
 from bedside.simulation.simulate import SimulationSettings, simulate_plan
+from bedside.simulation.simulation_plan import SimulationRequest
 from tests.judges.llm.server import FAULTS, Action, JudgeServer, Received, faulty
 from tests.simulation.simulators.calm_it.scenes import words
 from tests.simulation.simulators.random_replies import fitting

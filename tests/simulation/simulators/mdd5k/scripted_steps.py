@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from bedside.simulation.simulators.draws import Draws
+from bedside.simulation.simulators.contract import Draws
 from bedside.simulation.simulators.mdd5k.case_fields import FOLDER
 from bedside.simulation.simulators.mdd5k.doctor import AskedTopic, TopicTree, read_tree
 from bedside.simulation.simulators.mdd5k.interview import CorrectedSchedule, ReleasedSchedule

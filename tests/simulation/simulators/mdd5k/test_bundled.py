@@ -18,7 +18,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.suites import SUITES
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.case_files import leaks, read_cases
-from bedside.simulation.simulators.draws import Draws
+from bedside.simulation.simulators.contract import Draws
 from bedside.simulation.simulators.mdd5k import SIMULATOR
 from bedside.simulation.simulators.mdd5k.case_fields import patient_lines, record_of
 from bedside.simulation.simulators.mdd5k.doctor import draw_doctor, find_doctors

@@ -11,7 +11,7 @@ import pytest
 
 from bedside.core.errors import BedsideError
 from bedside.simulation.simulators.case_files import check_cases, converted_cases
-from bedside.simulation.simulators.draws import Draws
+from bedside.simulation.simulators.contract import Draws
 from bedside.simulation.simulators.mdd5k import SIMULATOR
 from bedside.simulation.simulators.mdd5k.case_fields import FOLDER
 from bedside.simulation.simulators.mdd5k.doctor import CAP, read_doctors, read_tree

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from bedside.simulation.simulators.draws import Draws
+from bedside.simulation.simulators.contract import Draws
 from bedside.simulation.simulators.mdd5k.doctor import PARSE
 from bedside.simulation.simulators.mdd5k.interview import most_exchanges, most_released_exchanges, overruled
 from tests.simulation.simulators.mdd5k.scripted_steps import (

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from bedside.simulation.simulators.draws import Draws
+from bedside.simulation.simulators.contract import Draws
 from bedside.simulation.simulators.mdd5k.case_fields import PsychiatricRecord
 from bedside.simulation.simulators.mdd5k.doctor import PARSE, find_tree
 from tests.simulation.simulators.mdd5k.scripted_steps import GROUPS, tree

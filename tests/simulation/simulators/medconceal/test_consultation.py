@@ -214,10 +214,12 @@ def test_the_evaluator_sees_the_clinicians_turns_and_the_open_question_only() ->
 
 
 def test_the_reference_says_what_the_suite_and_the_scoring_need() -> None:
+    titles = {setting.name: setting.title for setting in SIMULATOR.settings}
+    assert titles.keys() == TASKS.keys()
     for setting, task in TASKS.items():
         ended = play(SIMULATOR, CASE, by_rules(SIMULATOR), setting=setting).ended
-        assert ended.factors == {"task": task.name, "setting": task.title}
-        assert task.name in task.title
+        assert ended.factors == {"task": task.name, "setting": titles[setting]}
+        assert task.name in titles[setting]
         digest = PARAMETERS.load("default").digest()
         assert ended.simulation["parameters"] == {"name": "default", "sha256": digest}
         assert ended.simulation["turn_limit"] == task.turns

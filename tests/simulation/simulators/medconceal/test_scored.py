@@ -17,8 +17,8 @@ from bedside.cli import main
 from bedside.core.errors import DataError
 from bedside.metrics.protocols import medconceal
 from bedside.metrics.protocols.medconceal import PARAMETERS, read_turns
-from bedside.simulation.requested_plan import SimulationRequest
 from bedside.simulation.simulate import SimulationSettings, simulate_plan
+from bedside.simulation.simulation_plan import SimulationRequest
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.medconceal import SIMULATOR
 from bedside.simulation.simulators.scripts import Recording, read_script

@@ -16,8 +16,8 @@ from bedside.core.errors import InputError
 from bedside.judges.llm.queue import Patience
 from bedside.judges.prompt import Conversation, Prompt, Question
 from bedside.judges.rubrics.rubric_files import RUBRICS
-from bedside.simulation.requested_plan import SimulationRequest
 from bedside.simulation.simulate import SimulationSettings, simulate_plan
+from bedside.simulation.simulation_plan import SimulationRequest
 from bedside.simulation.simulators.case import Case, Hidden
 from bedside.simulation.simulators.case_files import leaks
 from bedside.simulation.simulators.multisense import SIMULATOR

@@ -9,8 +9,7 @@ import pytest
 from bedside.simulation.simulators.calls import Call
 from bedside.simulation.simulators.case import Case, Persona
 from bedside.simulation.simulators.multisense import SIMULATOR
-from bedside.simulation.simulators.multisense.conversation import persona_text
-from bedside.simulation.simulators.multisense.patient_preparation import background, known_facts
+from bedside.simulation.simulators.multisense.conversation import background, known_facts, persona_text
 from bedside.simulation.simulators.multisense.stages import NAMES, guides
 from tests.simulation.simulators.multisense.scenes import Talk, cases, personas, talked
 

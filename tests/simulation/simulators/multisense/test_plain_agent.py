@@ -77,3 +77,13 @@ def test_thoughts_and_faults_are_kept_beside_the_message() -> None:
     turn = talked(Talk(message=reply, moderation={"stage": "exit"}), **FREE).ended.turns[1]
     assert turn.meta == {"stage": "exit", "thought": "He is tense.", "flags": ["stage directions"]}
     assert turn.text == "Number 1: *nods* tell me about matter 1."
+
+
+def test_a_refused_message_keeps_its_state_where_the_moderator_cannot_be_read_afterwards() -> None:
+    replies = Talk(message=lambda call: "" if call.attempt == 1 else "How are you?", moderation={"stage": "none"})
+    talk = talked(replies, **FREE)
+    assert talk.failure is not None
+    (kept,) = (state for state in talk.failure.states if state["purpose"] == "message")
+    assert kept == {
+        "turn": 1, "purpose": "message", "before": 1, "message": "How are you?", "refused": (("", "empty"),),
+    }  # fmt: skip

@@ -268,6 +268,19 @@ def test_what_the_evaluator_cant_say_makes_the_conversation_missing(purpose: str
     assert talk.failure.states
 
 
+def test_refused_candidates_keep_their_state_where_the_evaluator_cannot_be_read_afterwards() -> None:
+    def written(call: Call) -> dict[str, Any]:
+        return {"candidates": ["One."] if call.attempt == 1 else ["One.", "Two.", "Three."]}
+
+    talk = talked(Talk(candidates=written, redundancy={"1": "maybe"}))
+    assert talk.failure is not None
+    (kept,) = (state for state in talk.failure.states if state["purpose"] == "message")
+    (only,) = kept["rounds"]
+    assert only["candidates"] == ["One.", "Two.", "Three."]
+    ((text, reason),) = only["candidates_refused"]
+    assert (text, reason) == ('{"candidates": ["One."]}', '"candidates" must be a list of 3 messages')
+
+
 def test_an_agent_that_can_only_write_messages_stops_the_run_at_its_first() -> None:
     with pytest.raises(InputError, match="replies with messages where the scaffold asks it for objects"):
         talked(Talk(stage={"message": "Hello."}))

@@ -23,10 +23,10 @@ from bedside.ratings.run import Run
 from bedside.ratings.suites import SUITES
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.case_files import leaks, read_cases
+from bedside.simulation.simulators.contract import UnusableConversationError
 from bedside.simulation.simulators.note2chat import SIMULATOR
 from bedside.simulation.simulators.note2chat.preparation import (
     DischargeNote,
-    UnusableNoteError,
     prepared_case,
 )
 from bedside.simulation.simulators.scripts import read_script
@@ -90,7 +90,7 @@ def test_one_case_has_negatives_only_and_one_a_finding_in_its_opening() -> None:
 
 
 def test_the_note_that_begins_with_treatment_is_refused() -> None:
-    with pytest.raises(UnusableNoteError, match="no history before treatment"):
+    with pytest.raises(UnusableConversationError, match="no history before treatment"):
         run_exchange(prepared_case(NOTES[-1]), by_rules(SIMULATOR))
 
 

@@ -135,6 +135,14 @@ def test_an_unreadable_decision_of_the_evaluator_is_missing_data() -> None:
     assert (played.failure.whose, played.failure.reason) == ("evaluator", "reply can't be read")
 
 
+def test_a_refused_message_keeps_its_state_where_the_evaluator_cannot_be_read_afterwards() -> None:
+    messages: list[str | ActorReply] = [ActorReply("", cut=True), "Where does it hurt?"]
+    played = interview(messages, "Chest.", {"decision": "well"}, options={"decision": "evaluator"})
+    assert played.failure is not None
+    kept = [state for state in played.failure.states if state["purpose"] == "message"]
+    assert kept == [{"turn": 1, "purpose": "message", "refused": "", "reason": "empty"}]
+
+
 @pytest.mark.parametrize("wrong", ["asthma", [{"disease": "asthma"}], [""], {"1": "asthma"}])
 def test_a_field_that_holds_no_list_of_names_is_asked_about(wrong: Any) -> None:
     first = json.dumps({"message": "My thoughts: asthma.", "diagnoses": wrong})

@@ -24,7 +24,7 @@ from bedside.simulation.simulators.note2chat.guided_dialogue import (
     read_edits,
     read_tree,
 )
-from bedside.simulation.simulators.note2chat.training_records import training_evaluator
+from bedside.simulation.simulators.note2chat.rule_actors import training_evaluator
 from bedside.simulation.simulators.note2chat.vignette import prompt
 from tests.simulation.simulators.note2chat.cases_for_tests import case as canary_case
 from tests.simulation.simulators.playing import Replies, Table, run_exchange

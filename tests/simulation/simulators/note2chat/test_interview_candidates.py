@@ -10,11 +10,12 @@ import pytest
 
 from bedside.metrics.protocols.note2chat.turn_candidates import CandidateTurn, TurnReward
 from bedside.simulation.simulators.calls import ActorReply, Call, Line
-from bedside.simulation.simulators.note2chat.interview_candidates import (
+from bedside.simulation.simulators.note2chat.record_kinds import (
     CandidateMaterial,
     interview_candidates,
 )
-from bedside.simulation.simulators.note2chat.training_records import TRAINING_RULES, DoctorState
+from bedside.simulation.simulators.note2chat.rule_actors import TRAINING_RULES
+from bedside.simulation.simulators.note2chat.training_records import DoctorState
 from bedside.simulation.simulators.note2chat.vignette import SENTENCES, sentences
 from tests.simulation.simulators.note2chat.test_guided_dialogue import lines
 from tests.simulation.simulators.playing import run_exchange

@@ -9,11 +9,11 @@ import pytest
 
 from bedside.simulation.simulators.calls import ActorReply, Call
 from bedside.simulation.simulators.case import Case
+from bedside.simulation.simulators.contract import UnusableConversationError
 from bedside.simulation.simulators.note2chat import SIMULATOR
 from bedside.simulation.simulators.note2chat.preparation import (
     ASPECTS,
     DischargeNote,
-    UnusableNoteError,
     prepared_case,
 )
 from tests.simulation.simulators.playing import Replies, Table, by_rules, run_exchange
@@ -96,20 +96,20 @@ def test_a_copy_that_is_not_the_notes_beginning_is_asked_for_again_and_then_refu
     assert case.note is not None
     assert [call.attempt for call in calls if call.purpose == "split"] == [1, 2]
     assert "word for word" in calls[1].objection
-    with pytest.raises(UnusableNoteError) as caught:
+    with pytest.raises(UnusableConversationError) as caught:
         prepared(table(split=wrong))
     assert "word for word" in caught.value.detail
 
 
 def test_a_history_that_begins_with_treatment_makes_no_case() -> None:
-    with pytest.raises(UnusableNoteError) as caught:
+    with pytest.raises(UnusableConversationError) as caught:
         prepared(table(split=json.dumps({"before": " "})))
     assert caught.value.reason == "no history before treatment"
 
 
 @pytest.mark.parametrize("reply", ["[]", '{"findings": []}', '{"findings": [""]}', '{"findings": "x"}', "no"])
 def test_a_note_without_findings_makes_no_case(reply: str) -> None:
-    with pytest.raises(UnusableNoteError):
+    with pytest.raises(UnusableConversationError):
         prepared(table(findings=reply))
 
 
