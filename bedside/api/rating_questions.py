@@ -202,8 +202,8 @@ class View:
 
     Args:
         source: a run (the object or its folder), a file of ratings, or a pandas or Polars data frame of them.
-        settings: fields of :class:`ChosenRatings`: ``where``, ``within``, ``rounds``, ``match``, ``groups``, ``scales``,
-            and how a file is read.
+        settings: fields of :class:`ChosenRatings`: ``where``, ``within``, ``rounds``, ``match``, ``groups``,
+            ``scales``, and how a file is read.
 
     Raises:
         BedsideError: ratings can't be read from it, or there is no such round, factor or level.

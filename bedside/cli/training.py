@@ -49,7 +49,7 @@ coder_app: App = App(
 FilesArgument = Annotated[
     list[str], typer.Argument(metavar="FILES", help="Transcripts whose turns people coded (meta.codes).")
 ]
-coder_app.lists_entries("coders", "The coders of behaviour", titles("bedside.metrics.coders", "CODERS"))
+coder_app.lists_entries("coders", "The coders of behaviour", titles("bedside.metrics.coders.contract", "CODERS"))
 
 
 @coder_app.command("train")
