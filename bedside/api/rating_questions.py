@@ -347,8 +347,8 @@ def agree(source: RatingSource | View, settings: AgreeSettings) -> Tables[tuple[
     BedsideError: an unknown name, or nothing that two raters rated.
     """
     from bedside.analysis.agreement import agree as run_agree
-    from bedside.reports.annotation import agreement_tables
     from bedside.reports.levels import answered
+    from bedside.reports.tables.agreement import agreement_tables
 
     names, raters = listed(settings.metrics, "metrics"), listed(settings.raters, "raters")
 

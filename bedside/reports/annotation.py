@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import combinations
 from typing import NamedTuple
 
-from bedside.analysis.agreement import Agreement, rated_apart
-from bedside.analysis.audits import audits
-from bedside.analysis.drift import retests
-from bedside.analysis.findings import agreement_findings
-from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.selection import NothingError, by_raters
 from bedside.annotation.adjudication import Adjudication
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, plan_hash, round_of
 from bedside.annotation.answer_revisions import Revision, RevisionHistory
@@ -25,13 +19,11 @@ from bedside.core.words import counted
 from bedside.reports.columns import Column, Part, Recorded, bounded, interval_column, recorded, table_of
 from bedside.reports.notes import Note, note, noted
 from bedside.reports.number_text import DASH, decimal, number
-from bedside.reports.table import Table, Tables
+from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Row
-from bedside.reports.table_notes import preferences_apart
-from bedside.reports.tables.agreement import agreement_table, audit_notes, confusion_tables
+from bedside.reports.tables.agreement import agreement_table
 from bedside.reports.tables.audits import audits_table
 from bedside.reports.tables.rater_quality import quality_table, time_words, training_words
-from bedside.reports.tables.retest import retest_table
 
 # -- Plans ----------------------------------------------------------------------------------------------
 
@@ -485,60 +477,3 @@ def adjudication_tables(adjudication: Adjudication) -> tuple[Table, ...]:
                  notes=noted((DISAGREEMENT_MEANING, not_queued), adjudication)),
         table_of("adjudicators", "Who settles it", plan.raters, columns, notes=(said,)),
     )  # fmt: skip
-
-
-# -- The tables of agreement ----------------------------------------------------------------------------
-
-
-def agreement_tables(
-    view: RatingsView,
-    compute: Callable[[Sequence[str] | None], tuple[Agreement, ...]],
-    *,
-    metrics: Sequence[str] | None,
-    raters: Sequence[str] | None,
-    confusion: bool,
-    seed: int,
-) -> Tables[tuple[Agreement, ...]]:
-    """Agreement of raters who rated on their own, then what people say of judges whose ratings they were shown,
-    and how well people agree with themselves.
-
-    Args:
-        view: the ratings.
-        compute: gives the agreements on metrics that match these patterns, or on all.
-        metrics, raters: names or patterns that choose them; they choose the audits, too. A rubric that was only audited
-            is no metric of independent raters.
-        confusion: whether to show who gave what.
-        seed: of what is drawn at random.
-
-    Raises:
-        NothingError: there are neither.
-        DataError: an unknown name or option.
-    """
-    verdicts = audits(view, metrics=metrics, raters=raters)
-    rated = None if metrics is None else [pattern for pattern in metrics if view.metrics_like(pattern)]
-    agreements: tuple[Agreement, ...] = ()
-    try:
-        if rated != [] or not verdicts:
-            agreements = compute(rated)
-    except NothingError:
-        if not verdicts:
-            raise
-    tables: list[Table] = []
-    if agreements:
-        apart = rated_apart(view, agreements, metrics=rated, raters=raters)
-        agreement = agreement_table(agreements, apart)
-        tables.append(replace(agreement, notes=(*agreement.notes, *audit_notes(view), *preferences_apart(view))))
-        tables += confusion_tables(agreements) if confusion else ()
-    tables += [audits_table(verdicts)] if verdicts else []
-    tables += _retest_tables(view, rated, raters, seed) if rated != [] else []
-    return Tables(tables, agreements, findings=agreement_findings(agreements))
-
-
-def _retest_tables(
-    view: RatingsView, metrics: Sequence[str] | None, raters: Sequence[str] | None, seed: int
-) -> list[Table]:
-    """How well people agree with themselves, where they rated anything twice."""
-    try:
-        return [retest_table(retests(by_raters(view, raters), metrics=metrics, seed=seed))]
-    except NothingError:
-        return []

@@ -98,28 +98,6 @@ def simulation_words(view: RatingsView) -> list[str]:
     return [] if talks is None else [" ".join((*_what(talks), *_lost(talks), *_doubts(view, talks)))]
 
 
-def lost_notes(view: RatingsView, systems: Collection[str]) -> list[str]:
-    """That simulated conversations were lost, for the notes below numbers that they would have been part of.
-
-    Args:
-        view: the ratings.
-        systems: those that the numbers are of; empty where all stand together.
-    """
-    talks = simulated_talks(view, read=False)
-    if talks is None:
-        return []
-    lost = Counter(talk.system for talk in talks.talks if talk.lost)
-    planned = Counter(talk.system for talk in talks.talks)
-    shown = [system for system in talks.systems if not systems or system in systems]
-    if not any(lost[system] for system in shown):
-        return []
-    words = "; ".join(f"{system} {lost[system]:,} of {planned[system]:,}" for system in shown)
-    return [
-        f"Simulated conversations that could not be had are missing here ({words}): the table simulation_loss says "
-        "why, and --complete-cases of the report shows what is complete for all systems."
-    ]
-
-
 def _what(talks: SimulatedTalks) -> list[str]:
     toys, actors = toys_of(talks), actors_of(talks)
     named = {role: _listed([with_toy(name, toys) for name in names]) for role, names in actors.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -12,6 +13,7 @@ import polars as pl
 
 from bedside.analysis.averaging import Interaction, interactions
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
+from bedside.analysis.simulated_talks import simulated_talks
 from bedside.analysis.study_parts import AveragedFactor
 from bedside.core.words import counted
 from bedside.judges.rubrics.rubric_files import RUBRICS
@@ -20,7 +22,6 @@ from bedside.ratings.study_design import is_settled
 from bedside.reports.measures import named_metrics
 from bedside.reports.notes import NoteText
 from bedside.reports.number_text import DASH, p_value, rater_words
-from bedside.reports.simulations import lost_notes
 from bedside.reports.table_content import Column, Row
 
 if TYPE_CHECKING:
@@ -277,6 +278,28 @@ def averaging_notes(
             note = f"{words}: {shown.format(factor=factor.name)}."
             notes.append(f"{note} {_interaction_words(view, factor, names, pairs)}".rstrip())
     return (*notes, *(matching_notes(view, pairs) if compared else ()))
+
+
+def lost_notes(view: RatingsView, systems: Collection[str]) -> list[str]:
+    """That simulated conversations were lost, for the notes below numbers that they would have been part of.
+
+    Args:
+        view: the ratings.
+        systems: those that the numbers are of; empty where all stand together.
+    """
+    talks = simulated_talks(view, read=False)
+    if talks is None:
+        return []
+    lost = Counter(talk.system for talk in talks.talks if talk.lost)
+    planned = Counter(talk.system for talk in talks.talks)
+    shown = [system for system in talks.systems if not systems or system in systems]
+    if not any(lost[system] for system in shown):
+        return []
+    words = "; ".join(f"{system} {lost[system]:,} of {planned[system]:,}" for system in shown)
+    return [
+        f"Simulated conversations that could not be had are missing here ({words}): the table simulation_loss says "
+        "why, and --complete-cases of the report shows what is complete for all systems."
+    ]
 
 
 def matching_notes(view: RatingsView, pairs: Sequence[tuple[str, str]]) -> Iterator[str]:

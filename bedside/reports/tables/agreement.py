@@ -10,18 +10,24 @@ from typing import Any
 from pydantic import Field
 
 from bedside.analysis.agreement import Agreement, RatedApart, agree, rated_apart
+from bedside.analysis.audits import audits
+from bedside.analysis.drift import retests
+from bedside.analysis.findings import agreement_findings
 from bedside.analysis.fresh_view import learnt_words
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
+from bedside.analysis.selection import NothingError, by_raters
 from bedside.core.errors import DataError
 from bedside.core.words import counted
 from bedside.reports.columns import table_of
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.notes import Note, noted
 from bedside.reports.number_text import DASH, decimal, n_of, number, rater_words, share_words
-from bedside.reports.table import Table
+from bedside.reports.table import Table, Tables
 from bedside.reports.table_content import Cell, Column, Heading, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes, preferences_apart
+from bedside.reports.tables.audits import audits_table
+from bedside.reports.tables.retest import retest_table
 from bedside.stats.kappa_bands import reading
 from bedside.stats.reliability import ICC_MODELS
 from bedside.stats.result import Result
@@ -517,6 +523,63 @@ def audit_notes(view: RatingsView) -> tuple[str, ...]:
         return ()
     return ("Audits are not among them: people who see a judge's rating don't rate independently. The table of audits "
             "has them.",)  # fmt: skip
+
+
+# -- The answer of agreement, with audits and second ratings ---------------------------------------------
+
+
+def agreement_tables(
+    view: RatingsView,
+    compute: Callable[[Sequence[str] | None], tuple[Agreement, ...]],
+    *,
+    metrics: Sequence[str] | None,
+    raters: Sequence[str] | None,
+    confusion: bool,
+    seed: int,
+) -> Tables[tuple[Agreement, ...]]:
+    """Agreement of raters who rated on their own, then what people say of judges whose ratings they were shown,
+    and how well people agree with themselves.
+
+    Args:
+        view: the ratings.
+        compute: gives the agreements on metrics that match these patterns, or on all.
+        metrics, raters: names or patterns that choose them; they choose the audits, too. A rubric that was only audited
+            is no metric of independent raters.
+        confusion: whether to show who gave what.
+        seed: of what is drawn at random.
+
+    Raises:
+        NothingError: there are neither.
+        DataError: an unknown name or option.
+    """
+    verdicts = audits(view, metrics=metrics, raters=raters)
+    rated = None if metrics is None else [pattern for pattern in metrics if view.metrics_like(pattern)]
+    agreements: tuple[Agreement, ...] = ()
+    try:
+        if rated != [] or not verdicts:
+            agreements = compute(rated)
+    except NothingError:
+        if not verdicts:
+            raise
+    tables: list[Table] = []
+    if agreements:
+        apart = rated_apart(view, agreements, metrics=rated, raters=raters)
+        agreement = agreement_table(agreements, apart)
+        tables.append(replace(agreement, notes=(*agreement.notes, *audit_notes(view), *preferences_apart(view))))
+        tables += confusion_tables(agreements) if confusion else ()
+    tables += [audits_table(verdicts)] if verdicts else []
+    tables += _retest_tables(view, rated, raters, seed) if rated != [] else []
+    return Tables(tables, agreements, findings=agreement_findings(agreements))
+
+
+def _retest_tables(
+    view: RatingsView, metrics: Sequence[str] | None, raters: Sequence[str] | None, seed: int
+) -> list[Table]:
+    """How well people agree with themselves, where they rated anything twice."""
+    try:
+        return [retest_table(retests(by_raters(view, raters), metrics=metrics, seed=seed))]
+    except NothingError:
+        return []
 
 
 TABLE = TableKind("agreement", "Agreement of raters", 30, build, AgreementOptions, heading="Agreement", shown="always")

@@ -20,11 +20,11 @@ from bedside.ratings.suites.run_suites import suites_of
 from bedside.reports.contents import PlannedTable, absent_factors, looked_at, planned_tables
 from bedside.reports.measures import TableMeasure
 from bedside.reports.number_text import ARROWS, DASH, cell_name, money, n_of, number, rater_words
-from bedside.reports.simulations import lost_notes, toys_of, with_toy
+from bedside.reports.simulations import toys_of, with_toy
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
-from bedside.reports.table_notes import BY_WHERE, absent_notes, averaging_notes
+from bedside.reports.table_notes import BY_WHERE, absent_notes, averaging_notes, lost_notes
 from bedside.simulation.simulated_costs import SystemCost, simulated_costs
 
 # -- Which measures a leaderboard shows -----------------------------------------------------------------
