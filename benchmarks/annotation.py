@@ -28,12 +28,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         turns = [
-            {
-                "role": role,
-                "speaker": role,
-                "text": "How has the week been, and what did you make of it?",
-                "meta": {},
-            }
+            {"role": role, "speaker": role, "text": "How has the week been, and what did you make of it?", "meta": {}}
             for role in ("clinician", "patient") * 10
         ]
         lines = [json.dumps({"id": f"t{number}", "turns": turns}) for number in range(count)]

@@ -18,14 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bedside.stats import (
-    intervals,
-    many_raters,
-    paired,
-    prediction_powered,
-    reliability,
-    two_raters,
-)
+from bedside.stats import intervals, many_raters, paired, prediction_powered, reliability, two_raters
 from bedside.stats.result import Interval, Result
 
 Table = npt.NDArray[np.float64]
@@ -63,11 +56,7 @@ def agreement_cases(items: int) -> Iterator[Case]:
         population = rated(2_000_000, reliable, np.random.default_rng(2024))
 
         def case(
-            name: str,
-            call: Callable[..., Result],
-            kinds: tuple[str, ...],
-            truth: float,
-            reliable: float = reliable,
+            name: str, call: Callable[..., Result], kinds: tuple[str, ...], truth: float, reliable: float = reliable
         ) -> Iterator[Case]:
             for position, kind in enumerate(kinds):
 
@@ -78,13 +67,7 @@ def agreement_cases(items: int) -> Iterator[Case]:
 
         def kappa(t: Table, kind: str, rng: np.random.Generator) -> Result:
             return two_raters.kappa(
-                t[:, 0],
-                t[:, 1],
-                scale=LEVELS,
-                weights="quadratic",
-                interval=kind,
-                resamples=RESAMPLES,
-                seed=rng,
+                t[:, 0], t[:, 1], scale=LEVELS, weights="quadratic", interval=kind, resamples=RESAMPLES, seed=rng
             )
 
         def pairwise(t: Table, kind: str, rng: np.random.Generator) -> Result:
@@ -118,10 +101,7 @@ def agreement_cases(items: int) -> Iterator[Case]:
         yield from case("mean pairwise kappa", pairwise, kinds, truth or 0)
         few = {"resamples": 1}
         yield from case(
-            "Fleiss' kappa",
-            fleiss,
-            kinds,
-            many_raters.fleiss_kappa(population, interval="percentile", **few).estimate,
+            "Fleiss' kappa", fleiss, kinds, many_raters.fleiss_kappa(population, interval="percentile", **few).estimate
         )
         for metric in ("nominal", "ordinal", "interval"):
             found = reliability.krippendorff_alpha(population, metric=metric, interval="percentile", **few)
@@ -142,22 +122,10 @@ def clustered_cases() -> Iterator[Case]:
         def simulate(rng: np.random.Generator, clusters: object = clusters) -> Interval | None:
             t = rated(300, 0.6, rng, clusters=30)
             return two_raters.kappa(
-                t[:, 0],
-                t[:, 1],
-                scale=LEVELS,
-                weights="quadratic",
-                clusters=clusters,
-                resamples=RESAMPLES,
-                seed=rng,
+                t[:, 0], t[:, 1], scale=LEVELS, weights="quadratic", clusters=clusters, resamples=RESAMPLES, seed=rng
             ).interval
 
-        yield Case(
-            "quadratic kappa, 300 turns of 30",
-            f"jackknife over {label}",
-            truth,
-            simulate,
-            clusters is not None,
-        )
+        yield Case("quadratic kappa, 300 turns of 30", f"jackknife over {label}", truth, simulate, clusters is not None)
 
 
 def icc_cases(items: int) -> Iterator[Case]:
@@ -181,11 +149,7 @@ def icc_cases(items: int) -> Iterator[Case]:
 def mean_cases(items: int) -> Iterator[Case]:
     """Means and paired differences, of symmetric and of skewed values."""
     draws: tuple[tuple[str, Callable[[np.random.Generator, int], Table], float], ...] = (
-        (
-            "levels 1–5",
-            lambda rng, n: rng.integers(1, 6, n) - rng.choice(LEVELS, n, p=(0.3, 0.3, 0.2, 0.1, 0.1)),
-            0.6,
-        ),
+        ("levels 1–5", lambda rng, n: rng.integers(1, 6, n) - rng.choice(LEVELS, n, p=(0.3, 0.3, 0.2, 0.1, 0.1)), 0.6),
         ("skewed", lambda rng, n: rng.exponential(size=n) - 0.5, 0.5),
     )
     for shape, draw, truth in draws:
@@ -270,13 +234,7 @@ def corrected_cases(items: int) -> Iterator[Case]:
                     interval=kind, resamples=RESAMPLES, seed=rng,
                 ).interval  # fmt: skip
 
-            yield Case(
-                f"Rogan–Gladen share {share}, {labelled} + {unlabelled}",
-                kind,
-                share,
-                rogan,
-                kind == "adjusted",
-            )
+            yield Case(f"Rogan–Gladen share {share}, {labelled} + {unlabelled}", kind, share, rogan, kind == "adjusted")
 
 
 def _mean_level(shift: float = 0.0, sd: float = 1.0) -> float:

@@ -136,10 +136,7 @@ def studies_view(values: Values, levels: tuple[str, ...], *, named: bool) -> tup
     )  # fmt: skip
     one = slice(0, values[0].size)
     factors = pl.DataFrame(
-        {
-            "transcript_id": pl.Series(transcript[one]).cast(pl.String),
-            "condition": np.array(levels)[level[one]],
-        }
+        {"transcript_id": pl.Series(transcript[one]).cast(pl.String), "condition": np.array(levels)[level[one]]}
     )
     return RatingsView(in_round(rows), {}, factors, "simulated"), metrics
 

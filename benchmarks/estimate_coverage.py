@@ -84,10 +84,7 @@ def strata(
     def draw(rng: np.random.Generator) -> Study:
         cells = np.repeat(np.arange(len(sizes)), sizes)
         latent = np.array(centres)[cells] + rng.normal(size=cells.size)
-        truth, judge = (
-            levels(latent),
-            levels(latent + np.array(biases)[cells] + 0.6 * rng.normal(size=cells.size)),
-        )
+        truth, judge = (levels(latent), levels(latent + np.array(biases)[cells] + 0.6 * rng.normal(size=cells.size)))
         return Study((labelled(truth, judge, cells, counts, rng),), truth_of_cases, float(truth.mean()))
 
     return draw
@@ -140,10 +137,7 @@ def two_systems(
         for number, shift in enumerate((0.3, 0.0)):
             latent = 0.8 * case + 0.6 * rng.normal(size=cases)
             if shares is None:
-                truth, judge = (
-                    levels(latent + shift),
-                    levels(latent + 2 * shift + 0.3 + 0.5 * rng.normal(size=cases)),
-                )
+                truth, judge = (levels(latent + shift), levels(latent + 2 * shift + 0.3 + 0.5 * rng.normal(size=cases)))
             else:
                 truth = (latent > ndtri(1 - shares[number])).astype(float)
                 judge = np.where(rng.random(cases) < (0.2, 0.1)[number], 1 - truth, truth)

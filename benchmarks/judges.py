@@ -46,10 +46,7 @@ def texts(conversation: int) -> list[tuple[str, str]]:
     """Made-up turns of about 25 words, cut out of one long speech so that making them costs nothing."""
     at = conversation * 997 % 400_000
     return [
-        (
-            "patient" if turn % 2 else "clinician",
-            SPEECH[at + 150 * turn : at + 150 * turn + 60 + 10 * (turn % 14)],
-        )
+        ("patient" if turn % 2 else "clinician", SPEECH[at + 150 * turn : at + 150 * turn + 60 + 10 * (turn % 14)])
         for turn in range(TURNS)
     ]
 

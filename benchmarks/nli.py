@@ -37,9 +37,7 @@ def tokenizer() -> Any:
     inner = Tokenizer(models.WordLevel(vocabulary, "[UNK]"))
     inner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     inner.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1",
-        special_tokens=[("[CLS]", 1), ("[SEP]", 2)],
+        single="[CLS] $A [SEP]", pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
     )
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=inner,
@@ -153,12 +151,7 @@ def main() -> None:
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     with tempfile.TemporaryDirectory() as place:
-        sizes = {
-            "hidden_size": 384,
-            "num_hidden_layers": 6,
-            "num_attention_heads": 12,
-            "intermediate_size": 1536,
-        }
+        sizes = {"hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12, "intermediate_size": 1536}
         print("NLI model of 6 layers of 384 (BERT's kind)")
         speed(save(Path(place) / "bert", "Bert", **sizes))
         print("NLI model of 6 layers of 384 (DeBERTa's kind)")

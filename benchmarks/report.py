@@ -57,10 +57,7 @@ def make_run(folder: Path) -> Path:
             )
         )  # fmt: skip
     ratings = pl.concat(parts)
-    turns = (
-        Turn(0, "clinician", "clinician", "How are you?", {}),
-        Turn(1, "patient", "patient", "Well.", {}),
-    )
+    turns = (Turn(0, "clinician", "clinician", "How are you?", {}), Turn(1, "patient", "patient", "Well.", {}))
     with new_run(folder / "run") as place:
         writer = transcript_writer(place)
         for name, system, case in zip(ids, systems, cases, strict=True):

@@ -89,10 +89,7 @@ def stages(annomi: Path, scratch: Path) -> None:
             kept.close()
             write_new_run(Path(name), ratings.result(), {})
 
-    found["tables"] = (
-        min(taken(written) for _ in range(3)),
-        f"{len(rows):,} ratings and the transcripts written",
-    )
+    found["tables"] = (min(taken(written) for _ in range(3)), f"{len(rows):,} ratings and the transcripts written")
     reading = found["reading"][0]
     print(f"AnnoMI: {len(transcripts)} sessions, {turns:,} turns; processor time, libraries loaded before")
     print(f"{'stage':20} {'transcripts/s':>14} {'turns/s':>10} {'× reading':>10}")
@@ -176,10 +173,7 @@ def efficiency(scratch: Path) -> None:
             f"{workers:7} {wall:8.1f} {4000 / wall:14,.0f} {first / wall:9.2f} {cost:11.1f} "
             f"{joining:10.2f}  {ratings / joining:,.0f} ratings/s joined"
         )
-    print(
-        "other work on this machine lowers the speed-up: load is",
-        ", ".join(f"{x:.1f}" for x in os.getloadavg()),
-    )
+    print("other work on this machine lowers the speed-up: load is", ", ".join(f"{x:.1f}" for x in os.getloadavg()))
     print()
 
 

@@ -163,10 +163,7 @@ def start_up() -> None:
         ]
         print(f"{name:32} {statistics.median(taken):8.3f}")
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "bedside", "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-X", "importtime", "-m", "bedside", "--help"], capture_output=True, text=True, check=True
     )
     lines = [line.removeprefix("import time:").split("|") for line in done.stderr.splitlines() if "|" in line][1:]
     slowest = sorted(((int(own), name.strip()) for own, _, name in lines), reverse=True)[:8]

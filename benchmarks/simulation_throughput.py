@@ -42,13 +42,7 @@ def protocol(turns: int) -> Any:
     from bedside.simulation.simulators.asking import ask_clinician, ask_for_data, ask_patient
     from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call, Exchange, Line
     from bedside.simulation.simulators.case import Case
-    from bedside.simulation.simulators.contract import (
-        Outcome,
-        Simulator,
-        SimulatorSetting,
-        Situation,
-        SpokenTurn,
-    )
+    from bedside.simulation.simulators.contract import Outcome, Simulator, SimulatorSetting, Situation, SpokenTurn
 
     def converse(situation: Situation) -> Exchange[Outcome]:
         lines: list[Line] = []

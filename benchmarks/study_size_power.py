@@ -29,18 +29,7 @@ from bedside.stats.many_raters import mean_pairwise_kappa
 from bedside.stats.rater_models import rater_model
 
 #: Difference in standard deviations, and the number of tests that are corrected together.
-DIFFERENCES = [
-    (2.0, 1),
-    (2.0, 20),
-    (1.5, 1),
-    (1.5, 3),
-    (1.0, 1),
-    (1.0, 10),
-    (0.8, 1),
-    (0.5, 1),
-    (0.5, 10),
-    (0.3, 1),
-]
+DIFFERENCES = [(2.0, 1), (2.0, 20), (1.5, 1), (1.5, 3), (1.0, 1), (1.0, 10), (0.8, 1), (0.5, 1), (0.5, 10), (0.3, 1)]
 #: Kappa, half-width, shares of the levels, numbers of raters.
 KAPPAS = [
     (0.6, 0.1, (0.1, 0.2, 0.4, 0.2, 0.1), (2, 3)),

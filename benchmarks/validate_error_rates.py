@@ -177,10 +177,7 @@ def designs() -> Iterator[Design]:
         yield Design(f"always no, danger 10 %, {units} units", YES_NO, constant(units, 0.1), "≤ 5 %")
     for share in (0.03, 0.1):
         yield Design(
-            f"flags {share:.0%} at random, danger 10 %, 200 units",
-            YES_NO,
-            at_random(200, 0.1, share),
-            "≤ 5 %",
+            f"flags {share:.0%} at random, danger 10 %, 200 units", YES_NO, at_random(200, 0.1, share), "≤ 5 %"
         )
     for kind in ("constant", "random", "two levels"):
         yield Design(f"five levels, skewed, {kind}, 200 units", FIVE, on_levels(200, SKEWED, kind), "≤ 5 %")

@@ -32,13 +32,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 collect_ignore = (
     []
     if hasattr(signal, "SIGKILL")
-    else [
-        "cli/test_stopping.py",
-        "durability",
-        "fuzz",
-        "safety/test_isolation.py",
-        "simulation/test_durability.py",
-    ]
+    else ["cli/test_stopping.py", "durability", "fuzz", "safety/test_isolation.py", "simulation/test_durability.py"]
 )
 
 #: Types a command: exit code, standard output, standard error.

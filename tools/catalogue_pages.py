@@ -204,11 +204,7 @@ def _table_pages() -> dict[Path, str]:
         rows.append(f"| {link(index, name, _TABLES)} | {cell(kind.title)} | {when} |")
         more = [f"A report has this table {when}.", *_suites_with([name], shown, page), *_options(kind)]
         if name in examples:
-            more += [
-                "## An example",
-                "The first rows, of the bundled study, which is invented:",
-                _rows(examples[name]),
-            ]
+            more += ["## An example", "The first rows, of the bundled study, which is invented:", _rows(examples[name])]
         pages[page] = _entry("table", "../report-tables.md", f"{kind.title} (`{name}`)\n{_about(kind)}", more)
     text = [
         "# Tables of a report",
@@ -245,11 +241,7 @@ def _options(kind: TableKind) -> list[str]:
         shown = "nothing" if default in (None, {}, (), "") else f"`{default}`"
         rows.append(f"| `{name}` | {shown} | {cell(words[name])} |")
     about = "In a suite file, beside `id`, `title`, `where`, `notes` and `paper`, which every table has:"
-    return [
-        "## Options",
-        about,
-        "\n".join(["| option | default | what it says |", "| --- | --- | --- |", *rows]),
-    ]
+    return ["## Options", about, "\n".join(["| option | default | what it says |", "| --- | --- | --- |", *rows])]
 
 
 def _attributes(options: type[Options]) -> dict[str, str]:

@@ -53,10 +53,7 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _row(name: str, reader: Reader) -> list[str]:
-    return [
-        f"[`{name}`](forms/{name}.md): {reader.title}",
-        *(reader.facts[key].replace("|", "\\|") for key in FACTS),
-    ]
+    return [f"[`{name}`](forms/{name}.md): {reader.title}", *(reader.facts[key].replace("|", "\\|") for key in FACTS)]
 
 
 def _shapes() -> list[list[str]]:

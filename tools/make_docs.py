@@ -62,21 +62,12 @@ def talks_page() -> str:
                 [case], name, Path(folder) / "talks", clinician="script:good", lengths=simulator.lengths[:1]
             )
             transcript = next(simulation.transcripts())
-        lines += [
-            "",
-            f"## {simulator.title}",
-            "",
-            f"Case `{case.id}`, suite `{name}`; [its page]({name}.md).",
-            "",
-        ]
+        lines += ["", f"## {simulator.title}", "", f"Case `{case.id}`, suite `{name}`; [its page]({name}.md).", ""]
         lines += ["| | |", "| --- | --- |"]
         lines += [f"| {turn.role} | {cell(turn.text)} |" for turn in transcript.turns[:EXCERPT]]
         left = len(transcript.turns) - EXCERPT
         if left > 0:
-            lines += [
-                "",
-                f"… and {left} more messages. It ended by: {transcript.reference['simulation']['stop']}.",
-            ]
+            lines += ["", f"… and {left} more messages. It ended by: {transcript.reference['simulation']['stop']}."]
     return "\n".join(lines) + "\n"
 
 

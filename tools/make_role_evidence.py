@@ -91,9 +91,7 @@ SETS: Mapping[str, Set] = {
         exchanged=("D2N034", "D2N038", "D2N056", "D2N057", "D2N059", "D2N082", "D2N114", "D2N190"),
     ),
     "mts-dialog": Set(
-        "abachaa/MTS-Dialog",
-        "Main-Dataset/*.csv",
-        roles={"Guest_clinician": "other", "Guest_family": "other"},
+        "abachaa/MTS-Dialog", "Main-Dataset/*.csv", roles={"Guest_clinician": "other", "Guest_family": "other"}
     ),
     "primock57": Set("babylonhealth/primock57", "transcripts/*.TextGrid"),
     "craft-md": Set(

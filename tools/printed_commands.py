@@ -27,10 +27,7 @@ import bedside
 from bedside.cli import main as command_line
 
 #: Pages whose commands are run: all that are written.
-PAGES = (
-    DOCS.parent / "README.md",
-    *sorted(page for page in DOCS.rglob("*.md") if page.parent not in FOLDERS),
-)
+PAGES = (DOCS.parent / "README.md", *sorted(page for page in DOCS.rglob("*.md") if page.parent not in FOLDERS))
 #: How wide the tables on pages may be.
 WIDTH = 118
 
@@ -45,13 +42,7 @@ _FILE = re.compile(r"(?:script:)?(?P<path>[\w./*-]+\.(?:csv|json|jsonl|npz|txt|x
 _PROVIDER = re.compile(r"(?:^|=)(?:anthropic|azure|bedrock|gemini|litellm|ollama|openai)/|^https?://|^webhook:")
 _MODEL = re.compile(r"^local(?::|$)|^embeddings:|\.model=|^models/")
 #: Commands that wait for somebody, or for another program.
-_SERVERS = (
-    ("view",),
-    ("annotate", "serve"),
-    ("annotate", "push"),
-    ("annotate", "pull"),
-    ("annotate", "page"),
-)
+_SERVERS = (("view",), ("annotate", "serve"), ("annotate", "push"), ("annotate", "pull"), ("annotate", "page"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,11 +31,7 @@ from bedside.metrics import FAMILIES  # noqa: E402
 from bedside.metrics.contract import Family  # noqa: E402
 
 #: Files outside docs/ that are pages of the site under names of their own.
-_RENAMED = {
-    "README.md": "index.md",
-    "CONTRIBUTING.md": "contributing.md",
-    "docs/tutorial.ipynb": "tutorial.md",
-}
+_RENAMED = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "docs/tutorial.ipynb": "tutorial.md"}
 _LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)((?:#[^)\s]*)?)(?=\))")
 _FENCE = re.compile(r"(^```.*?^```)", flags=re.MULTILINE | re.DOTALL)
 

@@ -26,8 +26,7 @@ def as_markdown(text: str) -> str:
 def with_each_argument(text: str) -> str:
     """A docstring in which every argument has words of its own."""
     return _SHARED.sub(
-        lambda match: "\n".join(f"    {name}: {match[2].lstrip()}" for name in re.split(r",\s+", match[1])),
-        text,
+        lambda match: "\n".join(f"    {name}: {match[2].lstrip()}" for name in re.split(r",\s+", match[1])), text
     )
 
 

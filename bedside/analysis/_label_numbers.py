@@ -15,22 +15,7 @@ _AFFIRMED = frozenset(
     ("yes", "y", "true", "present", "pass", "passed", "met", "positive", "1", "ja", "oui", "是", "有")
 )
 _DENIED = frozenset(
-    (
-        "no",
-        "n",
-        "false",
-        "absent",
-        "none",
-        "fail",
-        "failed",
-        "not met",
-        "negative",
-        "0",
-        "nein",
-        "non",
-        "否",
-        "无",
-    )
+    ("no", "n", "false", "absent", "none", "fail", "failed", "not met", "negative", "0", "nein", "non", "否", "无")
 )
 
 

@@ -263,10 +263,7 @@ def rated_apart(
     apart = []
     for name in view.agreed_metrics(metrics):
         rated = view.ratings.filter(
-            rated_by_humans(),
-            pl.col("metric") == name,
-            pl.col("rater").is_in(chosen),
-            pl.col("error").is_null(),
+            rated_by_humans(), pl.col("metric") == name, pl.col("rater").is_in(chosen), pl.col("error").is_null()
         )
         if name not in together and not rated.is_empty():
             people = tuple(rated["rater"].unique().sort())
@@ -324,9 +321,7 @@ def agree(
     agreements: list[Agreement] = []
     for name in names:
         ratings = view.ratings.filter(
-            pl.col("metric") == name,
-            pl.col("rater").is_in(chosen),
-            pl.col("error").is_null(),
+            pl.col("metric") == name, pl.col("rater").is_in(chosen), pl.col("error").is_null()
         )
         agreements += [
             replace(row, learnt=view.learnt.get((row.rater or "", name), 0))
@@ -431,22 +426,13 @@ def _rows(compared: _ComparedMetric, grid: Grid) -> list[Agreement]:
         labelled = compared.levels is not None and isinstance(compared.levels[0], str)
         answers = human if labelled else human.astype(np.float64)
         consensus_without, ties_without = zip(
-            *(_consensus(compared, np.delete(answers, column, axis=1)) for column in range(len(people))),
-            strict=True,
+            *(_consensus(compared, np.delete(answers, column, axis=1)) for column in range(len(people))), strict=True
         )
         # A person's own column, and the consensus of the others beside it.
         cells = np.column_stack([human, np.array(consensus_without, dtype=object).T])
         cells[~by_several] = None
         rows.append(
-            _row(
-                compared,
-                grid,
-                "ceiling",
-                rater=None,
-                raters=names,
-                cells=cells,
-                ties=int(np.sum(ties_without)),
-            )
+            _row(compared, grid, "ceiling", rater=None, raters=names, cells=cells, ties=int(np.sum(ties_without)))
         )
     if people:
         consensus = _settled(compared, grid, human, _consensus(compared, human)[0])
@@ -502,10 +488,7 @@ def _consensus(compared: _ComparedMetric, human: np.ndarray[Any, Any]) -> tuple[
 
 
 def _settled(
-    compared: _ComparedMetric,
-    grid: Grid,
-    human: np.ndarray[Any, Any],
-    consensus: np.ndarray[Any, Any],
+    compared: _ComparedMetric, grid: Grid, human: np.ndarray[Any, Any], consensus: np.ndarray[Any, Any]
 ) -> np.ndarray[Any, Any]:
     """The consensus with the final label where there is one."""
     consensus = consensus.copy()

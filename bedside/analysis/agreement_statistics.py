@@ -214,13 +214,7 @@ def _gwet_ac(compared: ComparedRatings) -> Result:
     cells, clusters = compared.every if everything else (compared.cells, compared.clusters)
     if not compared.labelled:
         cells = cells.astype(np.float64)
-    return gwet_ac(
-        cells,
-        scale=compared.scale,
-        weights=compared.penalty,
-        clusters=clusters,
-        seed=compared.forms.seed,
-    )
+    return gwet_ac(cells, scale=compared.scale, weights=compared.penalty, clusters=clusters, seed=compared.forms.seed)
 
 
 def _fleiss_kappa(compared: ComparedRatings) -> Result:
@@ -251,12 +245,7 @@ def _icc(compared: ComparedRatings) -> Result:
     from bedside.stats.reliability import icc
 
     model, _, raters = compared.forms.icc.partition(",")
-    return icc(
-        compared.numbers(),
-        model=_ICC_MODELS[model],
-        average=raters == "k",
-        clusters=compared.clusters,
-    )
+    return icc(compared.numbers(), model=_ICC_MODELS[model], average=raters == "k", clusters=compared.clusters)
 
 
 _ICC_MODELS: Mapping[str, Literal[1, 2, 3]] = {"1": 1, "2": 2, "3": 3}
@@ -342,10 +331,7 @@ STATISTICS: tuple[AgreementStatistic, ...] = (
         needed=lambda compared: compared.sample is not None,
     ),
     AgreementStatistic(
-        "percent agreement",
-        _percent_agreement,
-        kinds=("people", "mean", "consensus", "person"),
-        levels=_OF_SCALES,
+        "percent agreement", _percent_agreement, kinds=("people", "mean", "consensus", "person"), levels=_OF_SCALES
     ),
     AgreementStatistic("ac", _gwet_ac, kinds=_ONE_COLUMN_A_RATER, levels=_OF_SCALES),
     AgreementStatistic("fleiss", _fleiss_kappa, kinds=("people",), levels=_OF_SCALES),
@@ -359,11 +345,6 @@ STATISTICS: tuple[AgreementStatistic, ...] = (
     AgreementStatistic("lower limit", _limit("lower"), kinds=_WITH_RATER, levels=_OF_NUMBERS, numeric=True, pair=True),
     AgreementStatistic("upper limit", _limit("upper"), kinds=_WITH_RATER, levels=_OF_NUMBERS, numeric=True, pair=True),
     AgreementStatistic(
-        "mae",
-        _mean_absolute_error,
-        kinds=("people", *_WITH_RATER),
-        levels=_OF_NUMBERS,
-        numeric=True,
-        pair=True,
+        "mae", _mean_absolute_error, kinds=("people", *_WITH_RATER), levels=_OF_NUMBERS, numeric=True, pair=True
     ),
 )

@@ -13,13 +13,7 @@ from bedside.analysis.case_values import CaseValues, mean_in_group, own_case
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import ALL, RatingsView
 from bedside.analysis.study_parts import AveragedFactor
-from bedside.ratings.study_design import (
-    FACTOR_COLUMN,
-    beside_values,
-    counterparts,
-    shares_level,
-    varying_factors,
-)
+from bedside.ratings.study_design import FACTOR_COLUMN, beside_values, counterparts, shares_level, varying_factors
 from bedside.stats.arrays import Array
 from bedside.stats.result import Result
 
@@ -153,10 +147,7 @@ def matched_rows(view: RatingsView, values: pl.DataFrame, *systems: str) -> Matc
         return MatchedRows(rows, (0,) * len(systems))
     columns = beside_values(by)
     placed = rows.join(
-        view.factors.select("transcript_id", *columns.values()),
-        on="transcript_id",
-        how="left",
-        maintain_order="left",
+        view.factors.select("transcript_id", *columns.values()), on="transcript_id", how="left", maintain_order="left"
     )
     varying = list(columns) if view.part.match is not None else varying_factors(placed, list(columns))
     names = [name for name in varying if shares_level(placed, name, systems)]
@@ -212,11 +203,7 @@ class EnteredCases:
     @property
     def why_not(self) -> str:
         """Why cases are left out, with the number of each; empty where all of these have no value."""
-        reasons = (
-            (self.no_value, _NO_VALUE),
-            (self.other_settings, _OTHER_SETTINGS),
-            (self.no_partner, _NO_PARTNER),
-        )
+        reasons = ((self.no_value, _NO_VALUE), (self.other_settings, _OTHER_SETTINGS), (self.no_partner, _NO_PARTNER))
         if not (self.other_settings or self.no_partner):
             return ""
         return ", ".join(f"{count:,} {reason}" for count, reason in reasons if count)

@@ -126,18 +126,13 @@ def system_pair(
     name, why = _test_and_reason(test, kind, arms, len(shared), binary)
     if people is not None and people.difference is not None:
         if test == "auto":
-            name, why = (
-                CROSSED,
-                f"{len(people.raters)} people rated the same cases, an answer for raters like them",
-            )
+            name, why = (CROSSED, f"{len(people.raters)} people rated the same cases, an answer for raters like them")
         else:
             people = replace(people, difference=None, why="the test that was asked for averages raters first")
     if name in ("mcnemar", "fisher") and not binary and arms[0].n + arms[1].n:
         averaged = "" if all(arm.is_single for arm in arms) else ", its cases' transcripts being averaged"
         raise DataError(
-            f"{facts.name} has values other than 0 and 1{averaged}",
-            where=f"`test={name}`",
-            todo="use another test",
+            f"{facts.name} has values other than 0 and 1{averaged}", where=f"`test={name}`", todo="use another test"
         )
     parts = [(arm.values, _NO_VALUES) for arm in arms]
     if kind == "overlapping":
@@ -196,12 +191,7 @@ def _is_binary(*values: Values) -> bool:
 
 
 def tested(
-    pairs: Sequence[SystemPair],
-    levels: Sequence[float],
-    *,
-    alternative: Alternative,
-    seed: int,
-    bootstrap: bool,
+    pairs: Sequence[SystemPair], levels: Sequence[float], *, alternative: Alternative, seed: int, bootstrap: bool
 ) -> list[tuple[Result, Result]]:
     """For each pair its test, with the interval of the same method, and the mean difference by a t test.
 
@@ -239,9 +229,7 @@ def _open_where_rejected(interval: Interval, p: float | None) -> Interval:
     if p is None or p > 1 - interval.level + 1e-12:
         return interval
     return replace(
-        interval,
-        low_open=interval.low_open or interval.low == 0,
-        high_open=interval.high_open or interval.high == 0,
+        interval, low_open=interval.low_open or interval.low == 0, high_open=interval.high_open or interval.high == 0
     )
 
 
@@ -263,11 +251,7 @@ def _effect_of(pair: SystemPair, test: Result) -> Effect | None:
 
 
 def _permuted(
-    pairs: Sequence[SystemPair],
-    levels: Sequence[float],
-    alternative: Alternative,
-    seed: int,
-    bootstrap: bool,
+    pairs: Sequence[SystemPair], levels: Sequence[float], alternative: Alternative, seed: int, bootstrap: bool
 ) -> dict[int, Result]:
     """Permutation tests by position; those of one pair of systems on the same cases share their sign flips."""
     from bedside.stats import paired
@@ -651,20 +635,14 @@ def _compared_pairs(
     if alternative != "two-sided":
         title += f", one-sided ({alternative})"
     pairs = _corrected(
-        [_comparison(*parts) for parts in zip(matched, entered, results, strict=True)],
-        family,
-        correction,
-        title,
+        [_comparison(*parts) for parts in zip(matched, entered, results, strict=True)], family, correction, title
     )
     if not adjusted:
         return pairs
     levels = [1 - (1 - _LEVEL) / max(pair.test.family_size or 1, 1) for pair in pairs]
     wider = tested(matched, levels, alternative=alternative, seed=seed, bootstrap=bootstrap)
     return [
-        replace(
-            pair,
-            test=replace(pair.test, interval=test.interval, missing=test.missing, options=test.options),
-        )
+        replace(pair, test=replace(pair.test, interval=test.interval, missing=test.missing, options=test.options))
         for pair, (test, _) in zip(pairs, wider, strict=True)
     ]
 

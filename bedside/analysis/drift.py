@@ -275,9 +275,7 @@ def retests(view: RatingsView, *, metrics: Sequence[str] | None = None, seed: in
         NothingError: nobody rated anything twice.
     """
     ratings = view.ratings.filter(
-        rated_by_humans(),
-        pl.col("error").is_null(),
-        (pl.col("replicate").max() > 0).over("metric", "rater", "round"),
+        rated_by_humans(), pl.col("error").is_null(), (pl.col("replicate").max() > 0).over("metric", "rater", "round")
     )
     compared = tuple(
         retest
@@ -285,11 +283,7 @@ def retests(view: RatingsView, *, metrics: Sequence[str] | None = None, seed: in
         for rater in sorted(ratings.filter(pl.col("metric") == metric)["rater"].unique())
         if (
             retest := _retest(
-                view,
-                metric,
-                rater,
-                ratings.filter(pl.col("metric") == metric, pl.col("rater") == rater),
-                seed,
+                view, metric, rater, ratings.filter(pl.col("metric") == metric, pl.col("rater") == rater), seed
             )
         )
         is not None

@@ -80,9 +80,7 @@ def is_share(view: RatingsView, metric: str, judge: str) -> bool:
     if scale is not None and not set(scale.levels) <= {0.0, 1.0}:
         return False
     rated = view.ratings.filter(
-        pl.col("metric") == metric,
-        pl.col("unit") == TRANSCRIPT,
-        rated_by_humans() | (pl.col("rater") == judge),
+        pl.col("metric") == metric, pl.col("unit") == TRANSCRIPT, rated_by_humans() | (pl.col("rater") == judge)
     )
     final = view.final.filter(pl.col("metric") == metric, pl.col("unit") == TRANSCRIPT)
     values = pl.concat([rated["value"], final["value"]]).drop_nulls()
@@ -376,9 +374,7 @@ def _the_judge(view: RatingsView, judge: str) -> str:
     matching = view.raters([judge])
     if len(matching) > 1:
         raise DataError(
-            f"{len(matching)} raters match {judge!r}",
-            where="`judge`",
-            todo=f"name one: {', '.join(matching)}",
+            f"{len(matching)} raters match {judge!r}", where="`judge`", todo=f"name one: {', '.join(matching)}"
         )
     return matching[0]
 

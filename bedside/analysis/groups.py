@@ -59,10 +59,7 @@ def group_view(view: RatingsView, factor: str, systems: Sequence[str] | None = N
         factors=kept.join(of_group, on="transcript_id", how="semi"),
         placed=placed.select("transcript_id", pl.col("group").alias("system"), "case_id"),
         part=replace(
-            view.part,
-            match=match,
-            groups=factor,
-            grouping=_words(factor, groups, placed, own.height, several, systems),
+            view.part, match=match, groups=factor, grouping=_words(factor, groups, placed, own.height, several, systems)
         ),
         declared={**view.declared, OF_SYSTEM: "condition"},
         order=StudyOrder({level: view.order.level_label(factor, level) for level in groups}, view.order.levels),

@@ -79,13 +79,7 @@ def level_accuracy(units: CheckedUnits, level: float | str) -> LevelAccuracy:
     people = None
     if (votes > 1).any():
         people = _accuracy(
-            units,
-            [
-                (everyone, True, both),
-                (everyone, False, split),
-                (nobody, True, split),
-                (nobody, False, neither),
-            ],
+            units, [(everyone, True, both), (everyone, False, split), (nobody, True, split), (nobody, False, neither)]
         )
     return LevelAccuracy(level, units.units_given(level), units.size, judge, people)
 

@@ -117,14 +117,7 @@ def _gain(view: RatingsView, metric: str, rater: str, other: str, weights: Weigh
     penalty = {None: "quadratic", "none": "unweighted"}.get(weights, weights) if ordered else "unweighted"
     if len(levels) < 2:
         return replace(blank, gain=Result(name="", method="", missing="everybody says the same"))
-    gain = kappa_gain(
-        first[counted],
-        second[counted],
-        human[counted],
-        scale=levels,
-        weights=penalty,
-        clusters=clusters,
-    )
+    gain = kappa_gain(first[counted], second[counted], human[counted], scale=levels, weights=penalty, clusters=clusters)
     details = gain.details
     return replace(blank, own=details.get("kappa of the first"), others=details.get("kappa of the second"), gain=gain)
 

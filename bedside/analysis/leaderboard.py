@@ -228,8 +228,7 @@ def _place(standing: Standing, direction: Direction) -> tuple[bool, float, str]:
 def _better_first(pair: Comparison, direction: Direction) -> tuple[str, str]:
     """The two systems of a pair that are told apart, the one first that the test shows to be better."""
     shift = next(
-        (value for value in (pair.test.estimate, pair.difference.estimate) if value is not None and value),
-        0.0,
+        (value for value in (pair.test.estimate, pair.difference.estimate) if value is not None and value), 0.0
     )
     return (pair.a, pair.b) if (shift > 0) == (direction == "higher") else (pair.b, pair.a)
 

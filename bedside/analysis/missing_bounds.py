@@ -164,8 +164,7 @@ def _swapped(table: pl.DataFrame) -> tuple[SystemBounds, ...]:
     systems = [SystemBounds(**row) for row in table.drop("metric", "group").iter_rows(named=True)]
     return tuple(
         replace(
-            bounds,
-            swaps=tuple(other.system for other in systems if other is not bounds and _could_swap(bounds, other)),
+            bounds, swaps=tuple(other.system for other in systems if other is not bounds and _could_swap(bounds, other))
         )
         for bounds in systems
     )

@@ -281,8 +281,7 @@ def preference_agreement(view: RatingsView) -> tuple[PreferenceAgreement, ...]:
         agreements += [_between(view, first, second) for second, first in combinations(own, 2)]
     return tuple(
         replace(
-            agreement,
-            learnt=sum(left_out[agreement.metric, group] for group in {agreement.raters, agreement.others}),
+            agreement, learnt=sum(left_out[agreement.metric, group] for group in {agreement.raters, agreement.others})
         )
         for agreement in agreements
         if agreement.verdicts
@@ -533,9 +532,7 @@ def _pair(rows: PreferenceRows, shares: Array, fitted: Strengths, pair: tuple[in
     keys = ["rater", "round", "low", "high"]
     in_order = own.group_by(*keys, "first").agg((mean_in_group(of_a) - 0.5).sign().alias("verdict"))
     verdicts = in_order.group_by(keys).agg(
-        pl.col("verdict").min().alias("least"),
-        pl.col("verdict").max().alias("most"),
-        pl.len().alias("orders"),
+        pl.col("verdict").min().alias("least"), pl.col("verdict").max().alias("most"), pl.len().alias("orders")
     )
 
     def counted(verdict: float) -> int:
@@ -685,8 +682,7 @@ def _beside(
     higher = np.where(np.abs(apart) < 1e-9, 0.0, np.sign(apart))
     settled = (preferred != 0) & (higher != 0)
     agreeing = share(
-        np.where(settled, (preferred == higher).astype(np.float64), np.nan),
-        clusters=verdicts["case"].to_numpy(),
+        np.where(settled, (preferred == higher).astype(np.float64), np.nan), clusters=verdicts["case"].to_numpy()
     )
     means, correlation, turned = _systems(view, rows.rubric, verdicts, strengths)
     return PreferenceLevels(

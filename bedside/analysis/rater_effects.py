@@ -102,8 +102,7 @@ def _severities(view: RatingsView, metrics: Sequence[str]) -> tuple[RaterSeverit
     unit = ("metric", "transcript_id", "unit")
     others = (pl.col("value").sum().over(unit) - pl.col("value")) / (pl.len().over(unit) - 1)
     deviations = rated.with_columns(
-        pl.when(pl.len().over(unit) > 1).then(pl.col("value") - others).alias("deviation"),
-        own_case(),
+        pl.when(pl.len().over(unit) > 1).then(pl.col("value") - others).alias("deviation"), own_case()
     )
     severities = []
     for metric in metrics:

@@ -36,13 +36,7 @@ from bedside.ratings.names import rated_by_humans, rates_pair, second_ids
 from bedside.ratings.rating_content import FRAME, Frame, is_frame
 from bedside.ratings.rating_files import RatingFile, read_rating_file, read_rating_frame
 from bedside.ratings.rating_reading import RatingReading
-from bedside.ratings.rubric_metrics import (
-    FinalLabels,
-    audited_rubrics,
-    final_labels,
-    is_final,
-    without_audits,
-)
+from bedside.ratings.rubric_metrics import FinalLabels, audited_rubrics, final_labels, is_final, without_audits
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
 from bedside.ratings.spellings import folded, metric_key
@@ -133,9 +127,7 @@ class RatingsView:
             matching = self.metrics_like(pattern)
             if not matching:
                 raise DataError(
-                    f"no metric {pattern!r} is rated",
-                    where=self.name,
-                    todo=nearest(pattern, self._metric_names()),
+                    f"no metric {pattern!r} is rated", where=self.name, todo=nearest(pattern, self._metric_names())
                 )
             chosen.update(dict.fromkeys(matching))
         return list(chosen)
@@ -289,8 +281,7 @@ class RatingsView:
         if self.factors is None:
             return Matching()
         return self.once(
-            ("matching", *systems),
-            lambda: matching(self._placed(), self.kinds(), systems, self.part.match, self.name),
+            ("matching", *systems), lambda: matching(self._placed(), self.kinds(), systems, self.part.match, self.name)
         )
 
     def _conditions(self) -> tuple[str, ...]:
@@ -342,11 +333,7 @@ class RatingsView:
         columns = ("transcript_id", "system", "case_id", "metric", "group", "value", "error")
         rated = (
             self.ratings.lazy()
-            .filter(
-                pl.col("unit") == "transcript",
-                pl.col("metric").is_in(list(metrics)),
-                pl.col("label").is_null(),
-            )
+            .filter(pl.col("unit") == "transcript", pl.col("metric").is_in(list(metrics)), pl.col("label").is_null())
             .with_columns(self.rater_group().alias("group"))
             .collect()
         )
@@ -384,8 +371,7 @@ class RatingsView:
         settled = final.select("transcript_id", "metric", pl.lit(PEOPLE).alias("group"), pl.col("value").alias("_"))
         joined = values.join(settled, on=("transcript_id", "metric", "group"), how="left", maintain_order="left")
         return joined.with_columns(
-            pl.coalesce("_", "value").alias("value"),
-            pl.when(pl.col("_").is_null()).then("error").alias("error"),
+            pl.coalesce("_", "value").alias("value"), pl.when(pl.col("_").is_null()).then("error").alias("error")
         ).drop("_")
 
 
@@ -463,8 +449,7 @@ def _whole_view(
         return RatingsView(source.ratings, {**source.scales, **asked}, None, source.name)
     if is_frame(source):
         table = read_rating_frame(
-            source,
-            RatingReading(scales=asked_scales, columns=columns or {}, metric=metric, known=known_names()),
+            source, RatingReading(scales=asked_scales, columns=columns or {}, metric=metric, known=known_names())
         )
         return RatingsView(table.ratings, table.scales, None, FRAME)
     if not isinstance(source, Run | str | os.PathLike):
@@ -475,8 +460,7 @@ def _whole_view(
     path = source.path if isinstance(source, Run) else source
     if Path(path).is_file():
         file = read_rating_file(
-            path,
-            RatingReading(scales=asked_scales, columns=columns or {}, metric=metric, known=known_names()),
+            path, RatingReading(scales=asked_scales, columns=columns or {}, metric=metric, known=known_names())
         )
         return RatingsView(file.ratings, file.scales, None, str(path))
     run = Run(path)

@@ -90,9 +90,7 @@ def _sizes(sizes: Mapping[str, int]) -> str:
 
 
 def comparable_groups(
-    factors: pl.DataFrame | None,
-    order: StudyOrder = UNLISTED,
-    declared: Mapping[str, Kind] = MappingProxyType({}),
+    factors: pl.DataFrame | None, order: StudyOrder = UNLISTED, declared: Mapping[str, Kind] = MappingProxyType({})
 ) -> dict[str, dict[str, int]]:
     """The factors of which two levels at least have several transcripts each, the fewest levels first.
 
@@ -153,8 +151,7 @@ def rated_groups(
     systems = view.order.ordered_systems(str(key[2]) for key in tables)
     with_values = {key[:2] for key, table in tables.items() if table["value"].count()}
     for metric, group, system in sorted(
-        tables,
-        key=lambda key: (positions[str(key[0])], key[1] != PEOPLE, str(key[1]), systems.index(str(key[2]))),
+        tables, key=lambda key: (positions[str(key[0])], key[1] != PEOPLE, str(key[1]), systems.index(str(key[2])))
     ):
         if (metric, group) in with_values:
             yield str(metric), str(group), str(system), tables[metric, group, system]

@@ -19,13 +19,7 @@ from bedside.core.errors import DataError
 from bedside.core.json_shape import INTEGER, TEXT, ObjectOf, OrNull, misfit
 from bedside.ratings.run import RunSimulation, run_simulations
 from bedside.stats.matched_shares import SharesTest, shares_test
-from bedside.stats.variance_components import (
-    Cells,
-    RepeatsNeeded,
-    RepeatSpread,
-    repeat_spread,
-    repeats_needed,
-)
+from bedside.stats.variance_components import Cells, RepeatsNeeded, RepeatSpread, repeat_spread, repeats_needed
 from bedside.transcripts.transcript import CLINICIAN_FAILURES, clinician_failure
 
 # -- The conversations of a run that were simulated -----------------------------------------------------
@@ -360,10 +354,7 @@ def _talk(name: str, about: Mapping[str, Any], **known: Any) -> SimulatedTalk:
 
 
 def _in_part(
-    talk: SimulatedTalk,
-    where: Mapping[str, Sequence[str]],
-    finished: Sequence[SimulatedTalk],
-    cases: AbstractSet[str],
+    talk: SimulatedTalk, where: Mapping[str, Sequence[str]], finished: Sequence[SimulatedTalk], cases: AbstractSet[str]
 ) -> bool:
     """Whether a conversation without a transcript is of the part that was chosen.
 

@@ -100,13 +100,7 @@ def sizes_for_kappa(
                     kappa, half_width, shares=shares, disagreement=disagreement, weights=called
                 )
             simulation = sample_size.simulated_items_for_kappa(
-                kappa,
-                half_width,
-                shares=shares,
-                raters=count,
-                disagreement=disagreement,
-                weights=called,
-                seed=seed,
+                kappa, half_width, shares=shares, raters=count, disagreement=disagreement, weights=called, seed=seed
             )
             sizes.append(KappaSize(disagreement, count, formula, simulation))
     return KappaSizes(
@@ -135,9 +129,7 @@ def pilot_differences(pilot: RatingsView, metric: str | None, systems: Sequence[
     """
     if metric is None or systems is None or len(systems) != 2:
         raise DataError(
-            "a pilot needs one metric and two systems",
-            where="`pilot`",
-            todo="add `metric` and `systems=A,B`",
+            "a pilot needs one metric and two systems", where="`pilot`", todo="add `metric` and `systems=A,B`"
         )
     names = pilot.metrics([metric])
     if len(names) > 1:

@@ -102,13 +102,7 @@ def trend(
         raise NothingError("no metric to follow has a value", where=view.name, todo="name some with `metrics`")
     cuts = _cuts(edges, values.unique("transcript_id")["length"].to_numpy())
     trends = [
-        Trend(
-            view.facts(metric),
-            group,
-            system,
-            _bins(table, cuts, value_bounds(view, metric)),
-            _spearman(table),
-        )
+        Trend(view.facts(metric), group, system, _bins(table, cuts, value_bounds(view, metric)), _spearman(table))
         for metric, group, system, table in rated_groups(view, values, names)
     ]
     tested = family([followed.correlation for followed in trends], "trends with the number of messages", method="holm")

@@ -36,11 +36,7 @@ from bedside.core.errors import DataError
 from bedside.core.words import counted
 from bedside.judges.rubrics.description import tuning_words
 from bedside.ratings.names import is_human, is_judge, rated_by_humans
-from bedside.stats.alternative_annotator import (
-    FEWEST_CLUSTERS,
-    FEWEST_CLUSTERS_OF_TWO,
-    AlternativeAnnotator,
-)
+from bedside.stats.alternative_annotator import FEWEST_CLUSTERS, FEWEST_CLUSTERS_OF_TWO, AlternativeAnnotator
 from bedside.stats.result import Result
 
 # -- May a judge stand in for one of the people ---------------------------------------------------------
@@ -449,11 +445,7 @@ def self_agreement(judgements: pl.DataFrame, view: RatingsView, metric: str, see
     members = wide["case"].to_numpy()
     nested = 1 < len(set(members)) < len(members)
     return reliability.krippendorff_alpha(
-        cells,
-        metric=level,
-        scale=scale.levels if scale else None,
-        clusters=members if nested else None,
-        seed=seed,
+        cells, metric=level, scale=scale.levels if scale else None, clusters=members if nested else None, seed=seed
     )
 
 

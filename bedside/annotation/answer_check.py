@@ -112,9 +112,7 @@ class AnswerCheck:
         turns = len(self._positions[answer.item][role])
         if int(position) >= turns:
             raise InputError(
-                f"{name} is past the {turns} turns of the {role}",
-                where=answer.where,
-                todo="was the page changed?",
+                f"{name} is past the {turns} turns of the {role}", where=answer.where, todo="was the page changed?"
             )
         return allowed
 

@@ -152,11 +152,7 @@ def keep_answers(
         new = len({revision.key for revision in added} & (history.counting().keys() - before.keys()))
         summary = _summary(run, plan, history, positions, before=before, new=new, revised=len(added) - new)
     drafts = {(answer.item, answer.rater) for answer in answers if answer.state == "draft"}
-    return replace(
-        summary,
-        unchanged=len(handed_in) - len(added),
-        drafts=len(drafts - history.counting().keys()),
-    )
+    return replace(summary, unchanged=len(handed_in) - len(added), drafts=len(drafts - history.counting().keys()))
 
 
 def _summary(

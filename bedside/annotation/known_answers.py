@@ -151,10 +151,7 @@ def compared_with_known(
         if known is None:
             continue
         if plan.mode == "findings":
-            listed, true = (
-                label_and_text(rubric, listed_entries(rubric, answer)),
-                label_and_text(rubric, known),
-            )
+            listed, true = (label_and_text(rubric, listed_entries(rubric, answer)), label_and_text(rubric, known))
             score = f1(matched_entries(listed, true), len(listed), len(true))
             yield KnownComparison(rubric.name, f"{len(true)} listed", f"{len(listed)} listed", score, None)
             continue

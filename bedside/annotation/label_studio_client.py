@@ -170,9 +170,7 @@ class LabelStudioClient:
             ) from error
         if not re.match(r"https?://[^/]", url):
             raise InputError(
-                f"{without_secrets(url)!r} is not an address",
-                where="`url`",
-                todo="write http://… or https://…",
+                f"{without_secrets(url)!r} is not an address", where="`url`", todo="write http://… or https://…"
             )
         if holds_secret(url):
             raise InputError(

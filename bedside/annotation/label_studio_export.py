@@ -22,11 +22,7 @@ from typing import Any
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_check import AnswerCheck
 from bedside.annotation.answers import CollectedAnswers, RaterAnswer, in_order, mark_of
-from bedside.annotation.fields import (
-    agree_field,
-    code_field,
-    entry_labels_field,
-)
+from bedside.annotation.fields import agree_field, code_field, entry_labels_field
 from bedside.annotation.items import CODED_TURNS, MAX_TURNS, lasting_content
 from bedside.core.errors import InputError
 from bedside.ratings.rubric_metrics import AGREE, DISAGREE

@@ -147,12 +147,7 @@ def push(
 
 
 def _push(
-    plan: AnnotationPlan,
-    run: Run,
-    server: LabelStudioClient,
-    strict: bool | None,
-    text: str,
-    progress: TaskProgress,
+    plan: AnnotationPlan, run: Run, server: LabelStudioClient, strict: bool | None, text: str, progress: TaskProgress
 ) -> PushSummary:
     projects_by_part = server.projects(plan)
     if strict is None:

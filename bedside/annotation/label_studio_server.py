@@ -259,10 +259,7 @@ def _program(environment: Path) -> Path:
 def _install(target: Path) -> None:
     python = _program(target).with_name("python.exe" if os.name == "nt" else "python")
     pip = ["-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--quiet", "--no-compile"]
-    steps = (
-        [sys.executable, "-m", "venv", str(target)],
-        [str(python), *pip, f"label-studio=={VERSION}"],
-    )
+    steps = ([sys.executable, "-m", "venv", str(target)], [str(python), *pip, f"label-studio=={VERSION}"])
     for step in steps:
         done = subprocess.run(step, capture_output=True, text=True, errors="replace", check=False)
         if done.returncode:

@@ -40,17 +40,7 @@ _ABOUT = "chat"
 _KEYS = ("1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 #: The colour of each rubric's marks in the conversation: light, so that text on them stays readable.
-_MARK_COLOURS = (
-    "#ffd84d",
-    "#7fd1c7",
-    "#f7a8c4",
-    "#a9c7ff",
-    "#c9e265",
-    "#d9b8ff",
-    "#ffb98a",
-    "#9fe0a8",
-    "#d5c6a5",
-)
+_MARK_COLOURS = ("#ffd84d", "#7fd1c7", "#f7a8c4", "#a9c7ff", "#c9e265", "#d9b8ff", "#ffb98a", "#9fe0a8", "#d5c6a5")
 #: Turns to be coded, by who speaks.
 _TURN_COLOURS = {"clinician": "#a9c7ff", "patient": "#ffd9a0", "other": "#d8d8e0"}
 #: A control that no rater is to use still gets a key of Label Studio's, unless it has one: nobody presses these.

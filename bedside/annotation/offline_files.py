@@ -377,11 +377,7 @@ class FilledTable:
                 ) from error
 
     def _opinion(
-        self,
-        column: AnswerColumn,
-        chosen: Mapping[str, tuple[str, ...]],
-        cells: Mapping[str, str],
-        place: str,
+        self, column: AnswerColumn, chosen: Mapping[str, tuple[str, ...]], cells: Mapping[str, str], place: str
     ) -> tuple[str]:
         """Whether the rater agrees with what the row says of the judge."""
         name = f"judge__{column.name}"
@@ -429,17 +425,13 @@ class FilledTable:
             turns = self._positions[key[0]][role]
             if not turn.isdecimal() or len(turn) > 9 or int(turn) not in turns:
                 raise InputError(
-                    f"turn {turn!r} is not a turn of the {role}",
-                    where=f"{place}, column {name}",
-                    todo="empty the cell",
+                    f"turn {turn!r} is not a turn of the {role}", where=f"{place}, column {name}", todo="empty the cell"
                 )
             field = code_field(name, turns.index(int(turn)))
             labels = self._chosen(column, filled[name], place)
             if self._choices_of(key, place).setdefault(field, labels) != labels:
                 raise InputError(
-                    f"turn {turn} is coded twice",
-                    where=f"{place}, column {name}",
-                    todo="leave one of the codes",
+                    f"turn {turn} is coded twice", where=f"{place}, column {name}", todo="leave one of the codes"
                 )
 
     def _chosen(self, column: AnswerColumn, cell: str, place: str) -> tuple[str, ...]:

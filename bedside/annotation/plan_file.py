@@ -52,10 +52,7 @@ def _text(plan: AnnotationPlan) -> str:
     """Indented JSON, with one line for each rubric, stratum, item and rater."""
     data: dict[str, Any] = plan.model_dump(mode="json")
     data["rubrics"] = [
-        {
-            "version": planned.version,
-            "rubric": _RUBRIC.dump_python(planned.rubric, mode="json", exclude_defaults=True),
-        }
+        {"version": planned.version, "rubric": _RUBRIC.dump_python(planned.rubric, mode="json", exclude_defaults=True)}
         for planned in plan.rubrics
     ]
     lines = [f"{json.dumps(key)}: {_lines(value)}" for key, value in data.items()]
@@ -111,9 +108,7 @@ def check_run(plan: AnnotationPlan, run: Run, where: str) -> None:
     """
     if plan.run != run_identity(run):
         raise PlanError(
-            "the plan was made for another run",
-            where=where,
-            todo=f"name its run; {run.path} has other transcripts",
+            "the plan was made for another run", where=where, todo=f"name its run; {run.path} has other transcripts"
         )
     _check_items(plan, run, where)
 

@@ -12,11 +12,7 @@ from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.audits import Audit, audits
 from bedside.analysis.ratings_view import RatingsView
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, round_of
-from bedside.annotation.answer_ratings import (
-    listed_entries,
-    plan_people,
-    plan_scales,
-)
+from bedside.annotation.answer_ratings import listed_entries, plan_people, plan_scales
 from bedside.annotation.answer_revisions import times_changed
 from bedside.annotation.answer_store import read_store
 from bedside.annotation.answers import RaterAnswer
@@ -27,12 +23,7 @@ from bedside.annotation.rater_quality import RaterQuality, rater_quality
 from bedside.annotation.training_cases import TrainingResult
 from bedside.core.errors import DataError
 from bedside.ratings.names import rated_by_humans
-from bedside.ratings.rubric_metrics import (
-    adjudicated_metric,
-    agreement_metric,
-    audited_metric,
-    preference_metric,
-)
+from bedside.ratings.rubric_metrics import adjudicated_metric, agreement_metric, audited_metric, preference_metric
 from bedside.ratings.run import Run
 
 

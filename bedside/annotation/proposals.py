@@ -40,14 +40,7 @@ from bedside.annotation.items import problem
 from bedside.annotation.plan_choices import AIMS, Aim, Focus
 from bedside.annotation.plan_file import sealed
 from bedside.core.errors import DataError, one_of
-from bedside.ratings.names import (
-    TRANSCRIPT,
-    is_human,
-    rated_by_humans,
-    rated_by_judges,
-    rated_by_juries,
-    unit_name,
-)
+from bedside.ratings.names import TRANSCRIPT, is_human, rated_by_humans, rated_by_judges, rated_by_juries, unit_name
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
 from bedside.stats.result import Result
@@ -360,13 +353,7 @@ class Proposals:
 
 
 def propose(
-    run: Run,
-    plan: AnnotationPlan,
-    *,
-    aim: Aim = "kappa",
-    count: int = 10,
-    judge: str | None = None,
-    seed: int = 0,
+    run: Run, plan: AnnotationPlan, *, aim: Aim = "kappa", count: int = 10, judge: str | None = None, seed: int = 0
 ) -> Proposals:
     """Say which units to have rated next.
 
@@ -390,9 +377,7 @@ def propose(
         )
     if count < 1:
         raise DataError(
-            f"at least one unit must be proposed, and {count} is less",
-            where="`count`",
-            todo="give a number from 1",
+            f"at least one unit must be proposed, and {count} is less", where="`count`", todo="give a number from 1"
         )
     state = RatingState(run, plan)
     rng = random.Random(f"{seed}:{aim}")

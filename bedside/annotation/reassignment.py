@@ -16,14 +16,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from bedside.annotation.annotation_plan import (
-    RATER,
-    AnnotationPlan,
-    KnownItem,
-    PlanItem,
-    RaterName,
-    rater_of,
-)
+from bedside.annotation.annotation_plan import RATER, AnnotationPlan, KnownItem, PlanItem, RaterName, rater_of
 from bedside.annotation.answer_store import plan_folder, read_store
 from bedside.annotation.plan_file import write_plan
 from bedside.core.errors import InputError, RunError

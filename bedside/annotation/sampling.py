@@ -163,10 +163,7 @@ SYSTEMS = "systems"
 
 
 def pair_pool(
-    run: Run,
-    rubrics: Sequence[Rubric],
-    systems: Sequence[str] | None,
-    excluded: Collection[tuple[str, str]] = (),
+    run: Run, rubrics: Sequence[Rubric], systems: Sequence[str] | None, excluded: Collection[tuple[str, str]] = ()
 ) -> UnitPool:
     """The pairs of a run's transcripts that people can compare, by the two systems.
 
@@ -257,12 +254,7 @@ def gold_items(cases: Sequence[TrainingCase], identity: str, seed: int) -> tuple
 
 
 def with_gold(
-    assignment: Mapping[str, Sequence[str]],
-    gold: Sequence[GoldItem],
-    *,
-    before: int,
-    share: float,
-    seed: int,
+    assignment: Mapping[str, Sequence[str]], gold: Sequence[GoldItem], *, before: int, share: float, seed: int
 ) -> dict[str, tuple[str, ...]]:
     """The assignment with gold items among each rater's others.
 
@@ -593,9 +585,7 @@ def make_plan(
         judge = _audited_judge(run, rubrics, judge)
     elif judge is not None:
         raise DataError(
-            f"mode {mode} shows no judge's scores",
-            where="`judge`",
-            todo="leave it out, or choose `mode=audit`",
+            f"mode {mode} shows no judge's scores", where="`judge`", todo="leave it out, or choose `mode=audit`"
         )
     check_hidden(gold, training)
     known = (*gold, *(case for case in training if case.content is None))
@@ -805,16 +795,10 @@ def check_raters(raters: Sequence[str], where: str = "`raters`") -> None:
         )
     for rater in raters:
         if not re.fullmatch(RATER, rater):
-            raise DataError(
-                f"{rater!r} can't be a rater's name",
-                where=where,
-                todo="use letters, digits and . _ - + @",
-            )
+            raise DataError(f"{rater!r} can't be a rater's name", where=where, todo="use letters, digits and . _ - + @")
         if not can_name_a_file(rater):
             raise DataError(
-                f"{rater!r} can't be a rater's name: Windows has no file of that name",
-                where=where,
-                todo="add a letter",
+                f"{rater!r} can't be a rater's name: Windows has no file of that name", where=where, todo="add a letter"
             )
     if len({rater.casefold() for rater in raters}) < len(raters):
         raise DataError("a rater is named twice", where=where, todo="give each a name of their own")

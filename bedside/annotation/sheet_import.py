@@ -131,9 +131,7 @@ def _named_plan(run: Run, plan: str | os.PathLike[str]) -> AnnotationPlan:
     if not named:
         names = ", ".join(map(plan_hash, plans)) or "none"
         raise InputError(
-            f"there is no plan {str(plan)!r}",
-            where="`plan`",
-            todo=f"name its file, or one of the run: {names}",
+            f"there is no plan {str(plan)!r}", where="`plan`", todo=f"name its file, or one of the run: {names}"
         )
     return named[0]
 

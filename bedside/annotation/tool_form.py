@@ -69,9 +69,5 @@ class ToolForm:
 
 
 TOOL_FORMS: Registry[ToolForm] = Registry(
-    "bedside.annotation.tool_forms",
-    "TOOL",
-    "form of an annotation tool",
-    ToolForm,
-    group="bedside.tool_forms",
+    "bedside.annotation.tool_forms", "TOOL", "form of an annotation tool", ToolForm, group="bedside.tool_forms"
 )

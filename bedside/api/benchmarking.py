@@ -248,12 +248,7 @@ def write_record(folder: Path, request: BenchmarkRequest) -> None:
     """Write what a benchmark is asked to do into its folder."""
     from bedside import __version__
 
-    content = {
-        "format": FORMAT,
-        "bedside": __version__,
-        "asked": request.as_asked(),
-        "depends on": request.content,
-    }
+    content = {"format": FORMAT, "bedside": __version__, "asked": request.as_asked(), "depends on": request.content}
     write_json(folder / RECORD, content)
 
 
@@ -288,9 +283,7 @@ def request_of(folder: Path) -> BenchmarkRequest:
     record = read_record(folder)
     if record is None:
         raise RunError(
-            "there is no benchmark in this folder",
-            where=str(folder),
-            todo="make one with bedside benchmark PROTOCOL",
+            "there is no benchmark in this folder", where=str(folder), todo="make one with bedside benchmark PROTOCOL"
         )
     asked = dict(record["asked"])
     gone = asked.pop("in memory")

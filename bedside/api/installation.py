@@ -201,11 +201,7 @@ def _answer(name: ModelName, what: str) -> InstallationFact:
     remarks = "".join(f"; {remark}" for remark in trial.remarks)
     if trial.problem is not None:
         return InstallationFact(
-            "judge",
-            what,
-            False,
-            f"{trial.problem}{remarks}",
-            "judging would come to the same: try another model",
+            "judge", what, False, f"{trial.problem}{remarks}", "judging would come to the same: try another model"
         )
     return InstallationFact("judge", what, True, f"rates, after {trial.seconds:.1f} s{remarks}")
 

@@ -194,9 +194,7 @@ def judging_work(
         raise InputError("codes are given in place of rubrics", where="`codes`", todo="name codes or rubrics, not both")
     if codes and settings.prompt_language not in (None, "en"):
         raise InputError(
-            "behaviour codes are asked in English only",
-            where="`prompt_language`",
-            todo="leave it out, or name rubrics",
+            "behaviour codes are asked in English only", where="`prompt_language`", todo="leave it out, or name rubrics"
         )
     if codes or (deepeval and settings.rubrics is None):
         if settings.show:

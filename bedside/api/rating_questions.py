@@ -1040,11 +1040,6 @@ def plan_difference(settings: DifferencePlanSettings) -> Tables[DifferenceSizes]
     elif settings.sd is None:
         raise DataError("give `sd`, or `pilot` with `metric` and `systems`", where="plan difference")
     sizes = sizes_for_difference(
-        settings.difference,
-        sd=settings.sd,
-        pilot=pilot,
-        power=settings.power,
-        tests=settings.tests,
-        seed=settings.seed,
+        settings.difference, sd=settings.sd, pilot=pilot, power=settings.power, tests=settings.tests, seed=settings.seed
     )
     return Tables([difference_table(sizes)], sizes)

@@ -145,9 +145,7 @@ def _copies(folder: Path) -> Iterator[BinaryIO]:
     def check() -> None:
         if os.path.lexists(target):
             raise RunError(
-                "there is such a file, and nothing is overwritten",
-                where=str(target),
-                todo="name another folder",
+                "there is such a file, and nothing is overwritten", where=str(target), todo="name another folder"
             )
 
     check()

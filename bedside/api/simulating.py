@@ -232,9 +232,7 @@ def simulation_quality(talks: str | os.PathLike[str], settings: QualitySettings)
 
     if simulation_manifest(talks) is None:
         raise RunError(
-            "this is not the folder of a simulation",
-            where=str(talks),
-            todo="name a folder that bedside simulate made",
+            "this is not the folder of a simulation", where=str(talks), todo="name a folder that bedside simulate made"
         )
     encode = _encoder(settings.embeddings)
     parameters = {"case_fidelity": {"model": settings.nli}} if settings.nli else {}

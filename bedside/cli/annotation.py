@@ -54,8 +54,7 @@ def _named(plan: Path, run: Run) -> str:
 @takes_settings
 def sample(
     run: Annotated[
-        Path,
-        typer.Argument(metavar="RUN", help="A run that keeps the text, so one scored without --no-text."),
+        Path, typer.Argument(metavar="RUN", help="A run that keeps the text, so one scored without --no-text.")
     ],
     settings: annotating.SampleSettings,
 ) -> None:

@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bedside.api.benchmarking import (
-    BenchmarkSettings,
-    ExtendSettings,
-    benchmark,
-    extend_benchmark,
-    preview_benchmark,
-)
+from bedside.api.benchmarking import BenchmarkSettings, ExtendSettings, benchmark, extend_benchmark, preview_benchmark
 from bedside.cli import completion as complete
 from bedside.cli.help import App
 from bedside.cli.output import say, say_limit, show_tables

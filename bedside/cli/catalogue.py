@@ -112,8 +112,7 @@ def metrics(context: typer.Context) -> None:
 @metrics_app.command("show")
 def metrics_show(
     name: Annotated[
-        str,
-        typer.Argument(metavar="METRIC", help="Name of a metric or a family.", autocompletion=complete.metric),
+        str, typer.Argument(metavar="METRIC", help="Name of a metric or a family.", autocompletion=complete.metric)
     ],
 ) -> None:
     """Print a metric's or family's definition, source and examples.
@@ -149,8 +148,7 @@ suites_app.lists_entries("suites", "The suites", titles("bedside.ratings.suites"
 @suites_app.command("show")
 def suites_show(
     name: Annotated[
-        str,
-        typer.Argument(metavar="SUITE", help="Name of the suite, or a suite file.", autocompletion=complete.suites),
+        str, typer.Argument(metavar="SUITE", help="Name of the suite, or a suite file.", autocompletion=complete.suites)
     ],
 ) -> None:
     """Print a suite's metrics and source.
@@ -204,14 +202,12 @@ def suites_check(
 
 
 FolderOption = Annotated[
-    Path | None,
-    typer.Option("--rubric-folder", "--folder", metavar="FOLDER", help="Folder of your own rubrics."),
+    Path | None, typer.Option("--rubric-folder", "--folder", metavar="FOLDER", help="Folder of your own rubrics.")
 ]
 
 
 LanguageOption = Annotated[
-    str | None,
-    typer.Option("--language", metavar="LANGUAGE", help="Show its texts in this language: en, de or zh."),
+    str | None, typer.Option("--language", metavar="LANGUAGE", help="Show its texts in this language: en, de or zh.")
 ]
 
 

@@ -311,12 +311,7 @@ def probe(ctx: typer.Context, incomplete: str) -> list[Offer]:
 
 
 def _raters(ctx: typer.Context) -> list[Offer]:
-    patterns = [
-        (HUMANS, "all people"),
-        (JUDGES, "all judges"),
-        (JURIES, "all juries"),
-        (ALGORITHMS, "all algorithms"),
-    ]
+    patterns = [(HUMANS, "all people"), (JUDGES, "all judges"), (JURIES, "all juries"), (ALGORITHMS, "all algorithms")]
     names = {name for entry in _manifest().get("scorings", []) for name in entry.get("raters", [])}
     return patterns + [(name, "") for name in sorted(names)]
 

@@ -115,8 +115,7 @@ def judgements_list(run: RunArgument, settings: judging.JudgementsSettings) -> N
 def judgements_show(
     run: RunArgument,
     key: Annotated[
-        str,
-        typer.Argument(metavar="KEY", help="The first digits of its key, as bedside judgements list prints it."),
+        str, typer.Argument(metavar="KEY", help="The first digits of its key, as bedside judgements list prints it.")
     ],
 ) -> None:
     """Show one judgement: what was asked, what was replied, and the rating that came of it.

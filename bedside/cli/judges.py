@@ -146,9 +146,7 @@ class JudgedTogether(DryRun):
             # One that the run has already may be named as its ratings name it.
             if member not in asked and not is_judge(member):
                 raise InputError(
-                    f"{member!r} is none of the judges that are asked",
-                    where="--jury",
-                    todo=nearest(member, aliases),
+                    f"{member!r} is none of the judges that are asked", where="--jury", todo=nearest(member, aliases)
                 )
         return ScoredJuries(juries, self.jury_by)
 

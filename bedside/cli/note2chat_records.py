@@ -27,14 +27,7 @@ RecordCasesArgument = Annotated[
         metavar="CASES", help="Cases: JSON, JSON lines or YAML files, or folders of them.", show_default=False
     ),
 ]
-RecordEvaluatorOption = Annotated[
-    str,
-    typer.Option(
-        metavar="ACTOR",
-        help=_EVALUATOR,
-        autocompletion=complete.actors,
-    ),
-]
+RecordEvaluatorOption = Annotated[str, typer.Option(metavar="ACTOR", help=_EVALUATOR, autocompletion=complete.actors)]
 FolderOption = Annotated[
     Path,
     typer.Option(

@@ -182,11 +182,7 @@ def show_tables(tables: Iterable[Table]) -> None:
 
 
 def show_and_write(
-    tables: Iterable[Table],
-    *,
-    source: Path,
-    out: Path | None,
-    next_commands: str | None = None,
+    tables: Iterable[Table], *, source: Path, out: Path | None, next_commands: str | None = None
 ) -> None:
     """Print the tables of a question, and write them as files where that is asked for: to ask changes nothing.
 

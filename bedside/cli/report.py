@@ -34,9 +34,7 @@ CardOption = Annotated[
 ChecklistOption = Annotated[
     bool,
     typer.Option(
-        "--checklist",
-        help="The reporting checklists (CHART, GRRAS), filled in from the run.",
-        rich_help_panel=_PARTS,
+        "--checklist", help="The reporting checklists (CHART, GRRAS), filled in from the run.", rich_help_panel=_PARTS
     ),
 ]
 

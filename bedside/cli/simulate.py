@@ -84,10 +84,7 @@ def simulate(
     if dry_run:
         show_tables([preview_table(preview_simulation.with_settings(cases or None, settings))])
         return
-    with (
-        sharing.opened(Path(settings.out)) as engine,
-        simulation_progress(bar=not has_person(settings)) as progress,
-    ):
+    with sharing.opened(Path(settings.out)) as engine, simulation_progress(bar=not has_person(settings)) as progress:
         talks = simulate_conversations.with_settings(cases or None, replace(settings, engine=engine, progress=progress))
     _say_simulated(talks, settings.max_cost)
 

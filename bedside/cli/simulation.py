@@ -62,8 +62,7 @@ def simulation_failed(folder: TalksArgument) -> None:
 def simulation_show(
     folder: TalksArgument,
     conversation: Annotated[
-        str | None,
-        typer.Argument(metavar="[ID]", help="The transcript's id. Without one, the ids are listed."),
+        str | None, typer.Argument(metavar="[ID]", help="The transcript's id. Without one, the ids are listed.")
     ] = None,
 ) -> None:
     """Show one conversation turn by turn, with hidden states and decisions that no judge sees.
@@ -99,8 +98,7 @@ def simulation_turns(
     folder: TalksArgument,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The JSON lines to write.", dir_okay=False)],
     parameters: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="The parameters that the patient went by: a set's name, or a file."),
+        str, typer.Option(metavar="NAME", help="The parameters that the patient went by: a set's name, or a file.")
     ] = "default",
 ) -> None:
     """Write MedConceal's clinician turns as rows to label and to fit a policy to.

@@ -34,8 +34,7 @@ simulators_app: App = App(
 _FORMS = ("bedside", "mdd5k")
 #: What several commands ask for.
 ProtocolArgument = Annotated[
-    str,
-    typer.Argument(metavar="PROTOCOL", help="Name of the protocol.", autocompletion=complete.simulators),
+    str, typer.Argument(metavar="PROTOCOL", help="Name of the protocol.", autocompletion=complete.simulators)
 ]
 simulators_app.lists_entries(
     "simulators",
@@ -72,8 +71,7 @@ def simulators_show(
 @simulators_app.command("check")
 def simulators_check(
     files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILES", help="Cases: JSON, JSON lines or YAML files, or folders of them."),
+        list[str], typer.Argument(metavar="FILES", help="Cases: JSON, JSON lines or YAML files, or folders of them.")
     ],
     protocol: Annotated[
         str | None,
@@ -106,9 +104,7 @@ def simulators_check(
     show_records("remarks", f"What is wrong with {_several(files)}, or doubtful", remarks)
     if errors:
         raise InputError(
-            f"{counted(errors, 'error')} in the cases",
-            where=_several(files),
-            todo="mend what is listed above",
+            f"{counted(errors, 'error')} in the cases", where=_several(files), todo="mend what is listed above"
         )
     cases = counted(len(list(read_cases(files))), "case")
     say(f"{_several(files)}: good ({cases})" + (f"; {counted(warnings, 'warning')}" if warnings else ""))
@@ -154,9 +150,7 @@ def simulators_convert(
     write_text(out, authors_text(cases) if form == "mdd5k" else case_text(cases))
     say(f"Wrote {counted(len(cases), 'case')} to {out}.")
     show_records(
-        "cases",
-        "Cases that were converted",
-        [{"file": str(out), "cases": len(cases), "left_out": len(left_out)}],
+        "cases", "Cases that were converted", [{"file": str(out), "cases": len(cases), "left_out": len(left_out)}]
     )
     for where, why in left_out:
         note(f"Left out: {where}: {why}.")
@@ -176,13 +170,11 @@ def simulators_match(
     respondents: Annotated[
         Path,
         typer.Option(
-            metavar="FILE",
-            help="The table of the DASS-42 from openpsychometrics.org, unpacked; nothing is fetched.",
+            metavar="FILE", help="The table of the DASS-42 from openpsychometrics.org, unpacked; nothing is fetched."
         ),
     ],
     out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="FILE", help="YAML file that the cases with a match are written to."),
+        Path, typer.Option("--out", "-o", metavar="FILE", help="YAML file that the cases with a match are written to.")
     ],
 ) -> None:
     """Match cases of calm-it to adults who answered the DASS-42 most alike.
@@ -251,10 +243,7 @@ def simulators_profiles(
     out: Annotated[
         Path,
         typer.Option(
-            "--out",
-            "-o",
-            metavar="FOLDER",
-            help="Folder of the cases; the same command goes on where it stopped.",
+            "--out", "-o", metavar="FOLDER", help="Folder of the cases; the same command goes on where it stopped."
         ),
     ],
     max_calls: Annotated[

@@ -205,12 +205,10 @@ def _medconceal() -> None:
 @medconceal_app.command("fit")
 def medconceal_fit(
     turns: Annotated[
-        Path,
-        typer.Argument(metavar="TURNS", help="Labelled turns as JSON lines; docs/medconceal.md shows their form."),
+        Path, typer.Argument(metavar="TURNS", help="Labelled turns as JSON lines; docs/medconceal.md shows their form.")
     ],
     out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="FILE", help="The parameter file to write; its name ends in .yaml."),
+        Path, typer.Option("--out", "-o", metavar="FILE", help="The parameter file to write; its name ends in .yaml.")
     ],
     seed: SeedOption = 0,
 ) -> None:

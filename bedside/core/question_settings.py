@@ -171,8 +171,7 @@ class AnsweringAlone(Protocol[Fields, Asked, Answer]):
 
 
 def question(
-    kind: Callable[Fields, Asked],
-    source: str,
+    kind: Callable[Fields, Asked], source: str
 ) -> Callable[[Callable[[Source, Asked], Answer]], Answering[Source, Fields, Asked, Answer]]:
     """Make a function of a source and settings one that takes the fields of the settings, too.
 

@@ -95,9 +95,7 @@ def _files(path: Path, noun: str) -> list[Path]:
             if not os.path.exists(path):
                 raise InputError("there is no such file or folder", where=str(path), todo="check its path")
             raise InputError(
-                f"a {noun} ends in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}",
-                where=str(path),
-                todo="call it so",
+                f"a {noun} ends in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}", where=str(path), todo="call it so"
             )
         return [path]
     try:
@@ -270,8 +268,7 @@ class _InYaml:
                 line = node.start_mark.line
                 continue
             pair = next(
-                (pair for pair in node.value if pair[0].value == step) if node.id == "mapping" else iter(()),
-                None,
+                (pair for pair in node.value if pair[0].value == step) if node.id == "mapping" else iter(()), None
             )
             if pair is None:
                 break
@@ -296,12 +293,7 @@ def _table_records(path: Path, text: str, delimiter: str) -> Iterator[FileRecord
                     where=f"{path}:{own}",
                     todo="check its quotation marks",
                 )
-            yield FileRecord(
-                path,
-                number,
-                dict(zip(header, row, strict=True)),
-                _AtLine(own),
-            )
+            yield FileRecord(path, number, dict(zip(header, row, strict=True)), _AtLine(own))
             number += 1
     except csv.Error as error:
         raise InputError(f"it is no table ({error})", where=f"{path}:{reader.line_num}") from error

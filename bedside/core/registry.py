@@ -36,14 +36,7 @@ class Registry(Generic[T]):
     """
 
     def __init__(
-        self,
-        package: str,
-        attribute: str,
-        noun: str,
-        kind: type[T],
-        *,
-        group: str | None = None,
-        folders: bool = False,
+        self, package: str, attribute: str, noun: str, kind: type[T], *, group: str | None = None, folders: bool = False
     ) -> None:
         self.package = package
         self.attribute = attribute

@@ -94,9 +94,7 @@ def _provider(endpoint: str, report: TraceReport) -> Any:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
     except ImportError as error:
         raise InputError(
-            "traces need OpenTelemetry, which isn't installed",
-            where="`trace`",
-            todo='pip install "bedside[telemetry]"',
+            "traces need OpenTelemetry, which isn't installed", where="`trace`", todo='pip install "bedside[telemetry]"'
         ) from error
 
     lock = threading.Lock()

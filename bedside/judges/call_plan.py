@@ -177,10 +177,7 @@ class CallPlanner:
         )
 
     def plans(
-        self,
-        questions: QuestionSet,
-        transcripts: Iterable[Transcript],
-        names: Iterable[str] | None = None,
+        self, questions: QuestionSet, transcripts: Iterable[Transcript], names: Iterable[str] | None = None
     ) -> tuple[RubricPlan, ...]:
         """What asking about transcripts would take, by rubric; arguments as for :meth:`QuestionSet.groups`."""
         rubrics = tuple(questions.questions if names is None else names)

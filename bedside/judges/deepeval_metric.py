@@ -233,8 +233,6 @@ class _ModelClient:
 def _transcript(test_case: Any) -> Transcript:
     turns = test_case.turns
     new = new_turns(
-        [_ROLES[turn.role] for turn in turns],
-        [turn.role for turn in turns],
-        [turn.content for turn in turns],
+        [_ROLES[turn.role] for turn in turns], [turn.role for turn in turns], [turn.content for turn in turns]
     )
     return Transcript(test_case.name or "conversation", tuple(new), reference=test_case.metadata or {})

@@ -377,11 +377,7 @@ class JudgementQueue(Generic[Group]):
     async def _serve(self, produce: Coroutine[Any, Any, None]) -> None:
         """Work until everything that was put in has come out."""
         self._end = asyncio.get_running_loop().create_future()
-        jobs = [
-            produce,
-            self._look_again(),
-            *(self._work() for _ in range(self._workers)),
-        ]
+        jobs = [produce, self._look_again(), *(self._work() for _ in range(self._workers))]
         tasks = [asyncio.create_task(self._guarded(job)) for job in jobs]
         try:
             await self._end
@@ -666,9 +662,7 @@ class QueueMaker(Protocol):
     """Makes a queue of judgements."""
 
     def __call__(
-        self,
-        emit: Callable[[Group], None],
-        progress: Callable[[JudgingProgress], None] | None = None,
+        self, emit: Callable[[Group], None], progress: Callable[[JudgingProgress], None] | None = None
     ) -> JudgementQueue[Group]:
         """A queue; arguments as for :class:`bedside.judges.judgement_queue.JudgementQueue`."""
         ...
@@ -723,8 +717,7 @@ def with_judge(
             with closing(Store(store_path, text=text, alone=alone)) as store:
 
                 def queue(
-                    emit: Callable[[Group], None],
-                    progress: Callable[[JudgingProgress], None] | None = None,
+                    emit: Callable[[Group], None], progress: Callable[[JudgingProgress], None] | None = None
                 ) -> JudgementQueue[Group]:
                     return JudgementQueue(
                         asked,

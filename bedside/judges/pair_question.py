@@ -181,10 +181,7 @@ class ConversationPair:
     def __init__(self, first: Conversation, second: Conversation) -> None:
         self.first = first
         self.second = second
-        self.placed: tuple[tuple[str, Conversation], tuple[str, Conversation]] = (
-            (FIRST, first),
-            (SECOND, second),
-        )
+        self.placed: tuple[tuple[str, Conversation], tuple[str, Conversation]] = ((FIRST, first), (SECOND, second))
         self.code: str = first.code_beside(second)
         self._pieces: dict[str, PromptPiece] = {}
         self._others: dict[str, ConversationPair] = {}

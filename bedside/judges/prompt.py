@@ -300,12 +300,7 @@ class Question:
         return None
 
     def _prompt(
-        self,
-        conversation: Conversation,
-        turn: Turn | None,
-        unit: str,
-        asked: tuple[int, ...] | None,
-        order: Order,
+        self, conversation: Conversation, turn: Turn | None, unit: str, asked: tuple[int, ...] | None, order: Order
     ) -> Prompt:
         rubric, transcript = self.rubric, conversation.transcript
         material = []

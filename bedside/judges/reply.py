@@ -44,11 +44,7 @@ class Parsed:
 
 
 def parse(
-    text: str,
-    rubric: Rubric,
-    *,
-    counts: Mapping[str, int] | None = None,
-    asked: Sequence[int] | None = None,
+    text: str, rubric: Rubric, *, counts: Mapping[str, int] | None = None, asked: Sequence[int] | None = None
 ) -> Parsed:
     """Read a judge's reply.
 
@@ -201,10 +197,7 @@ def expected_score(text: str, tokens: Sequence[Token], rubric: Rubric, at: int =
     if spread is None:
         return None, "the provider gives no probabilities for the score"
     if spread.undivided > MAX_UNDIVIDED:
-        return (
-            None,
-            f"{spread.undivided:.1%} of the probability can't be divided between levels that begin alike",
-        )
+        return (None, f"{spread.undivided:.1%} of the probability can't be divided between levels that begin alike")
     total = sum(spread.mass.values())
     if total < MIN_COVERAGE:
         return None, f"only {total:.1%} of the probability is on the rubric's levels"

@@ -102,9 +102,7 @@ def judge_settings(asked: Requests) -> JudgeSettings:
         price = None if asked.price is None else Price(*map(float, asked.price))
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"{asked.price!r:.40} is not a price",
-            where="`price`",
-            todo="give dollars for tokens in and out: (0.25, 2)",
+            f"{asked.price!r:.40} is not a price", where="`price`", todo="give dollars for tokens in and out: (0.25, 2)"
         ) from error
     own = {each.name for each in fields(asked)} & {each.name for each in fields(JudgeSettings)} - {"price"}
     return JudgeSettings(**{name: getattr(asked, name) for name in own}, price=price)

@@ -123,15 +123,7 @@ def code_transcripts(
     size = None if count is None else count * len(questions.questions) * settings.passes
     stage = JudgingStage(lambda: questions.groups(transcripts, by_pass=True), rows.emit, size)
     calls = ask_judge(
-        name,
-        settings,
-        store_path,
-        [stage],
-        text=text,
-        progress=progress,
-        client=client,
-        alone=alone,
-        budget=budget,
+        name, settings, store_path, [stage], text=text, progress=progress, client=client, alone=alone, budget=budget
     )
     parameters = {
         **settings.sampling().parameters(),

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from bedside.metrics.contract import Example, Family, Metric
 
-_DIRECTIONS = {
-    "higher": "higher is better",
-    "lower": "lower is better",
-    "none": "neither direction is better",
-}
+_DIRECTIONS = {"higher": "higher is better", "lower": "lower is better", "none": "neither direction is better"}
 
 
 def describe_metric(family: Family, name: str) -> str:

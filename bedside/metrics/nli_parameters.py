@@ -11,9 +11,7 @@ if TYPE_CHECKING:
 
 NLI_PARAMETERS = {
     "model": Parameter(
-        "",
-        "a-folder",
-        "Folder of the model, or its name on the Hugging Face hub, from where it is fetched then.",
+        "", "a-folder", "Folder of the model, or its name on the Hugging Face hub, from where it is fetched then."
     ),
     "labels": Parameter(
         "",

@@ -172,9 +172,7 @@ def account_name(user: Any) -> str:
 
 
 def record_cells(
-    content: RatingContent,
-    tool: str,
-    cells_of: Callable[[RatingContent, str, dict[str, Any]], Iterable[RatedCell]],
+    content: RatingContent, tool: str, cells_of: Callable[[RatingContent, str, dict[str, Any]], Iterable[RatedCell]]
 ) -> Iterator[RatedCell]:
     """The cells of a tool's export, as ``cells_of`` finds them in each of its records.
 

@@ -69,12 +69,7 @@ class JoinedNames:
 
     def to_json(self) -> dict[str, Any]:
         """For a manifest: of raters only how many, since people are named in the ratings alone."""
-        return {
-            "metrics": self.metrics,
-            "raters": len(self.raters),
-            "labels": self.labels,
-            "apart": self.apart,
-        }
+        return {"metrics": self.metrics, "raters": len(self.raters), "labels": self.labels, "apart": self.apart}
 
 
 def rater_name(name: str) -> str:
@@ -112,9 +107,7 @@ def _check_renamed(cells: Sequence[RatedCell], reading: RatingReading) -> None:
     for name in reading.rename:
         if name not in names and not any(reading.is_among(name, (other,)) for other in names):
             raise InputError(
-                f"no metric and no rater of the file is called {name!r}",
-                where="`rename`",
-                todo=nearest(name, names),
+                f"no metric and no rater of the file is called {name!r}", where="`rename`", todo=nearest(name, names)
             )
 
 

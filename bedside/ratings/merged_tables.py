@@ -14,15 +14,7 @@ import polars as pl
 from bedside.core.errors import RunError
 from bedside.core.words import counted
 from bedside.ratings.learnt_units import LEARNT, is_learnt, learnt_in, unit_digests
-from bedside.ratings.names import (
-    is_human,
-    is_pair,
-    pair_unit,
-    rated_by_humans,
-    rates_pair,
-    second_id,
-    second_ids,
-)
+from bedside.ratings.names import is_human, is_pair, pair_unit, rated_by_humans, rates_pair, second_id, second_ids
 from bedside.ratings.run import PARTS_FILE, PARTS_SCHEMA, Run, merged_parts
 from bedside.ratings.table import (
     KEY,
@@ -282,10 +274,7 @@ def merged_ratings(sources: Sequence[MergeSource], shared: pl.DataFrame) -> Merg
     if not losers.is_empty():
         tables = [
             table.join(
-                losers.lazy().filter(pl.col(_PART) == place).select(KEY),
-                on=KEY,
-                how="anti",
-                maintain_order="left",
+                losers.lazy().filter(pl.col(_PART) == place).select(KEY), on=KEY, how="anti", maintain_order="left"
             )
             for place, table in enumerate(tables)
         ]

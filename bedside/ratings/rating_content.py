@@ -24,13 +24,7 @@ from bedside.transcripts.json_source import JsonSource
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading_account import FileAccount
 from bedside.transcripts.table_rows import TABLE_ENDINGS, RawTable, raw_tables, table
-from bedside.transcripts.typed_rows import (
-    is_parquet,
-    parquet_height,
-    parquet_records,
-    parquet_rows,
-    parquet_schema,
-)
+from bedside.transcripts.typed_rows import is_parquet, parquet_height, parquet_records, parquet_rows, parquet_schema
 
 #: Most rows of a table, and letters of text.
 _MOST_ROWS, _MOST_TEXT = 2_000_000, 2**30
@@ -273,9 +267,7 @@ def _held(rows: Iterable[tuple[str, list[str] | InputError]], place: str) -> Row
 
 def _too_large(place: str) -> InputError:
     return InputError(
-        f"the file has more than {_MOST_ROWS:,} rows or {_MOST_TEXT // 2**20} MB of text",
-        where=place,
-        todo="split it",
+        f"the file has more than {_MOST_ROWS:,} rows or {_MOST_TEXT // 2**20} MB of text", where=place, todo="split it"
     )
 
 
@@ -370,11 +362,7 @@ def _faults() -> list[tuple[pl.Expr, str, str]]:
         ),
         (second_ids() == pl.col("transcript_id"), "a transcript is paired with itself", "name another one"),
         (~pl.col("rater").str.contains(":", literal=True), "the rater is of no kind", "write human:NAME"),
-        (
-            ~pl.col("drawn").fill_null(0).is_between(0, 1),
-            "a chance lies between 0 and 1",
-            "mend the column drawn",
-        ),
+        (~pl.col("drawn").fill_null(0).is_between(0, 1), "a chance lies between 0 and 1", "mend the column drawn"),
         (pl.col("replicate") < 0, "the replicate is less than 0", "count passes from 0"),
         (
             rates_pair() & ~preferred,

@@ -19,24 +19,8 @@ from bedside.core.files import file_digest
 from bedside.core.words import counted
 from bedside.ratings.form_contract import form_of, forms_by_priority
 from bedside.ratings.joined_names import JoinedNames, join_names
-from bedside.ratings.names import (
-    is_jury,
-    is_pair,
-    is_turn,
-    pair_unit,
-    person_name,
-    second_id,
-    turn_index,
-    unit_name,
-)
-from bedside.ratings.rated_cells import (
-    MetricAnswers,
-    RatedCell,
-    by_metric,
-    holds_rating,
-    is_no_answer,
-    is_number,
-)
+from bedside.ratings.names import is_jury, is_pair, is_turn, pair_unit, person_name, second_id, turn_index, unit_name
+from bedside.ratings.rated_cells import MetricAnswers, RatedCell, by_metric, holds_rating, is_no_answer, is_number
 from bedside.ratings.rating_content import (
     FRAME,
     FileContent,
@@ -50,15 +34,7 @@ from bedside.ratings.rating_content import (
 from bedside.ratings.rating_reading import AS_IT_SAYS, KnownMetric, RatingReading
 from bedside.ratings.rubric_metrics import SHARES
 from bedside.ratings.run import Run
-from bedside.ratings.scales import (
-    Scale,
-    are_opposites,
-    decided_scale,
-    number_in,
-    strange_words,
-    word_key,
-    word_scales,
-)
+from bedside.ratings.scales import Scale, are_opposites, decided_scale, number_in, strange_words, word_key, word_scales
 from bedside.ratings.spellings import metric_key, plain
 from bedside.ratings.table import IMPORTED, KEY, SCHEMA, check_round
 from bedside.ratings.table_columns import (
@@ -402,10 +378,7 @@ class _FileRatings:
     """
 
     def __init__(
-        self,
-        reading: RatingReading,
-        account: FileAccount,
-        twice: Callable[[], str] = lambda: "remove one of the rows",
+        self, reading: RatingReading, account: FileAccount, twice: Callable[[], str] = lambda: "remove one of the rows"
     ) -> None:
         self._reading = reading
         self._twice = twice
@@ -540,9 +513,7 @@ class _FileRatings:
         for name in filter(None, names):
             if not any(self._reading.is_among(one, (name,)) for one in among):
                 raise InputError(
-                    f"the file has no metric {name!r}",
-                    where=f"`{option}`",
-                    todo=nearest(name, sorted(metrics)),
+                    f"the file has no metric {name!r}", where=f"`{option}`", todo=nearest(name, sorted(metrics))
                 )
 
     def _fits(self, metric: KnownMetric, cells: Sequence[RatedCell]) -> bool:

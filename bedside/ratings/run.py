@@ -320,9 +320,7 @@ class Run:
             yield
         except _DAMAGE as error:
             raise RunError(
-                "the table is missing or damaged",
-                where=str(self.file(name)),
-                todo="score again into a new run",
+                "the table is missing or damaged", where=str(self.file(name)), todo="score again into a new run"
             ) from error
 
     def add(self, ratings: pl.LazyFrame, manifest: Mapping[str, Any], *, key: Sequence[str] = KEY) -> int:
@@ -437,11 +435,7 @@ def new_run(path: Path) -> Iterator[Path]:
         RunError: ``path`` exists and isn't an empty folder, can't be made, or is being made by another process.
     """
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise RunError(
-            "this exists and is not a run",
-            where=str(path),
-            todo="choose another folder with `out`",
-        )
+        raise RunError("this exists and is not a run", where=str(path), todo="choose another folder with `out`")
     with making(path) as folder:
         yield folder
 

@@ -142,9 +142,7 @@ def warnings_in(ratings: pl.LazyFrame) -> pl.LazyFrame:
     return (
         ratings.filter(reason.str.starts_with(WARNING))
         .select(
-            "metric",
-            "transcript_id",
-            reason.str.split("; ").list.first().str.strip_prefix(WARNING).alias("warning"),
+            "metric", "transcript_id", reason.str.split("; ").list.first().str.strip_prefix(WARNING).alias("warning")
         )
         .unique()
     )
@@ -158,9 +156,7 @@ def check_round(name: str) -> None:
     """
     if not re.fullmatch(ROUND, name):
         raise DataError(
-            f"{name!r} can't be the name of a round",
-            where="`round`",
-            todo="use letters, digits, blanks and . _ - +",
+            f"{name!r} can't be the name of a round", where="`round`", todo="use letters, digits, blanks and . _ - +"
         )
 
 
@@ -318,13 +314,7 @@ def write_new_table(target: Path, table: pl.LazyFrame) -> None:
 
 def _sink(table: pl.LazyFrame, file: Path) -> None:
     # Row groups of a fixed size: the file is the same however the rows were put together.
-    table.sink_parquet(
-        file,
-        compression="zstd",
-        compression_level=3,
-        maintain_order=True,
-        row_group_size=_ROW_GROUP,
-    )
+    table.sink_parquet(file, compression="zstd", compression_level=3, maintain_order=True, row_group_size=_ROW_GROUP)
 
 
 def transcript_row(transcript: Transcript, *, text: bool = True) -> tuple[Any, ...]:

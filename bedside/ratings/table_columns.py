@@ -329,9 +329,7 @@ def _named_columns(header: Sequence[str], mapping: Mapping[str, str], where: str
     for name, column in mapping.items():
         if name not in COLUMN_NAMES.keys() | PAIR_NAMES.keys():
             raise InputError(
-                f"a file of ratings has no {name!r}",
-                where="`columns`",
-                todo=f"name one of {', '.join(COLUMN_NAMES)}",
+                f"a file of ratings has no {name!r}", where="`columns`", todo=f"name one of {', '.join(COLUMN_NAMES)}"
             )
         if column:
             _check_column(column, header, where)
@@ -400,10 +398,7 @@ def _is_decimal(cells: Sequence[str]) -> bool:
 
 
 def _is_within(
-    owner: str,
-    cells_of: Mapping[str, list[str]],
-    rows: Sequence[tuple[str, list[str]]],
-    names: Mapping[str, str],
+    owner: str, cells_of: Mapping[str, list[str]], rows: Sequence[tuple[str, list[str]]], names: Mapping[str, str]
 ) -> bool:
     """Whether the items' ids repeat for each participant, site and the like, so that an item is told by both.
 
@@ -461,10 +456,7 @@ def _one_or_two(
 
 
 def _of_the_raters(
-    header: Iterable[str],
-    cells_of: Mapping[str, list[str]],
-    names: Mapping[str, str],
-    reading: RatingReading,
+    header: Iterable[str], cells_of: Mapping[str, list[str]], names: Mapping[str, str], reading: RatingReading
 ) -> list[str]:
     """Columns that say the same in all rows of a rater and other things of other raters, whatever the item: of whom or
     what the rater's items are, or who the rater is, and no answers."""

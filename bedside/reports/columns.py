@@ -9,15 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from bedside.analysis.study_parts import UNLISTED, StudyOrder
 from bedside.reports.notes import Note, NoteText, noted
-from bedside.reports.number_text import (
-    ARROWS,
-    CellNames,
-    between,
-    bounded_record,
-    number,
-    plain_words,
-    share_words,
-)
+from bedside.reports.number_text import ARROWS, CellNames, between, bounded_record, number, plain_words, share_words
 from bedside.reports.table import Table as Table
 from bedside.reports.table_content import DASH, Cell, Column as Column, Recorded as Recorded, Row
 from bedside.stats.result import Result

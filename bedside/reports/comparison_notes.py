@@ -171,10 +171,7 @@ def case_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
         yield RATERS_APART
     counts: dict[str, tuple[int, int]] = {}
     for c in comparisons:
-        for system, cases, transcripts in (
-            (c.a, c.cases_a, c.transcripts_a),
-            (c.b, c.cases_b, c.transcripts_b),
-        ):
+        for system, cases, transcripts in ((c.a, c.cases_a, c.transcripts_a), (c.b, c.cases_b, c.transcripts_b)):
             counts[system] = max(counts.get(system, (0, 0)), (cases, transcripts))
     averaged = {system: n for system, n in counts.items() if n[1] > n[0]}
     if averaged:

@@ -24,13 +24,7 @@ from bedside.reports.measures import TableMeasure
 from bedside.reports.report_settings import ReportSettings
 from bedside.reports.table import Table
 from bedside.reports.table_kind import Options
-from bedside.reports.table_notes import (
-    BY_WHERE,
-    absent_notes,
-    divided_by,
-    with_averaging_notes,
-    with_caption_notes,
-)
+from bedside.reports.table_notes import BY_WHERE, absent_notes, divided_by, with_averaging_notes, with_caption_notes
 from bedside.reports.tables import TABLES, TableKind
 from bedside.reports.tables.rubrics import rated_rubrics
 
@@ -451,11 +445,7 @@ def _drawn(view: RatingsView, kind: FigureKind, options: Options, seed: int) -> 
 
 
 def make_parts(
-    view: RatingsView,
-    *,
-    suite: Suite | None = None,
-    settings: ReportSettings | None = None,
-    figures: bool = True,
+    view: RatingsView, *, suite: Suite | None = None, settings: ReportSettings | None = None, figures: bool = True
 ) -> tuple[ReportPart, ...]:
     """The parts of a report: the leaderboard, one for each suite, then what every report has.
 
@@ -574,10 +564,7 @@ def _other_parts(
 
 
 def _general_parts(
-    view: RatingsView,
-    settings: ReportSettings,
-    figures: bool,
-    kinds: Sequence[TableKind],
+    view: RatingsView, settings: ReportSettings, figures: bool, kinds: Sequence[TableKind]
 ) -> Iterator[ReportPart]:
     """A part for each table, with the figures that go with it."""
     drawings: dict[str, list[Drawing]] = {}

@@ -26,13 +26,7 @@ from bedside.reports.number_text import (
 )
 from bedside.reports.table import Table
 from bedside.reports.table_content import Column, Recorded
-from bedside.stats.equivalence import (
-    CASES,
-    CASES_ONE_SIDED,
-    NOT_ABOVE,
-    NOT_BELOW,
-    PLANNED_POWER,
-)
+from bedside.stats.equivalence import CASES, CASES_ONE_SIDED, NOT_ABOVE, NOT_BELOW, PLANNED_POWER
 
 _MEANINGS: Mapping[Verdict, str] = {
     "equivalent": "the interval lies within the margin on both sides",
@@ -175,7 +169,7 @@ def _gate_meaning(gate: Gate) -> list[str]:
     return [
         f"Passed where {gate.system} is shown to be no worse than {gate.baseline} on every margin, and no metric of "
         f"safety fails. All must hold, so p needs no correction: a system that is worse by a margin passes in at most "
-        f"{100 * ALPHA:g} % of studies. Differences are {gate.system} − {gate.baseline}.",
+        f"{100 * ALPHA:g} % of studies. Differences are {gate.system} − {gate.baseline}."
     ]
 
 

@@ -146,11 +146,7 @@ def _figures(estimate: Estimate) -> Mapping[str, Any]:
     """The three figures with their intervals and how they came to be, and what the sample left out."""
     samples = estimate.samples
     record: dict[str, Any] = {}
-    for name, result in (
-        ("naive", estimate.naive),
-        ("human", estimate.human),
-        ("corrected", estimate.corrected),
-    ):
+    for name, result in (("naive", estimate.naive), ("human", estimate.human), ("corrected", estimate.corrected)):
         record |= bounded_record(name, result)
         record[f"{name}_method"] = result.method
         record[f"{name}_missing"] = result.missing

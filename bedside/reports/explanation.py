@@ -195,9 +195,7 @@ def _matching(view: RatingsView, table: Table, cell: str) -> list[Mapping[str, A
         for record in table.records
     )
     raise DataError(
-        f"the table {table.name!r} has no cell {cell!r}",
-        where="`cell`",
-        todo=nearest(cell, filter(None, cells)),
+        f"the table {table.name!r} has no cell {cell!r}", where="`cell`", todo=nearest(cell, filter(None, cells))
     )
 
 
@@ -229,10 +227,7 @@ def _named(record: Mapping[str, Any], keys: Iterable[str]) -> list[str]:
 def _ratings(view: RatingsView, records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """The ratings of the records' metrics, systems and raters."""
     single = pl.concat(
-        [
-            view.ratings.with_columns(pl.lit(False).alias("final")),
-            view.final.with_columns(pl.lit(True).alias("final")),
-        ]
+        [view.ratings.with_columns(pl.lit(False).alias("final")), view.final.with_columns(pl.lit(True).alias("final"))]
     ).with_columns(pl.lit(None, pl.String()).alias("second"))
     pairs = _with_second(view).with_columns(pl.lit(False).alias("final")).select(single.columns)
     rated = pl.concat([single, pairs])

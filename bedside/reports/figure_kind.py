@@ -240,9 +240,7 @@ class Drawing:
         form = file.suffix.lower().removeprefix(".")
         if form not in _METADATA:
             raise DataError(
-                "a figure is saved as SVG, PDF or PNG",
-                where=str(file),
-                todo="end the path in .svg, .pdf or .png",
+                "a figure is saved as SVG, PDF or PNG", where=str(file), todo="end the path in .svg, .pdf or .png"
             )
         with saying_where(file):
             write_bytes(file, self.rendered([form])[form])

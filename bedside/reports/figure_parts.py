@@ -18,16 +18,7 @@ BLACK = "#000000"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 #: Circles are few: each takes up room in a page.
 HATCHES = ("", "///", "..", "xxx", "\\\\\\", "---", "+++", "oo")
-DASHES: tuple[Any, ...] = (
-    "-",
-    "--",
-    "-.",
-    ":",
-    (0, (5, 1)),
-    (0, (3, 1, 1, 1)),
-    (0, (1, 1)),
-    (0, (7, 2, 1, 2)),
-)
+DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (7, 2, 1, 2)))
 #: The widest figure, in inches: it can still be read at the width of a page.
 ROOM = 10.8
 #: Of a letter and of a line of text, in inches, at nine points.
@@ -105,10 +96,7 @@ def tiles(axis: Any, grid: Any, **colours: Any) -> Any:
     """A grid of coloured tiles, the first row on top, drawn as shapes and not as an image."""
     rows, columns = grid.shape
     mesh = axis.pcolormesh(
-        [place - 0.5 for place in range(columns + 1)],
-        [place - 0.5 for place in range(rows + 1)],
-        grid,
-        **colours,
+        [place - 0.5 for place in range(columns + 1)], [place - 0.5 for place in range(rows + 1)], grid, **colours
     )
     axis.set_ylim(rows - 0.5, -0.5)
     return mesh

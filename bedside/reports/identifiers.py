@@ -40,11 +40,7 @@ def identifiers_table(identifiers: Sequence[SeenIdentifier], *, show: bool) -> T
 
 
 def counts_table(
-    counts: Mapping[str, int],
-    transcripts: Mapping[str, int],
-    *,
-    languages: Mapping[str, int],
-    model: str | None,
+    counts: Mapping[str, int], transcripts: Mapping[str, int], *, languages: Mapping[str, int], model: str | None
 ) -> Table:
     """How many identifiers of each kind were seen, and what could be looked at.
 

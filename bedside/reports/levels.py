@@ -69,10 +69,7 @@ def _names(view: RatingsView) -> Iterable[str]:
 
 
 def answered(
-    view: RatingsView,
-    within: str | None,
-    answer: Callable[[RatingsView], Tables[Results]],
-    besides: Iterable[str] = (),
+    view: RatingsView, within: str | None, answer: Callable[[RatingsView], Tables[Results]], besides: Iterable[str] = ()
 ) -> Tables[Results]:
     """The answer to a question, its tables saying what they average over; one for each level of a factor where asked.
 

@@ -165,10 +165,7 @@ class ResultsLayout:
     def cell_key(self, row: Key, column: Key) -> CellKey:
         """What the cell of a row and a column is of."""
         values = dict(zip((*self.options.rows, *self.options.columns), (*row, *column), strict=True))
-        return values[METRIC], (
-            values.get(SYSTEM, ALL),
-            tuple(values[name] for name in self.options.factors),
-        )
+        return values[METRIC], (values.get(SYSTEM, ALL), tuple(values[name] for name in self.options.factors))
 
     def sample(self, row: Key, column: Key) -> Sample | None:
         """The values behind the cell of a row and a column; None where there are none."""
@@ -307,10 +304,7 @@ def layout_of(
             of_cell = {METRIC: item, SYSTEM: system, **dict(zip(options.factors, stratum, strict=True))}
             used.add(tuple(of_cell[name] for name in dimensions))
         return tuple(
-            sorted(
-                used,
-                key=lambda key: [ranks[name][value] for name, value in zip(dimensions, key, strict=True)],
-            )
+            sorted(used, key=lambda key: [ranks[name][value] for name, value in zip(dimensions, key, strict=True)])
         )
 
     return ResultsLayout(

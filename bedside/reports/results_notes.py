@@ -16,14 +16,7 @@ from bedside.core.words import counted
 from bedside.reports.measures import also_rated_notes
 from bedside.reports.notes import Note
 from bedside.reports.number_text import CORRECTION_WORDS, DASH, cases_words, n_of, number, p_value, rater_words
-from bedside.reports.results_layout import (
-    NO_REFERENCE,
-    SYSTEM,
-    CellKey,
-    Key,
-    ResultsDeviations,
-    ResultsLayout,
-)
+from bedside.reports.results_layout import NO_REFERENCE, SYSTEM, CellKey, Key, ResultsDeviations, ResultsLayout
 from bedside.reports.samples import MeasuredRows, MeasureRow, Sample, interval_note
 from bedside.reports.table_content import Cell
 from bedside.reports.table_notes import absent_notes, code_notes, said_once
@@ -261,10 +254,7 @@ def _count_notes(results: ShownResults) -> list[str]:
         lacking = _lacking_notes(layout)
         if least == most and not lacking:
             return [f"n = {counted(most, 'transcript')} in each cell."]
-        return [
-            f"Cells rest on {least:,} to {counted(most, 'transcript')}; the CSV has the number of each.",
-            *lacking,
-        ]
+        return [f"Cells rest on {least:,} to {counted(most, 'transcript')}; the CSV has the number of each.", *lacking]
     notes = []
     if layout.metrics_in_rows:
         notes.append(_n_note(layout, usual_counts))

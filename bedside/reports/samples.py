@@ -343,8 +343,7 @@ def strata_of(view: RatingsView, by: Sequence[str]) -> pl.DataFrame | None:
         one_of(name, factor_names, "factor", DataError, where=view.name)
     assert factors is not None
     return factors.select(
-        "transcript_id",
-        *(pl.col(name).fill_null(WITHOUT).alias(f"{_FACTOR}{i}") for i, name in enumerate(by)),
+        "transcript_id", *(pl.col(name).fill_null(WITHOUT).alias(f"{_FACTOR}{i}") for i, name in enumerate(by))
     )
 
 

@@ -369,11 +369,7 @@ def _about(amount: float) -> str:
     return f"{amount:,.0f}"
 
 
-_ACTOR = (
-    recorded("role"),
-    Column("Actor", "left", field="actor", value="actor.identity"),
-    recorded(toy="actor.toy"),
-)
+_ACTOR = (recorded("role"), Column("Actor", "left", field="actor", value="actor.identity"), recorded(toy="actor.toy"))
 _CALLS = Column("Calls", field="calls", form=_about)
 _AT_MOST = Column("At most", field="most_calls")
 _PRICED = (

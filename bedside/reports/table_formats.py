@@ -240,11 +240,7 @@ class _Sheet:
         self._places = list(zip(accumulate(counts, initial=1), counts, strict=False))
         self._width = sum(counts)
         thick, thin = Side("medium"), Side("thin")
-        self._above, self._below, self._under_span = (
-            Border(top=thick),
-            Border(bottom=thin),
-            Border(bottom=thin),
-        )
+        self._above, self._below, self._under_span = (Border(top=thick), Border(bottom=thin), Border(bottom=thin))
         self._end = Border(bottom=thick)
         self._row = 1
 
@@ -278,9 +274,7 @@ class _Sheet:
         self._sheet.freeze_panes = f"B{first}"
         self._print_setup(first)
 
-    def _groups(
-        self,
-    ) -> Iterator[tuple[str | None, list[tuple[Sequence[Cell], list[tuple[ShownNumber, ...]]]]]]:
+    def _groups(self) -> Iterator[tuple[str | None, list[tuple[Sequence[Cell], list[tuple[ShownNumber, ...]]]]]]:
         done = 0
         for heading, rows in self._table.groups():
             yield heading, [(row.cells, self._numbers[done + place]) for place, row in enumerate(rows)]
@@ -360,8 +354,7 @@ class _Sheet:
         rich = CellRichText(
             [
                 TextBlock(
-                    InlineFont(b=cell.bold, u="single" if cell.underline else None),
-                    xml_text(cell.text)[:_LONGEST],
+                    InlineFont(b=cell.bold, u="single" if cell.underline else None), xml_text(cell.text)[:_LONGEST]
                 ),
                 TextBlock(InlineFont(vertAlign="superscript"), xml_text(cell.marks)),
             ]
@@ -445,8 +438,7 @@ def word(tables: Sequence[TableContent]) -> bytes:
         import docx
     except ImportError as error:
         raise MissingExtraError(
-            "writing Word documents needs python-docx, which isn't installed",
-            todo='pip install "bedside[forms]"',
+            "writing Word documents needs python-docx, which isn't installed", todo='pip install "bedside[forms]"'
         ) from error
     document = docx.Document()
     document.core_properties.author, document.core_properties.title = "bedside", "Tables"

@@ -39,12 +39,7 @@ class Options(BaseModel):
 
     def finish(self, table: Table, notes: Iterable[str] = ()) -> Table:
         """A table under the name and title that are set here, with further notes below it."""
-        return replace(
-            table,
-            name=self.id or table.name,
-            title=self.title or table.title,
-            notes=(*table.notes, *notes),
-        )
+        return replace(table, name=self.id or table.name, title=self.title or table.title, notes=(*table.notes, *notes))
 
 
 @dataclass(frozen=True, slots=True)

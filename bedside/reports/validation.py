@@ -22,15 +22,7 @@ from bedside.core.words import counted
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.reports.columns import recorded, table_of
 from bedside.reports.notes import Note, note
-from bedside.reports.number_text import (
-    DASH,
-    bounded_record,
-    decimal,
-    number,
-    p_value,
-    plain_words,
-    share_words,
-)
+from bedside.reports.number_text import DASH, bounded_record, decimal, number, p_value, plain_words, share_words
 from bedside.reports.preference_notes import position_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Column, Recorded

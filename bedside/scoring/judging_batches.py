@@ -10,15 +10,7 @@ from pathlib import Path
 
 from bedside.core.errors import InputError
 from bedside.judges.counts import JudgingSummary, RubricCount
-from bedside.judges.llm.batch_files import (
-    KEY_DIGITS,
-    Answers,
-    BatchClient,
-    BatchFile,
-    check_batchable,
-    key_of,
-    writing,
-)
+from bedside.judges.llm.batch_files import KEY_DIGITS, Answers, BatchClient, BatchFile, check_batchable, key_of, writing
 from bedside.judges.llm.endpoints import named_models
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import stored_keys
@@ -125,11 +117,7 @@ def write_batch(
 
 
 def read_batch(
-    run: Run,
-    answers: Sequence[Path] = (),
-    out: Path | None = None,
-    *,
-    progress: JudgingWatch | None = None,
+    run: Run, answers: Sequence[Path] = (), out: Path | None = None, *, progress: JudgingWatch | None = None
 ) -> BatchOutcome:
     """Read a batch's answers into a run, as if they had been had at once, and write the calls that remain.
 
@@ -178,13 +166,7 @@ def _batch(
             client = partial(BatchClient, order.judge, order.settings.sampling(), answers, writer)
             judgings.append(
                 stack.enter_context(
-                    judging(
-                        run,
-                        transcripts,
-                        replace(order, settings=settings),
-                        client=client,
-                        progress=progress,
-                    )
+                    judging(run, transcripts, replace(order, settings=settings), client=client, progress=progress)
                 )
             )
         outcome = BatchOutcome(tuple(finished.summary for finished in judgings), ())

@@ -110,12 +110,7 @@ def judge_apart(
 
 
 def _ask(
-    run: Run,
-    order: JudgingOrder,
-    ids: set[str],
-    engine: Engine,
-    before: JudgingSummary,
-    progress: JudgingWatch | None,
+    run: Run, order: JudgingOrder, ids: set[str], engine: Engine, before: JudgingSummary, progress: JudgingWatch | None
 ) -> list[JudgingSummary]:
     """Have workers ask about these transcripts, and take in what they finish; returns what each part took."""
     summaries: list[JudgingSummary] = []

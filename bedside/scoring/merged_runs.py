@@ -80,10 +80,7 @@ class StoreOnlyClient:
 
 
 def rated_from_store(
-    run: Run,
-    transcripts: TranscriptSource,
-    order: JudgingOrder,
-    progress: JudgingWatch | None = None,
+    run: Run, transcripts: TranscriptSource, order: JudgingOrder, progress: JudgingWatch | None = None
 ) -> AbstractContextManager[FinishedJudging]:
     """The ratings of what the run's store holds; what it doesn't is missing because of :data:`NOT_JUDGED`."""
     settings = replace(order.settings, max_calls=None, max_cost=None)
@@ -236,17 +233,7 @@ class _MergedOrders:
 # and a scale likewise. Where runs mean different things by a name, they are no parts of one.
 
 #: What two entries of scorings have in common that are one scoring of the transcripts of two runs.
-_SAME_SCORING = (
-    "suite",
-    "own_suite",
-    "metrics",
-    "parameters",
-    "seed",
-    "labels",
-    "bedside",
-    "python",
-    "libraries",
-)
+_SAME_SCORING = ("suite", "own_suite", "metrics", "parameters", "seed", "labels", "bedside", "python", "libraries")
 #: The manifest's objects whose keys are names.
 _NAMED = {"rubrics": "rubric", JURIES_KEY: "jury", LEARNED_RATERS: "learned rater"}
 
@@ -391,10 +378,7 @@ _CHECKS: tuple[tuple[str, str, Callable[[MergeSource], Mapping[Any, Any]]], ...]
 
 
 def merged_manifest(
-    sources: Sequence[MergeSource],
-    ratings: pl.LazyFrame,
-    counts: tuple[int, int],
-    parts: list[dict[str, Any]],
+    sources: Sequence[MergeSource], ratings: pl.LazyFrame, counts: tuple[int, int], parts: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """The manifest of a merged run.
 

@@ -255,9 +255,7 @@ def placed_as(form: LabelForm[Any]) -> Callable[[Transcript, str, AnswerLabels],
     return place
 
 
-def parts_by_need(
-    parts: Mapping[str, tuple[str, ...]],
-) -> Callable[[Metric], tuple[str, ...] | None]:
+def parts_by_need(parts: Mapping[str, tuple[str, ...]]) -> Callable[[Metric], tuple[str, ...] | None]:
     """The parts that a metric needs, by the words in which it says what it needs.
 
     Args:

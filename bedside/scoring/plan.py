@@ -107,20 +107,14 @@ def make_plan(names: Iterable[str], parameters: Mapping[str, Mapping[str, Any]] 
         one_of(name, wanted, "scored family", RegistryError, where="`parameters`")
     return ScoringPlan(
         tuple(
-            PlannedFamily(
-                FAMILIES.load(name),
-                frozenset(metrics),
-                FAMILIES.load(name).settings(by_family.get(name)),
-            )
+            PlannedFamily(FAMILIES.load(name), frozenset(metrics), FAMILIES.load(name).settings(by_family.get(name)))
             for name, metrics in wanted.items()
         )
     )
 
 
 def suite_plan(
-    suite: Suite,
-    metrics: Iterable[str] | None,
-    parameters: Mapping[str, Mapping[str, Any]] | None,
+    suite: Suite, metrics: Iterable[str] | None, parameters: Mapping[str, Mapping[str, Any]] | None
 ) -> ScoringPlan:
     """The plan for a suite.
 

@@ -61,13 +61,7 @@ def preview_judging(
         if work.deepeval:
             plans += plan_deepeval(source(), name, work.deepeval, store_path=out / STORE, settings=order.settings)
         if work.codes:
-            plans += plan_coding(
-                source(),
-                name,
-                store_path=out / STORE,
-                codes=work.codes,
-                settings=order.settings,
-            )
+            plans += plan_coding(source(), name, store_path=out / STORE, codes=work.codes, settings=order.settings)
         elif work.rubrics:
             plans += _Preview(order, out / STORE).plans(asked)
     return tuple(plans)

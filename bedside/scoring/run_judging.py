@@ -44,14 +44,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.table import KEY, RatingRow, missing_counts, rating_writer
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork, check_work_wordless
 from bedside.scoring.pair_judging import PairJudging
-from bedside.scoring.pipeline import (
-    LaterQuestion,
-    PassAnswers,
-    Pipeline,
-    later_questions,
-    pipelines_for,
-    spared_by,
-)
+from bedside.scoring.pipeline import LaterQuestion, PassAnswers, Pipeline, later_questions, pipelines_for, spared_by
 from bedside.scoring.run_transcripts import (
     FailedTalk,
     TranscriptSource,

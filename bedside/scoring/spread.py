@@ -453,8 +453,7 @@ def join_tables(
     if not all(admission.admitted for admission in admissions):
         keep = pl.Series([admission.admitted for admission in admissions], dtype=pl.Boolean)
         of_ratings = pl.Series(
-            [admission.admitted for admission in admissions for _ in range(admission.ratings)],
-            dtype=pl.Boolean,
+            [admission.admitted for admission in admissions for _ in range(admission.ratings)], dtype=pl.Boolean
         )
         files = [_filtered(files, of_ratings, ratings)]
     if transcripts is not None:

@@ -251,13 +251,7 @@ def _leave_one_out_of(sample: SampledItems, statistic: Statistic) -> Jackknife:
 
 
 def resample(
-    statistic: Statistic,
-    multiplicity: Array,
-    *,
-    resamples: int,
-    seed: Seed,
-    over: str = "items",
-    clusters: Any = None,
+    statistic: Statistic, multiplicity: Array, *, resamples: int, seed: Seed, over: str = "items", clusters: Any = None
 ) -> Resamples:
     """Values of ``statistic`` on bootstrap resamples of the units, or of clusters of units.
 
@@ -499,14 +493,7 @@ def sign_flip_p_values(d: Array, *, resamples: int, seed: int, alternative: str,
 
 
 def sign_flip_intervals(
-    d: Array,
-    present: Mask,
-    *,
-    resamples: int,
-    seed: int,
-    exact: bool,
-    level: float,
-    alternative: str,
+    d: Array, present: Mask, *, resamples: int, seed: int, exact: bool, level: float, alternative: str
 ) -> list[Interval | None]:
     """For every column the shifts that the sign flips of :func:`sign_flip_p_values` don't reject.
 

@@ -470,8 +470,7 @@ class _Fitted(_Unfitted):
         if error <= 1e-9:
             return replace(result, missing="no interval: leaving out any of the cases changes nothing")
         return replace(
-            result,
-            interval=t_interval(estimate, error, left_out.freedom, self._level, "jackknife over cases, t"),
+            result, interval=t_interval(estimate, error, left_out.freedom, self._level, "jackknife over cases, t")
         )
 
     def strength(self, system: int, blank: Result) -> Result:

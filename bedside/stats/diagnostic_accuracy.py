@@ -204,13 +204,7 @@ class CalibrationCurve:
 
 
 def calibration(
-    expected: Any,
-    observed: Any,
-    *,
-    bins: int = 10,
-    clusters: Any = None,
-    weights: Any = None,
-    level: float = 0.95,
+    expected: Any, observed: Any, *, bins: int = 10, clusters: Any = None, weights: Any = None, level: float = 0.95
 ) -> CalibrationCurve:
     """Expected values beside what is so, in bins of equally many rows.
 
@@ -238,12 +232,7 @@ def calibration(
     )  # fmt: skip
     difference = surplus(x, y, clusters=rows.clusters, weights=rows.weights, level=level)
     if not x.size:
-        return CalibrationCurve(
-            points=(),
-            error=blank.no_value("no values"),
-            by_chance=None,
-            surplus=difference,
-        )
+        return CalibrationCurve(points=(), error=blank.no_value("no values"), by_chance=None, surplus=difference)
     inner = np.quantile(x, np.linspace(0, 1, bins + 1))[1:-1]
     bin_of = np.searchsorted(inner, x)
     points, errors = [], []

@@ -67,11 +67,7 @@ def cliffs_delta(x: Any, y: Any, *, level: float = 0.95) -> Effect:
     variance = max(float(variance), (1 - delta**2) / (a.size * b.size - 1))
     bounds = _dominance_bounds(delta, variance, min(a.size, b.size), level)
     return Effect(
-        name=name,
-        estimate=delta,
-        interval=Interval(*bounds, level, "Feng and Cliff 2004"),
-        n=n,
-        dropped=dropped,
+        name=name, estimate=delta, interval=Interval(*bounds, level, "Feng and Cliff 2004"), n=n, dropped=dropped
     )
 
 

@@ -261,9 +261,7 @@ def _check(margin: float, alpha: float, *, largest: float = float("inf")) -> Non
         raise DataError(f"a margin of {margin:g} allows nothing", where="`margin`", todo="give a number above 0")
     if margin >= largest:
         raise DataError(
-            f"a margin of {margin:g} of a proportion allows anything",
-            where="`margin`",
-            todo="give one below 1",
+            f"a margin of {margin:g} of a proportion allows anything", where="`margin`", todo="give one below 1"
         )
     if not 0 < alpha < 0.5:
         raise DataError(f"an alpha of {alpha:g} is impossible", todo="give one between 0 and .5")

@@ -53,12 +53,6 @@ def family(results: Sequence[Result], name: str, *, method: str = "holm") -> tup
     corrected = adjusted([result.p for result in results], method=method)
     size = int((~np.isnan(corrected)).sum())
     return tuple(
-        replace(
-            result,
-            family=name,
-            family_size=size,
-            correction=method,
-            p_adjusted=None if np.isnan(p) else float(p),
-        )
+        replace(result, family=name, family_size=size, correction=method, p_adjusted=None if np.isnan(p) else float(p))
         for result, p in zip(results, corrected, strict=True)
     )

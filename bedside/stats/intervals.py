@@ -197,10 +197,7 @@ def wilson(successes: int, n: int, *, level: float = 0.95) -> Result:
     if not 0 <= successes <= n:
         raise DataError(f"{successes} successes of {n} are impossible")
     blank = Result(
-        name="proportion",
-        method=f"proportion with Wilson's interval, {level:.0%}",
-        n=n,
-        options={"level": level},
+        name="proportion", method=f"proportion with Wilson's interval, {level:.0%}", n=n, options={"level": level}
     )
     if n == 0:
         return blank.no_value(NO_VALUES)

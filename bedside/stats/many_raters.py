@@ -33,12 +33,7 @@ from bedside.stats._kappa_parts import (
     penalties,
     rated_items,
 )
-from bedside.stats._resampling import (
-    COEFFICIENT_INTERVALS,
-    CoefficientInterval,
-    ResamplingPlan,
-    StatisticOfTotals,
-)
+from bedside.stats._resampling import COEFFICIENT_INTERVALS, CoefficientInterval, ResamplingPlan, StatisticOfTotals
 from bedside.stats.arrays import Array, Indices, Mask, Scale, Seed, levels, matrix
 from bedside.stats.intervals import t_interval
 from bedside.stats.result import Interval, Result
@@ -89,12 +84,7 @@ class _GwetParts:
     def _agreement(self, sums: Array) -> tuple[Array, Array]:
         """The same from sums over items of the statistic's parts."""
         pairable = sums[:, -2]
-        observed = np.divide(
-            sums[:, -3],
-            pairable,
-            out=np.full(pairable.size, np.nan),
-            where=pairable > 0,
-        )
+        observed = np.divide(sums[:, -3], pairable, out=np.full(pairable.size, np.nan), where=pairable > 0)
         pooled = sums[:, :-3] / sums[:, -1:]
         return observed, self.factor * (pooled * (1 - pooled)).sum(axis=1)
 
@@ -218,25 +208,12 @@ def fleiss_kappa_from_counts(
     kept = table.sum(axis=1) == raters
     plan = ResamplingPlan(interval, None, resamples, level, seed)
     return _fleiss(
-        table[kept],
-        used,
-        weights=weights,
-        raters=raters,
-        plan=plan,
-        members=None,
-        dropped=int((~kept).sum()),
+        table[kept], used, weights=weights, raters=raters, plan=plan, members=None, dropped=int((~kept).sum())
     )
 
 
 def _fleiss(
-    counts: Array,
-    scale: Scale,
-    *,
-    weights: str | Any,
-    raters: int,
-    plan: ResamplingPlan,
-    members: Any,
-    dropped: int,
+    counts: Array, scale: Scale, *, weights: str | Any, raters: int, plan: ResamplingPlan, members: Any, dropped: int
 ) -> Result:
     one_of(plan.interval, COEFFICIENT_INTERVALS, "interval", DataError)
     n, k = counts.shape
@@ -275,11 +252,7 @@ def _fleiss(
     if weighted or isinstance(members, SampledItems):
         return replace(result, details=details)
     null = _fleiss_error_under_chance(share, n, raters)
-    details = {
-        **details,
-        "standard error under chance": null,
-        **_fleiss_by_level(counts, share, scale, raters),
-    }
+    details = {**details, "standard error under chance": null, **_fleiss_by_level(counts, share, scale, raters)}
     z = estimate / null
     return replace(result, statistic=z, p=two_sided(z), details=details)
 
@@ -430,10 +403,7 @@ def mean_pairwise_kappa(
     if constant.any():
         varied = kappas[defined & ~constant]
         without = float(varied.mean()) if varied.size else None
-        details |= {
-            "pairs with a constant rater": float(constant.sum()),
-            "mean kappa of the other pairs": without,
-        }
+        details |= {"pairs with a constant rater": float(constant.sum()), "mean kappa of the other pairs": without}
         rest = "there is no other" if without is None else f"the mean of the other pairs is {without:.2f}"
         remarks.append(
             f"in {constant.sum()} of {len(duos)} pairs one rater gives a single level to all that both rated, which "

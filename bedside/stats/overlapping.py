@@ -17,13 +17,7 @@ ALTERNATIVES = ("two-sided", "greater", "less")
 
 
 def t_test(
-    x: Any,
-    y: Any,
-    only_x: Any,
-    only_y: Any,
-    *,
-    alternative: Alternative = "two-sided",
-    level: float = 0.95,
+    x: Any, y: Any, only_x: Any, only_y: Any, *, alternative: Alternative = "two-sided", level: float = 0.95
 ) -> Result:
     """The t test of partially overlapping samples, variances not assumed equal (Derrick et al. 2017).
 
@@ -83,13 +77,7 @@ def t_test(
 
 
 def detectable_difference(
-    pairs: int,
-    alone_x: int,
-    alone_y: int,
-    *,
-    correlation: float = 0.0,
-    alpha: float = 0.05,
-    power: float = 0.8,
+    pairs: int, alone_x: int, alone_y: int, *, correlation: float = 0.0, alpha: float = 0.05, power: float = 0.8
 ) -> float | None:
     """The smallest difference of the means that the two-sided test finds with some power.
 

@@ -302,13 +302,7 @@ def permutation(
     """
     a, b, dropped = pairs(x, y)
     result = permutations(
-        a[:, None],
-        b[:, None],
-        resamples=resamples,
-        alternative=alternative,
-        interval=interval,
-        level=level,
-        seed=seed,
+        a[:, None], b[:, None], resamples=resamples, alternative=alternative, interval=interval, level=level, seed=seed
     )[0]
     return replace(result, dropped=dropped)
 

@@ -17,12 +17,7 @@ import numpy as np
 from bedside.core.errors import DataError, one_of
 from bedside.stats._blocks import sums_by_cluster
 from bedside.stats._kappa_parts import NO_PAIR, level_counts, merged, rated_items
-from bedside.stats._resampling import (
-    COEFFICIENT_INTERVALS,
-    CoefficientInterval,
-    ResamplingPlan,
-    StatisticOfTotals,
-)
+from bedside.stats._resampling import COEFFICIENT_INTERVALS, CoefficientInterval, ResamplingPlan, StatisticOfTotals
 from bedside.stats.arrays import Array, Indices, Mask, Scale, Seed, matrix
 from bedside.stats.result import Interval, Result
 from bedside.stats.sampled_items import SampledItems
@@ -188,8 +183,7 @@ def _interval_disagreement(codes: Indices, positions: Array, members: Any) -> tu
     present = codes >= 0
     place = np.where(present, (positions[codes] - positions.mean()) / length, 0.0)
     items, multiplicity = merged(
-        np.column_stack([present.sum(axis=1), place.sum(axis=1), (place**2).sum(axis=1)]).astype(np.float64),
-        members,
+        np.column_stack([present.sum(axis=1), place.sum(axis=1), (place**2).sum(axis=1)]).astype(np.float64), members
     )
     raters, sums, squares = items.T
     within = 2 * (raters * squares - sums**2) / (raters - 1)
@@ -277,12 +271,7 @@ def _expected_of_places(used: Array, place: Array) -> tuple[Array, Array]:
 
 
 def icc(
-    ratings: Any,
-    *,
-    model: Literal[1, 2, 3] = 2,
-    average: bool = False,
-    clusters: Any = None,
-    level: float = 0.95,
+    ratings: Any, *, model: Literal[1, 2, 3] = 2, average: bool = False, clusters: Any = None, level: float = 0.95
 ) -> Result:
     """Intraclass correlation in the forms of Shrout and Fleiss (1979), ICC(1,1) to ICC(3,k).
 

@@ -192,13 +192,7 @@ def simulated_items_for_kappa(
     """
     better = (
         items_for_kappa(
-            kappa,
-            half_width,
-            shares=shares,
-            disagreement=disagreement,
-            scale=scale,
-            weights=weights,
-            level=level,
+            kappa, half_width, shares=shares, disagreement=disagreement, scale=scale, weights=weights, level=level
         ).n
         or 2
     )
@@ -345,12 +339,7 @@ def _signed_rank_powers(
 
 
 def simulated_power(
-    differences: Any,
-    n: int,
-    *,
-    alpha: float = 0.05,
-    simulations: int = 2000,
-    seed: Seed = 0,
+    differences: Any, n: int, *, alpha: float = 0.05, simulations: int = 2000, seed: Seed = 0
 ) -> SampleSize:
     """Power of the paired t test with ``n`` pairs, if differences come as in a pilot study.
 

@@ -57,11 +57,7 @@ def sampling_cells(levels: Sequence[Levels], judge: Array, labelled: Mask, cases
         means = {group: float(judge[numbers == group].mean()) for group in groups}
         nearest = min(
             (group for group in groups if group != smallest),
-            key=lambda group: (
-                _differing(groups[smallest], groups[group]),
-                abs(means[group] - means[smallest]),
-                group,
-            ),
+            key=lambda group: (_differing(groups[smallest], groups[group]), abs(means[group] - means[smallest]), group),
         )
         numbers[numbers == smallest] = nearest
         groups[nearest] = groups.pop(smallest) + groups[nearest]

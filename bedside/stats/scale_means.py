@@ -18,12 +18,7 @@ _NOTHING = 1e-12
 
 
 def scale_mean(
-    values: Any,
-    *,
-    low: float | None = None,
-    high: float | None = None,
-    clusters: Any = None,
-    level: float = 0.95,
+    values: Any, *, low: float | None = None, high: float | None = None, clusters: Any = None, level: float = 0.95
 ) -> Result:
     """The mean of values on a scale, with an interval that stays on it and has width where all values are equal.
 

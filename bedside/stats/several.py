@@ -42,10 +42,7 @@ def friedman(values: Any) -> Result:
     table, dropped = _complete(values, 3)
     n, k = table.shape
     blank = Result(
-        name="Kendall's W",
-        method=f"Friedman's test of {k} systems, ties corrected, chi-squared",
-        n=n,
-        dropped=dropped,
+        name="Kendall's W", method=f"Friedman's test of {k} systems, ties corrected, chi-squared", n=n, dropped=dropped
     )
     if n == 0:
         return blank.no_value(_NO_COMPLETE_CASE)
@@ -131,12 +128,7 @@ def cochran_q(values: Any) -> Result:
 
 
 def pairwise(
-    systems: Mapping[str, Any],
-    test: Callable[..., Result],
-    *,
-    name: str,
-    correction: str = "holm",
-    **options: Any,
+    systems: Mapping[str, Any], test: Callable[..., Result], *, name: str, correction: str = "holm", **options: Any
 ) -> dict[tuple[str, str], Result]:
     """A test of two systems on all pairs of systems, corrected as one family.
 

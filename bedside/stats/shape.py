@@ -29,10 +29,7 @@ def skewness(values: Any, *, adjusted: bool = False, alternative: str = "two-sid
     n = present.size
     details: dict[str, float | None] = {}
     if n:
-        details = {
-            "mean": float(present.mean()),
-            "standard deviation": float(present.std(ddof=1)) if n > 1 else None,
-        }
+        details = {"mean": float(present.mean()), "standard deviation": float(present.std(ddof=1)) if n > 1 else None}
     blank = Result(
         name="skewness",
         method=f"{'adjusted ' if adjusted else ''}skewness with D'Agostino's test, {alternative}",
@@ -58,12 +55,7 @@ def differs_from_normal(values: Any) -> Result:
     from scipy import stats
 
     present, dropped = clean(values)
-    blank = Result(
-        name="K²",
-        method="D'Agostino and Pearson's test of normality",
-        n=int(present.size),
-        dropped=dropped,
-    )
+    blank = Result(name="K²", method="D'Agostino and Pearson's test of normality", n=int(present.size), dropped=dropped)
     if present.size < 20 or constant(present):
         return blank.no_value("fewer than twenty values" if present.size < 20 else "all values are equal")
     tested = stats.normaltest(present, axis=0, nan_policy="propagate")

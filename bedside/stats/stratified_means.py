@@ -227,12 +227,7 @@ class _CellMean:
 
 
 def mean(
-    units: JudgedUnits,
-    *,
-    ratings: Ratings = "both",
-    about: About = "cases",
-    share: bool = False,
-    level: float = 0.95,
+    units: JudgedUnits, *, ratings: Ratings = "both", about: About = "cases", share: bool = False, level: float = 0.95
 ) -> Result:
     """Mean of people's ratings over all units.
 
@@ -358,9 +353,7 @@ def _blank(name: str, question: _Question, units: tuple[JudgedUnits, ...]) -> Re
 def _finished(blank: Result, total: _SumOfMeans, by_case: bool) -> Result:
     error = float(np.sqrt(total.variance))
     return replace(
-        blank,
-        method=blank.method + (" by case" if by_case else ""),
-        standard_error=error if error > 0 else None,
+        blank, method=blank.method + (" by case" if by_case else ""), standard_error=error if error > 0 else None
     )
 
 

@@ -25,19 +25,7 @@ from bedside.stats._resampling import (
     aligned,
     leave_one_out,
 )
-from bedside.stats.arrays import (
-    Array,
-    Indices,
-    Scale,
-    Seed,
-    coded,
-    constant,
-    levels,
-    matrix,
-    pairs,
-    scale_of,
-    vector,
-)
+from bedside.stats.arrays import Array, Indices, Scale, Seed, coded, constant, levels, matrix, pairs, scale_of, vector
 from bedside.stats.intervals import mean_bootstrap, mean_t, wilson
 from bedside.stats.result import Interval, Result
 from bedside.stats.sampled_items import SampledItems
@@ -310,13 +298,7 @@ def _pi_values(joint: Array) -> Array:
 
 
 def percent_agreement(
-    a: Any,
-    b: Any,
-    *,
-    clusters: Any = None,
-    resamples: int = 2000,
-    level: float = 0.95,
-    seed: Seed = 0,
+    a: Any, b: Any, *, clusters: Any = None, resamples: int = 2000, level: float = 0.95, seed: Seed = 0
 ) -> Result:
     """Share of items on which both raters say the same, 0 … 1.
 
@@ -331,21 +313,13 @@ def percent_agreement(
     else:
         result = mean_bootstrap(same, method="bca", clusters=joint.members, resamples=resamples, level=level, seed=seed)
     result = replace(
-        result,
-        name="percent agreement",
-        method="share of items rated the same",
-        dropped=joint.dropped,
-        details={},
+        result, name="percent agreement", method="share of items rated the same", dropped=joint.dropped, details={}
     )
     return result if same.size else result.no_value(_NO_COMMON_ITEM)
 
 
 def correlation(
-    a: Any,
-    b: Any,
-    *,
-    kind: Literal["spearman", "kendall", "pearson"] = "spearman",
-    level: float = 0.95,
+    a: Any, b: Any, *, kind: Literal["spearman", "kendall", "pearson"] = "spearman", level: float = 0.95
 ) -> Result:
     """Spearman's rho, Kendall's tau-b or Pearson's r of two raters.
 
@@ -421,13 +395,7 @@ def _fisher_interval(estimate: float, error: float, level: float) -> Interval:
 
 
 def mean_absolute_error(
-    a: Any,
-    b: Any,
-    *,
-    clusters: Any = None,
-    resamples: int = 2000,
-    level: float = 0.95,
-    seed: Seed = 0,
+    a: Any, b: Any, *, clusters: Any = None, resamples: int = 2000, level: float = 0.95, seed: Seed = 0
 ) -> Result:
     r"""Mean of \|a − b\|, in the unit of the ratings, with a BCa bootstrap interval over items or clusters.
 
@@ -512,10 +480,7 @@ def _limits_of_sample(bias_of_sample: Result, differences: Array, sample: Sample
         limit = sampled_means.limit_of_agreement(differences, sample, multiplier=sign * multiplier, level=level)
         bounds = limit.interval
         details[name] = limit.estimate
-        details |= {
-            f"{name}, low": bounds.low if bounds else None,
-            f"{name}, high": bounds.high if bounds else None,
-        }
+        details |= {f"{name}, low": bounds.low if bounds else None, f"{name}, high": bounds.high if bounds else None}
     return replace(bias_of_sample, details=details)
 
 
@@ -538,9 +503,7 @@ def _limit_half_width(a: Any, b: Any, clusters: Any, multiplier: float, tail: fl
 
     parts = np.column_stack([np.ones(kept.size), from_mean, from_mean**2])
     left_out = leave_one_out(
-        StatisticOfTotals(parts, limits),
-        np.ones(kept.size),
-        clusters=aligned(clusters, differences.size)[present],
+        StatisticOfTotals(parts, limits), np.ones(kept.size), clusters=aligned(clusters, differences.size)[present]
     )
     error = left_out.standard_error
     return None if error is None else float(stdtrit(left_out.folds.size - 1, tail)) * error

@@ -15,16 +15,7 @@ from bedside.core.errors import DataError, one_of
 from bedside.stats._blocks import blocks
 from bedside.stats._exact import melded_bounds, rank_sum_distribution, tail
 from bedside.stats._resampling import shift_of_groups
-from bedside.stats.arrays import (
-    Alternative,
-    Array,
-    Seed,
-    clean,
-    constant,
-    counts_of_two,
-    generator,
-    seed_in_words,
-)
+from bedside.stats.arrays import Alternative, Array, Seed, clean, constant, counts_of_two, generator, seed_in_words
 from bedside.stats.effects import cliffs_delta, cohens_d, cohens_d_from_summary, odds_ratio
 from bedside.stats.intervals import t_interval, welch_error
 from bedside.stats.result import Effect, Interval, Result
@@ -108,14 +99,7 @@ def _rank_sum_method(method: str, continuity: bool, resamples: int, seed: Seed) 
 
 
 def _rank_sum_test(
-    a: Array,
-    b: Array,
-    *,
-    method: str,
-    continuity: bool,
-    alternative: str,
-    resamples: int,
-    seed: Seed,
+    a: Array, b: Array, *, method: str, continuity: bool, alternative: str, resamples: int, seed: Seed
 ) -> tuple[float, float | None]:
     """U of the first group and its p-value; None where all values are equal."""
     from scipy.stats import rankdata

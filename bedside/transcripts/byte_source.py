@@ -106,8 +106,7 @@ def checked_encoding(name: str) -> str:
         )
     except (LookupError, UnicodeError, TypeError, ValueError) as error:
         raise InputError(
-            f"there is no encoding {name!r:.40} (`encoding`)",
-            todo="name one such as utf-8, utf-16, cp1252 or gb18030",
+            f"there is no encoding {name!r:.40} (`encoding`)", todo="name one such as utf-8, utf-16, cp1252 or gb18030"
         ) from error
 
 
@@ -513,9 +512,7 @@ class ByteSource:
             raise unreadable(error, self.name, kind=InputError) from error
         if len(data) > MAX_WHOLE and not stat.S_ISREG(status.st_mode):
             raise InputError(
-                "this is too large for an input that isn't an ordinary file",
-                where=self.name,
-                todo="save it first",
+                "this is too large for an input that isn't an ordinary file", where=self.name, todo="save it first"
             )
         return data if len(data) <= MAX_WHOLE else None
 
@@ -720,9 +717,7 @@ class ByteSource:
             allowance -= len(line)
             if allowance < 0:
                 raise InputError(
-                    f"a line goes on for more than {LONGEST_LINE // 2**20} MB",
-                    where=self.name,
-                    todo="remove it",
+                    f"a line goes on for more than {LONGEST_LINE // 2**20} MB", where=self.name, todo="remove it"
                 )
 
     def too_long(self, number: int) -> InputError:

@@ -24,15 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from bedside.core.errors import DataError, InputError, MissingExtraError
 from bedside.transcripts.read_options import ReadOptions
-from bedside.transcripts.transcript import (
-    ROLES,
-    Role,
-    Transcript,
-    Turn,
-    by_place,
-    provenance_data,
-    role_of,
-)
+from bedside.transcripts.transcript import ROLES, Role, Transcript, Turn, by_place, provenance_data, role_of
 from bedside.transcripts.transcript_fields import described
 from bedside.transcripts.transcript_maker import TranscriptMaker, check_nesting, stated_provenance
 
@@ -271,11 +263,7 @@ def transcript_of(
         check_nesting(kept, where)
         metas.append(kept)
     dialogue = maker.turns(
-        names,
-        [utterance.get("text") for _, utterance in group],
-        [place for place, _ in group],
-        metas,
-        named,
+        names, [utterance.get("text") for _, utterance in group], [place for place, _ in group], metas, named
     )
     where = group[0][0]
     if ours and meta.get(_PROVENANCE):

@@ -64,11 +64,7 @@ KINDS: tuple[Foreign, ...] = (
     Foreign("an old PowerPoint file (PPT)", _OLE, _TEXT, ".ppt .pps", told=True),
     Foreign("an Outlook message", _OLE, _TEXT, ".msg", told=True),
     Foreign("an NVivo project", _OLE, _CODED, ".nvp", told=True),
-    Foreign(
-        "an old Office file, or one with a password",
-        _OLE,
-        "save it as DOCX, XLSX or text, without a password",
-    ),
+    Foreign("an old Office file, or one with a password", _OLE, "save it as DOCX, XLSX or text, without a password"),
     Foreign("an OpenDocument text (ODT)", _ZIP, _OFFICE_TEXT, ".odt", part=_OPEN + "text"),
     Foreign("an OpenDocument spreadsheet (ODS)", _ZIP, _TABLE, ".ods", part=_OPEN + "spreadsheet"),
     Foreign("an OpenDocument file", _ZIP, "save it as DOCX, XLSX or text", ".odp .odg", part=_OPEN),
@@ -146,10 +142,7 @@ KINDS: tuple[Foreign, ...] = (
     Foreign("a file packed by bzip2", rb"BZh[1-9]1AY&SY", "unpack it with bunzip2, or pack it with gzip", ".bz2"),
     Foreign("a file packed by xz", rb"\xfd7zXZ\x00", "unpack it with unxz, or pack it with gzip", ".xz"),
     Foreign(
-        "a file packed by Zstandard",
-        rb"\x28\xb5\x2f\xfd",
-        "unpack it with zstd -d FILE, or pack it with gzip",
-        ".zst",
+        "a file packed by Zstandard", rb"\x28\xb5\x2f\xfd", "unpack it with zstd -d FILE, or pack it with gzip", ".zst"
     ),
     Foreign("an HTML page", _HTML, _TEXT, ".html .htm"),
     Foreign("an HTML page as an archive (MHTML)", rb"[^\n]{0,80}\n?MIME-Version:", _TEXT, ".mht .mhtml", told=True),

@@ -188,9 +188,7 @@ class JsonSource(ByteSource):
         with self.open() as file:
             if len(self.unpacking(file.read, MAX_RECORD + 1)) > MAX_RECORD:
                 raise InputError(
-                    f"the transcript is larger than {MAX_RECORD // 2**20} MB",
-                    where=self.name,
-                    todo="split it",
+                    f"the transcript is larger than {MAX_RECORD // 2**20} MB", where=self.name, todo="split it"
                 )
         for _, _, item in self.json_values():
             if isinstance(item, InputError):
@@ -223,11 +221,7 @@ def loaded(text: bytes) -> Any:
 
 
 def line_spans(
-    source: JsonSource,
-    size: int,
-    owner: Callable[[bytes], str | None] | None = None,
-    *,
-    growing: bool = False,
+    source: JsonSource, size: int, owner: Callable[[bytes], str | None] | None = None, *, growing: bool = False
 ) -> list[Span]:
     """Pieces of a file of JSON lines; none where it isn't one.
 

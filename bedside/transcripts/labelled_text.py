@@ -97,8 +97,7 @@ _BESIDE = frozenset("of the s in law member step a my his her".split())
 _RULE = re.compile(r"[ \t]*(?:[-_*=~#][ \t]?){3,}[ \t]*")
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+\S")
 _PAGE = re.compile(
-    r"\f?\s*(?:(?:page|seite|página)\s+\d{1,4}(?:\s*(?:of|von|de|/)\s*\d{1,4})?|[-–]\s*\d{1,4}\s*[-–])\s*",
-    re.I,
+    r"\f?\s*(?:(?:page|seite|página)\s+\d{1,4}(?:\s*(?:of|von|de|/)\s*\d{1,4})?|[-–]\s*\d{1,4}\s*[-–])\s*", re.I
 )
 _DIRECTION = re.compile(r"\s*(?:\[[^\[\]]+\]|\([^()]+\))[.]?\s*")
 # A name with a note in brackets behind it.
@@ -684,11 +683,7 @@ def _with_more(
     """Labels in order, with those that match a pattern, whose name fits, and that stand in none of the others."""
     candidates = (
         # A note behind a name stays in the text.
-        CellLabel(
-            match.start(),
-            match.start("note") if match.groupdict().get("note") else match.end(),
-            match["name"],
-        )
+        CellLabel(match.start(), match.start("note") if match.groupdict().get("note") else match.end(), match["name"])
         for match in pattern.finditer(text)
     )
     more = [

@@ -15,14 +15,7 @@ from bedside.core.json_shape import json_kind
 from bedside.transcripts.labelled_text import check_quoted
 from bedside.transcripts.role_evidence import MODELS, USERS, check_roles
 from bedside.transcripts.row_order import in_order
-from bedside.transcripts.transcript import (
-    PROVENANCE_SPEAKERS,
-    Dialogue,
-    Role,
-    Transcript,
-    plain_name,
-    role_of,
-)
+from bedside.transcripts.transcript import PROVENANCE_SPEAKERS, Dialogue, Role, Transcript, plain_name, role_of
 from bedside.transcripts.transcript_maker import check_nesting
 from bedside.transcripts.transcription_tags import THOUGHTS
 
@@ -387,9 +380,7 @@ def _entries(source: SourceFile, message: Any, where: str) -> list[_Entry]:
     """What a message says, and what it calls; nothing where nothing was said."""
     if not isinstance(message, dict):
         raise InputError(
-            f"a message must be an object, not {json_kind(message)}",
-            where=where,
-            todo="give role and content",
+            f"a message must be an object, not {json_kind(message)}", where=where, todo="give role and content"
         )
     if message.get("role") and type(message.get("content")) is str and _TOLD_APART.isdisjoint(message):
         # Most have a text, and marks that are single values.

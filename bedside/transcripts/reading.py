@@ -215,9 +215,7 @@ class Reading:
         self.account.skipped, self.account.ignored = len(self.skipped), len(self.ignored)
         if not any(file.transcripts for file in self.inputs) and not self.skipped:
             raise InputError(
-                "none of the files holds a transcript",
-                where=printable_path(self.root),
-                todo="see bedside readers",
+                "none of the files holds a transcript", where=printable_path(self.root), todo="see bedside readers"
             )
 
     def _without_main(self, path: Path) -> InputError | None:
@@ -356,11 +354,7 @@ class Reading:
                 )
                 if (key := next(lists, None)) is not None:
                     todo = f"if the list under {key!r:.40} holds its transcripts, write that list as a file of its own"
-        raise InputError(
-            "bedside knows no transcript format that fits this file",
-            where=source.name,
-            todo=todo,
-        )
+        raise InputError("bedside knows no transcript format that fits this file", where=source.name, todo=todo)
 
 
 class PartReading(Reading):

@@ -462,9 +462,7 @@ class Talk:
         messages = self._messages_of(value, role, path)
         if not messages:
             raise InputError(
-                f"under {path} stands no {name}",
-                where=self.where,
-                todo=f"name another with `columns={name}=PATH`",
+                f"under {path} stands no {name}", where=self.where, todo=f"name another with `columns={name}=PATH`"
             )
         return path, messages, value
 
@@ -639,9 +637,7 @@ class Talk:
         values = [_at(item, path) for path, _ in _matching(item, path.split("."))]
         if len(values) != 1 or isinstance(values[0], dict | list):
             raise InputError(
-                f"under {path} stands no {name}",
-                where=self.where,
-                todo=f"name another with `columns={name}=PATH`",
+                f"under {path} stands no {name}", where=self.where, todo=f"name another with `columns={name}=PATH`"
             )
         return values[0]
 

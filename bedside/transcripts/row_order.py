@@ -51,11 +51,7 @@ def by_number(values: Sequence[str]) -> list[Any] | None:
 
 
 def in_order(
-    source: TranscriptMaker,
-    group: list[tuple[str, list[str]]],
-    columns: Mapping[str, int],
-    *,
-    is_table: bool = True,
+    source: TranscriptMaker, group: list[tuple[str, list[str]]], columns: Mapping[str, int], *, is_table: bool = True
 ) -> list[tuple[str, list[str]]]:
     """A transcript's rows in order of a column that numbers them, or else of one that dates them.
 

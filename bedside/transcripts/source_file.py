@@ -207,9 +207,7 @@ class SourceFile(JsonSource, TranscriptMaker):
             if mapped in header or (name == "id" and set(mapped.split("+")) <= set(header)):
                 return mapped
             raise InputError(
-                f"there is no column {mapped!r}",
-                where=self.header_place,
-                todo=f"columns: {', '.join(header)}",
+                f"there is no column {mapped!r}", where=self.header_place, todo=f"columns: {', '.join(header)}"
             )
         plain = {_plain(column): column for column in reversed(header)}
         return next((plain[key] for alias in aliases if (key := _plain(alias)) in plain), None)

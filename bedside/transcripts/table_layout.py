@@ -275,11 +275,7 @@ class TableLayout:
             yield named or f"{self._source.stem}#{position}", [(where, row)]
 
     def _transcript(
-        self,
-        name: str,
-        group: Group,
-        build: Callable[[Group, Mapping[str, int]], Dialogue],
-        more: Mapping[str, Any],
+        self, name: str, group: Group, build: Callable[[Group, Mapping[str, int]], Dialogue], more: Mapping[str, Any]
     ) -> Transcript:
         where, first = group[0]
         if isinstance(first, InputError):

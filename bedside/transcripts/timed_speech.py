@@ -108,12 +108,7 @@ class Utterance:
 
 
 def talk(
-    source: TranscriptMaker,
-    speech: Iterable[Utterance],
-    where: str = "",
-    *,
-    joined: bool = True,
-    **fields: Any,
+    source: TranscriptMaker, speech: Iterable[Utterance], where: str = "", *, joined: bool = True, **fields: Any
 ) -> Transcript:
     """A checked transcript of what is said.
 

@@ -180,9 +180,6 @@ def _told(said: str, tell: re.Match[str]) -> Literal["patient", "clinician"] | N
 
 def _is_adjective(noun: str, between: str, after: str, tell: str) -> bool:
     """Whether one is told to be patient: "you are patient, kind and warm"."""
-    if noun.casefold() not in ("patient", "patiente", "paciente", "paziente") or tell.casefold()[:3] in (
-        "du ",
-        "sie",
-    ):
+    if noun.casefold() not in ("patient", "patiente", "paciente", "paziente") or tell.casefold()[:3] in ("du ", "sie"):
         return False
     return not (_DETERMINED.search(between) or re.match(r" (?:[A-Z0-9])", after)) and "un" not in tell.casefold()

@@ -345,10 +345,7 @@ class Transcript:
         facts = [fact for fact in (self.system, self.case_id, self.language) if fact is not None]
         about = " · ".join(f"<bdi>{_escaped(fact)}</bdi>" for fact in (*facts, counted(len(self.turns), "turn")))
         more, beyond = len(self.turns) - SHOWN, len(self.turns) - SHOWN - FOLDED
-        shown = [
-            f"<p><strong><bdi>{_escaped(self.id)}</bdi></strong> {about}</p>",
-            _paragraphs(self.turns[:SHOWN]),
-        ]
+        shown = [f"<p><strong><bdi>{_escaped(self.id)}</bdi></strong> {about}</p>", _paragraphs(self.turns[:SHOWN])]
         if more > 0:
             folded = _paragraphs(self.turns[SHOWN : SHOWN + FOLDED])
             if beyond > 0:

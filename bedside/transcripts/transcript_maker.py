@@ -127,9 +127,7 @@ class TranscriptMaker:
         for name in self.options.columns:
             if name not in known:
                 raise InputError(
-                    f"bedside knows no column {name!r} (`columns`)",
-                    where=self.name,
-                    todo=nearest(name, known),
+                    f"bedside knows no column {name!r} (`columns`)", where=self.name, todo=nearest(name, known)
                 )
 
     def check_unread(self, name: str, text: str, where: str, *, instead: str = "") -> None:
@@ -381,9 +379,7 @@ class TranscriptMaker:
             self.account.remark("The ids in the files are taken for cases, and a transcript's id is system/id.")
         if language is not None and not is_language_tag(language):
             raise InputError(
-                f"the language {language!r:.40} is not a language tag",
-                where=where,
-                todo="write it as en or zh-CN",
+                f"the language {language!r:.40} is not a language tag", where=where, todo="write it as en or zh-CN"
             )
         factors = {**fields, **(factors or {})}
         check_factors(factors, where)
@@ -402,12 +398,7 @@ class TranscriptMaker:
         )
 
     def _check_roles(
-        self,
-        dialogue: Dialogue,
-        provenance: Sequence[Provenance],
-        beside: Mapping[str, Any],
-        where: str,
-        own: bool,
+        self, dialogue: Dialogue, provenance: Sequence[Provenance], beside: Mapping[str, Any], where: str, own: bool
     ) -> None:
         """See that nothing speaks against the roles that a log's labels say, in whatever form it is written.
 
@@ -432,16 +423,12 @@ class TranscriptMaker:
             raise InputError("the transcript has no turns", where=where, todo="remove it")
         if len(turns) > MAX_TURNS:
             raise InputError(
-                f"the transcript has {len(turns):,} turns, more than {MAX_TURNS:,}",
-                where=where,
-                todo="split it",
+                f"the transcript has {len(turns):,} turns, more than {MAX_TURNS:,}", where=where, todo="split it"
             )
         # While unknown speakers are looked for, all of them are others.
         if not turns or (self.unknown is None and {turn.role for turn in turns} == {"other"}):
             raise InputError(
-                "the transcript has neither a clinician nor a patient",
-                where=where,
-                todo="say who speaks with `roles`",
+                "the transcript has neither a clinician nor a patient", where=where, todo="say who speaks with `roles`"
             )
 
     def _is_own(self, name: str) -> bool:
@@ -660,9 +647,7 @@ def check_meta(meta: Any, where: str) -> dict[str, Any]:
         return {}
     if not isinstance(meta, dict):
         raise InputError(
-            f"'meta' must be an object, not {json_kind(meta)}",
-            where=where,
-            todo="see bedside readers show jsonl",
+            f"'meta' must be an object, not {json_kind(meta)}", where=where, todo="see bedside readers show jsonl"
         )
     check_nesting(meta, where)
     codes = meta.get("codes", {})

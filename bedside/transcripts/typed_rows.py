@@ -65,9 +65,7 @@ def held_bytes(source: ByteSource, what: str) -> bytes:
 def too_large(source: ByteSource, what: str, limit: int) -> InputError:
     """The error for a file that is larger than so many bytes."""
     return InputError(
-        f"the {what} is larger than {limit // 2**20} MB",
-        where=source.name,
-        todo="save it as CSV or split it",
+        f"the {what} is larger than {limit // 2**20} MB", where=source.name, todo="save it as CSV or split it"
     )
 
 
@@ -211,11 +209,9 @@ def _statistics_table(source: ByteSource) -> dict[str, list[str]]:
             todo='pip install "bedside[spss]", or save the table as CSV or XLSX',
         ) from error
     data = held_bytes(source, "file")
-    read: Any = {
-        b"$FL": pyreadstat.read_sav,
-        b"\0\0\0": pyreadstat.read_sas7bdat,
-        b"HEA": pyreadstat.read_xport,
-    }.get(data[:3], pyreadstat.read_dta)
+    read: Any = {b"$FL": pyreadstat.read_sav, b"\0\0\0": pyreadstat.read_sas7bdat, b"HEA": pyreadstat.read_xport}.get(
+        data[:3], pyreadstat.read_dta
+    )
     options: dict[str, Any] = {"output_format": "dict", "encoding": source.options.encoding}
     if read is not pyreadstat.read_xport:
         options["user_missing"] = True

@@ -252,9 +252,7 @@ def _metrics(view: RatingsView, raters: Sequence[str], patterns: Sequence[str] |
             rating = set(rated.filter(pl.col("metric") == lacking)["rater"])
             absent = ", ".join(rater for rater in raters if rater not in rating)
             raise DataError(
-                f"{absent} rated nothing by {lacking}",
-                where=view.name,
-                todo="leave the metric or the judge out",
+                f"{absent} rated nothing by {lacking}", where=view.name, todo="leave the metric or the judge out"
             )
     chosen = [metric for metric in names if metric in shared]
     if not chosen:

@@ -131,9 +131,7 @@ def split_labels(
     """
     if not 0 < share < 1:
         raise DataError(
-            f"a share lies above 0 and below 1, and {share:g} doesn't",
-            where="`split`",
-            todo="give .5 for half",
+            f"a share lies above 0 and below 1, and {share:g} doesn't", where="`split`", todo="give .5 for half"
         )
     units, chances, picked = labelled_units(view, metric)
     units = tuple(unit for unit in units if rated is None or unit.key in rated)

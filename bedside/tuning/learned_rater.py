@@ -26,13 +26,7 @@ from bedside.metrics.coders.learned.array_file import (
 )
 from bedside.metrics.coders.learned.embeddings import Embeddings, needed_embeddings
 from bedside.metrics.coders.learned.training_set import text_hash
-from bedside.ratings.learnt_units import (
-    LEARNED_RATERS,
-    LearntUnits,
-    learned_raters,
-    unit_digests,
-    with_learnt,
-)
+from bedside.ratings.learnt_units import LEARNED_RATERS, LearntUnits, learned_raters, unit_digests, with_learnt
 from bedside.ratings.names import TRANSCRIPT, algorithm_rater
 from bedside.ratings.run import Run
 from bedside.ratings.table import RatingRow, missing_counts, rating_writer
@@ -41,13 +35,7 @@ from bedside.transcripts.language import not_english, primary_language
 from bedside.transcripts.transcript import Transcript
 from bedside.tuning import unit_features as _unit_features
 from bedside.tuning.level_model import FeatureScale, LevelModel
-from bedside.tuning.unit_features import (
-    GRAM_COLUMNS,
-    described_units,
-    number_count,
-    unit_features,
-    vector_count,
-)
+from bedside.tuning.unit_features import GRAM_COLUMNS, described_units, number_count, unit_features, vector_count
 
 # -- A learned rater ------------------------------------------------------------------------------------
 
@@ -207,9 +195,7 @@ def load_rater(path: str | os.PathLike[str], embeddings: str | os.PathLike[str] 
         model = _model(card, arrays)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
-            f"not a learned rater that this version can read ({error})"[:200],
-            where=where,
-            todo=RATER_FILE.cure,
+            f"not a learned rater that this version can read ({error})"[:200], where=where, todo=RATER_FILE.cure
         ) from error
     folder = None if embeddings is None else str(embeddings)
     needed = needed_embeddings(file, card["features"]["embeddings"], folder, "learned rater")

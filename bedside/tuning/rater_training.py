@@ -29,13 +29,7 @@ from bedside.ratings.table import frame_of
 from bedside.stats.arrays import Array
 from bedside.transcripts.transcript import Transcript
 from bedside.tuning.label_split import FEWEST_CASES, FEWEST_UNITS, LabelledUnit, labelled_units, split_labels
-from bedside.tuning.learned_rater import (
-    FORMAT,
-    LearnedRater,
-    feature_facts,
-    languages_of,
-    learned_rater,
-)
+from bedside.tuning.learned_rater import FORMAT, LearnedRater, feature_facts, languages_of, learned_rater
 from bedside.tuning.level_model import FOLDS, LevelModel, fit_level_model
 from bedside.tuning.unit_features import UnitFeatures, together, unit_features
 
@@ -278,9 +272,7 @@ def _material(
     of_turns = {is_turn(unit.unit) for unit in units}
     if len(of_turns) > 1:
         raise DataError(
-            "people rated turns and whole conversations by one metric",
-            where=view.name,
-            todo="part them by metric",
+            "people rated turns and whole conversations by one metric", where=view.name, todo="part them by metric"
         )
     order: list[int] = []
     parts: list[UnitFeatures] = []

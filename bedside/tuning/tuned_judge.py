@@ -301,13 +301,7 @@ def case_folds(cases: npt.NDArray[np.str_], seed: int) -> npt.NDArray[np.intp]:
 
 
 def _trial(
-    units: RatedUnits,
-    first: CandidateLevels,
-    candidate: CandidateLevels,
-    recorded: Array,
-    *,
-    number: int,
-    name: str,
+    units: RatedUnits, first: CandidateLevels, candidate: CandidateLevels, recorded: Array, *, number: int, name: str
 ) -> Trial:
     kept = candidate.tried_on & ~np.isnan(recorded)
     both = kept & ~np.isnan(first.judge)
@@ -735,10 +729,7 @@ class _Tuning:
             return questions[shown]
 
         candidate = _Candidate(
-            best.rubric,
-            TrialRatings(question, self._tally),
-            examples=examples_shown(pool, number),
-            cases=best.cases,
+            best.rubric, TrialRatings(question, self._tally), examples=examples_shown(pool, number), cases=best.cases
         )
         self._candidates.append(candidate)
         return self._asked([candidate.ratings], training)

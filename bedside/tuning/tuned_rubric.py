@@ -98,10 +98,7 @@ def check_rubric_file(path: str | os.PathLike[str]) -> Path:
 def write_tuned_rubric(rubric: Rubric, path: Path) -> None:
     """Write a tuned rubric, whole or not at all."""
     head = _HEAD + (_WITH_EXAMPLES if rubric.examples else "")
-    write_text(
-        path,
-        head + yaml.dump(as_data(rubric), Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=110),
-    )
+    write_text(path, head + yaml.dump(as_data(rubric), Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=110))
 
 
 def _part(units: Sequence[LabelledUnit]) -> TunedPart:
@@ -192,10 +189,7 @@ def forecast(run: Run, split: LabelSplit, order: TuningOrder) -> tuple[RubricPla
 
 
 def _counted(
-    planner: CallPlanner,
-    order: TuningOrder,
-    units: Sequence[LabelledUnit],
-    transcripts: Mapping[str, Transcript],
+    planner: CallPlanner, order: TuningOrder, units: Sequence[LabelledUnit], transcripts: Mapping[str, Transcript]
 ) -> Tally:
     tally = Tally()
     for group in TrialRatings(one_question(order.rubric), tally).groups(units, transcripts):

@@ -12,14 +12,7 @@ from pydantic import ValidationError
 
 from bedside.judges.ask_settings import Order
 from bedside.judges.counts import Tally
-from bedside.judges.prompt import (
-    Conversation,
-    NotAskable,
-    Prompt,
-    Question,
-    transcript_digest,
-    turns_shown,
-)
+from bedside.judges.prompt import Conversation, NotAskable, Prompt, Question, transcript_digest, turns_shown
 from bedside.judges.questions import QuestionGroup
 from bedside.judges.rubrics.linter import check
 from bedside.judges.rubrics.rubric import RatedExample, Rubric, as_data, read
@@ -83,10 +76,7 @@ def proposal_rubric(rubric: Rubric, number: int) -> Rubric:
             "transcript": False,
             "inputs": [
                 {"name": "current_wording", "description": "The parts of the rubric as they are worded now."},
-                {
-                    "name": "disagreements",
-                    "description": "Conversations that the judge and people rated differently.",
-                },
+                {"name": "disagreements", "description": "Conversations that the judge and people rated differently."},
             ],
             "instructions": (
                 f"{_AIMS[number % len(_AIMS)]} Leave out the parts that stay as they are. State rules that hold for "
@@ -239,12 +229,7 @@ def _shortened(lines: Sequence[str], most: int, *, tail: bool) -> str:
 
 
 def example_pool(
-    rubric: Rubric,
-    units: Sequence[LabelledUnit],
-    transcripts: Mapping[str, Transcript],
-    number: int,
-    *,
-    seed: int,
+    rubric: Rubric, units: Sequence[LabelledUnit], transcripts: Mapping[str, Transcript], number: int, *, seed: int
 ) -> tuple[tuple[str, RatedExample], ...]:
     """Examples in the order in which they are shown, each with its case: the levels by turns, each case once.
 

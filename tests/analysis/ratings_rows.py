@@ -15,19 +15,7 @@ Row = tuple[str, str | None, str | None, str, str, float | None]
 def view(rows: list[Row], factors: dict[str, Any] | None = None, by: str = "target_length") -> RatingsView:
     """Ratings of (transcript, system, case, metric, rater, value), with the factor of each transcript."""
     table = frame_of(
-        (
-            name,
-            system,
-            case,
-            "transcript",
-            metric,
-            rater,
-            0,
-            value,
-            None,
-            None,
-            None if value is not None else "none",
-        )
+        (name, system, case, "transcript", metric, rater, 0, value, None, None, None if value is not None else "none")
         for name, system, case, metric, rater, value in rows
     )
     frame = None

@@ -32,13 +32,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
 from bedside.ratings.table import frame_of
 from bedside.reports.tables import agreement as agreement_module
-from bedside.reports.tables.agreement import (
-    COLUMNS,
-    AgreementOptions,
-    StatisticColumn,
-    agreement_table,
-    agreements_of,
-)
+from bedside.reports.tables.agreement import COLUMNS, AgreementOptions, StatisticColumn, agreement_table, agreements_of
 from bedside.scoring.score import score
 from tests.analysis.builders import column, definite, ends, has_note, rating
 from tests.annotation.study import EMPATHY, RATERS, USERS, exported

@@ -281,10 +281,7 @@ def test_audits_are_no_metric_unless_a_pattern_with_a_dot_names_them() -> None:
     """A comparison of systems by ``warmth`` is by what was rated blind, and its family of tests as large as that."""
     rows: list[Audited] = [(f"t{n}", float(1 + n % 5), {"anna": None}) for n in range(10)]
     audited = audit_view(rows)
-    blind = frame_of(
-        [rating(f"t{n}", "s", f"t{n}", "warmth", "human:ben", 3.0) for n in range(10)],
-        "blind",
-    )
+    blind = frame_of([rating(f"t{n}", "s", f"t{n}", "warmth", "human:ben", 3.0) for n in range(10)], "blind")
     view = replace(audited, ratings=pl.concat([audited.ratings, blind]))
     assert view.metrics() == view.metrics(["warmth"]) == view.metrics(["w*"]) == ["warmth"]
     assert view.metrics(["warmth.audited"]) == ["warmth.audited"]

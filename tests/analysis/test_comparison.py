@@ -218,8 +218,7 @@ def test_a_shift_without_an_interval_says_why(paired: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("alternative", "open_ends"),
-    [("two-sided", (False, False)), ("greater", (False, True)), ("less", (True, False))],
+    ("alternative", "open_ends"), [("two-sided", (False, False)), ("greater", (False, True)), ("less", (True, False))]
 )
 def test_records_say_which_ends_are_open(alternative: Alternative, open_ends: tuple[bool, bool]) -> None:
     table = comparison_table([only(paired_rows(A, B), test="t", alternative=alternative)])
@@ -325,8 +324,7 @@ def test_yes_and_no_labels_are_compared_as_shares() -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "yes"),
-    [(("absent", "present"), "present"), (("no", "unsafe"), "unsafe"), (("blue", "red"), "red")],
+    ("labels", "yes"), [(("absent", "present"), "present"), (("no", "unsafe"), "unsafe"), (("blue", "red"), "red")]
 )
 def test_which_label_is_counted_is_said(labels: tuple[str, str], yes: str) -> None:
     no, other = labels

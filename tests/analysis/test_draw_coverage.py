@@ -74,10 +74,7 @@ def test_intervals_cover_what_all_would_have_been_rated() -> None:
                     truth = MEANS if about == "cases" else at_hand
                     results = {
                         "mean": (mean(units["A"], about=about), truth["A"]),
-                        "difference": (
-                            difference(units["A"], units["B"], about=about),
-                            truth["A"] - truth["B"],
-                        ),
+                        "difference": (difference(units["A"], units["B"], about=about), truth["A"] - truth["B"]),
                     }
                     for quantity, (result, value) in results.items():
                         inside = definite(result.interval).low <= value <= definite(result.interval).high

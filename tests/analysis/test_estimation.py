@@ -124,10 +124,7 @@ def test_the_estimand_is_named_and_chosen(study: Study) -> None:
 def test_where_people_rated_everything_the_corrected_mean_is_theirs(tmp_path: Path) -> None:
     view = from_lines(tmp_path, "item,system,anna,judge:m", [f"i{n},A,{n % 5},{n % 4}" for n in range(20)])
     (cases,) = estimate(view, judge="judge:m")
-    assert (cases.corrected.estimate, cases.corrected.interval) == (
-        cases.human.estimate,
-        cases.human.interval,
-    )
+    assert (cases.corrected.estimate, cases.corrected.interval) == (cases.human.estimate, cases.human.interval)
     (known,) = estimate(view, judge="judge:m", about="run")
     assert (known.corrected.estimate, known.corrected.interval) == (2, None)
     assert known.corrected.missing
@@ -250,10 +247,7 @@ def test_what_was_picked_for_what_it_is_is_left_out(tmp_path: Path) -> None:
     assert {item.chance for item in picked.items} == {0.0}
     (found,) = estimate(study.view(), judge=JUDGE)
     assert (found.labelled, found.samples[0].picked) == (20, 10)
-    assert (found.human.estimate, found.corrected.estimate) == (
-        alone.human.estimate,
-        alone.corrected.estimate,
-    )
+    assert (found.human.estimate, found.corrected.estimate) == (alone.human.estimate, alone.corrected.estimate)
     (note,) = [note for note in estimate_table((found,)).notes if "picked" in note]
     assert "10 transcripts" in note
 
@@ -350,12 +344,7 @@ class Uneven:
         (["A"] * 30 + ["ABC"] * 30, {"by": ("system",), "per": 20}, True),
         (["A"] * 120, {}, True),
     ],
-    ids=[
-        "whole cases of unequal size",
-        "equally many transcripts a case",
-        "systems are strata",
-        "one system",
-    ],
+    ids=["whole cases of unequal size", "equally many transcripts a case", "systems are strata", "one system"],
 )
 def test_plans_of_format_1_correct_only_where_their_chances_are_right(
     systems_by_case: list[str], options: dict[str, Any], right: bool, tmp_path: Path

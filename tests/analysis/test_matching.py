@@ -142,10 +142,7 @@ def test_what_was_asked_goes_before() -> None:
 
 def test_what_is_asked_must_be_there_and_no_outcome(tmp_path: Path) -> None:
     run = bedside.score(transcripts_of(half_completed(arm="x")), tmp_path / "run", metrics=["structure"]).run
-    for match, words in (
-        ("target_lenght", "'target_lenght'"),
-        ("completed", "`match`: completed"),
-    ):
+    for match, words in (("target_lenght", "'target_lenght'"), ("completed", "`match`: completed")):
         with pytest.raises(bedside.BedsideError, match=words):
             bedside.compare(run, match=match)
     assert has_note(bedside.compare(run, match="none")["comparison"], "matched by no factor")
@@ -422,11 +419,7 @@ def simulated(seed: int, effect: float, column: str, design: str, name: str = "x
         for case in cases[system]:
             score = of_case[case] + 0.5 * (length == 40) + draw.normal(0, 1) + effect * (system == "A")
             if draw.random() >= lost:
-                own = {
-                    "target_length": length,
-                    "repeat": repeat,
-                    name: COLUMNS[column](apart, score - effect / 2),
-                }
+                own = {"target_length": length, "repeat": repeat, name: COLUMNS[column](apart, score - effect / 2)}
                 talks.append((f"{system}{case}-{length}-{repeat}", system, f"c{case}", float(score), own))
     return talks
 

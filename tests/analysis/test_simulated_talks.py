@@ -10,12 +10,7 @@ import pytest
 
 import bedside
 from bedside.analysis.ratings_view import open_ratings_view
-from bedside.analysis.simulated_talks import (
-    reasons_of,
-    simulated_spreads,
-    simulated_talks,
-    with_complete_cases,
-)
+from bedside.analysis.simulated_talks import reasons_of, simulated_spreads, simulated_talks, with_complete_cases
 from bedside.core.errors import DataError
 from bedside.ratings.run import Run
 from tests.analysis.builders import definite

@@ -123,10 +123,7 @@ def test_transcripts_are_chosen_by_levels_of_factors(run: Run) -> None:
     assert set(view.ratings["transcript_id"]) == set(view.transcripts()["transcript_id"])
     both = open_ratings_view(run, rounds=["main"], where={"setting": list(SETTINGS), "repeat": ["0"]})
     assert both.transcripts().height == 20
-    for where, words in (
-        ({"settin": ["8 turns"]}, "'settin'"),
-        ({"setting": ["8 turn"]}, "'8 turn'"),
-    ):
+    for where, words in (({"settin": ["8 turns"]}, "'settin'"), ({"setting": ["8 turn"]}, "'8 turn'")):
         with pytest.raises(bedside.BedsideError, match=words):
             open_ratings_view(run, rounds=["main"], where=where)
     assert any("Only transcripts with setting 8 turns are looked at." in text for text in methods(run, view))

@@ -103,10 +103,7 @@ def test_a_pair_that_is_shown_again_the_other_way_round_is_in_both_orders() -> N
     study.prefer(("a1", "a", "c1"), "b1", "human:x", 1.0)
     study.tell("b1", "b", "c1")
     (shown,) = system_preferences(study.view())
-    assert (definite(shown.position.orders).reversed.estimate, definite(shown.position.orders).to_first) == (
-        1.0,
-        1,
-    )
+    assert (definite(shown.position.orders).reversed.estimate, definite(shown.position.orders).to_first) == (1.0, 1)
     assert shown.position.one_order == 1
 
 
@@ -140,12 +137,7 @@ def test_letters_and_ranks_are_those_of_the_tests(study: RatingsView) -> None:
 
 def test_agreement_is_scikit_learn_s_of_both_ways_round(study: RatingsView) -> None:
     among, beside = preference_agreement(study)
-    assert (among.raters, among.others, beside.raters, beside.others) == (
-        "people",
-        "people",
-        "judge:m",
-        "people",
-    )
+    assert (among.raters, among.others, beside.raters, beside.others) == ("people", "people", "judge:m", "people")
     signs = verdicts_of(study)
     duos = [("human:anna", "human:ben")], [("judge:m", "human:anna"), ("judge:m", "human:ben")]
     for agreement, raters in zip((among, beside), duos, strict=True):

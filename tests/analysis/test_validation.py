@@ -210,9 +210,7 @@ def judged_cases(tmp_path_factory: pytest.TempPathFactory) -> tuple[RatingsView,
     return open_ratings_view(run.path), numbers
 
 
-def test_the_correlation_with_length_leaves_out_whole_cases(
-    judged_cases: tuple[RatingsView, Array],
-) -> None:
+def test_the_correlation_with_length_leaves_out_whole_cases(judged_cases: tuple[RatingsView, Array]) -> None:
     view, numbers = judged_cases
     (card,) = validate(view, judges=["judge:m"], metrics=["empathy"])
     length = definite(card.validations[0].length)
@@ -231,9 +229,7 @@ def test_the_correlation_with_length_leaves_out_whole_cases(
     assert ends(length.interval) == pytest.approx(np.tanh([whole - half, whole + half]))
 
 
-def test_a_judges_agreement_with_itself_is_clustered_by_case(
-    judged_cases: tuple[RatingsView, Array],
-) -> None:
+def test_a_judges_agreement_with_itself_is_clustered_by_case(judged_cases: tuple[RatingsView, Array]) -> None:
     view, numbers = judged_cases
     (card,) = validate(view, judges=["judge:m"], metrics=["empathy"])
     cases = np.repeat(np.arange(LENGTH_CASES), TRANSCRIPTS)

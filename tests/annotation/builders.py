@@ -38,11 +38,7 @@ def rater_answer(item: str, rater: str, said: Mapping[str, str] | None = None, *
     """One choice by field, handed in; without any, the item is skipped."""
     choices = {name: (choice,) for name, choice in (said or {}).items()}
     return RaterAnswer(
-        item,
-        rater,
-        "skipped" if said is None else "submitted",
-        choices,
-        **{"id": f"{item}-{rater}", **fields},
+        item, rater, "skipped" if said is None else "submitted", choices, **{"id": f"{item}-{rater}", **fields}
     )
 
 

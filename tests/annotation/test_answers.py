@@ -43,16 +43,7 @@ from tests.annotation.builders import (
     pulled,
     rater_answer,
 )
-from tests.annotation.study import (
-    EMPATHY,
-    JUDGE,
-    RATERS,
-    USERS,
-    exported,
-    levels,
-    rating_plan,
-    reasoned_levels,
-)
+from tests.annotation.study import EMPATHY, JUDGE, RATERS, USERS, exported, levels, rating_plan, reasoned_levels
 
 Tasks = list[dict[str, Any]]
 
@@ -111,10 +102,7 @@ def test_what_was_typed_is_in_the_ratings(run: Run, plan: AnnotationPlan) -> Non
     for item in plan.items:
         for rater in plan.raters_of[item.id]:
             typed = {name: float(level) for name, level in levels(item.id, rater).items() if name != "notes"}
-            reasons = {
-                "empathy": f"why by {rater} Evidence: turns 1, 3.",
-                "goal_alignment": "Evidence: turn 2.",
-            }
+            reasons = {"empathy": f"why by {rater} Evidence: turns 1, 3.", "goal_alignment": "Evidence: turn 2."}
             for metric, reason in reasons.items():
                 key = (item.transcript, "transcript", metric, f"human:{rater}")
                 expected[key] = (typed[metric], None, reason, None)

@@ -58,11 +58,7 @@ def told(apart: bool, folder: Path) -> list[Transcript]:
         turns = tuple(
             replace(turn, speaker="heron-speaker" if turn.role == "clinician" else turn.speaker) for turn in first.turns
         )
-        same: dict[str, Any] = {
-            "turns": turns,
-            "case_id": f"heron-case-{number}",
-            "reference": {"goal": "to sleep"},
-        }
+        same: dict[str, Any] = {"turns": turns, "case_id": f"heron-case-{number}", "reference": {"goal": "to sleep"}}
         talks += [
             replace(
                 first, id=f"heron-{number}-{system}", system=f"heron-system-{system}", factors={}, language="en", **same

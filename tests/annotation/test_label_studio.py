@@ -40,17 +40,7 @@ from bedside.core.errors import LabelStudioError
 from bedside.ratings.run import Run
 from bedside.scoring.score import score
 from tests.annotation.builders import MODES, copy_of, human, odd_rubric, pulled, said_in
-from tests.annotation.study import (
-    GOAL,
-    JUDGE,
-    SYSTEMS,
-    USERS,
-    exported,
-    level_of,
-    levels,
-    rating_plan,
-    results,
-)
+from tests.annotation.study import GOAL, JUDGE, SYSTEMS, USERS, exported, level_of, levels, rating_plan, results
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 RATERS = ("anna", "ben", "cleo")
@@ -686,11 +676,7 @@ def test_a_killed_process_is_taken_up_where_it_was(
 
 
 @pytest.mark.parametrize(
-    ("address", "message"),
-    [
-        ("{studio}", "does not take this key"),
-        ("http://127.0.0.1:{free}", "can't be reached"),
-    ],
+    ("address", "message"), [("{studio}", "does not take this key"), ("http://127.0.0.1:{free}", "can't be reached")]
 )
 def test_wrong_key_and_absent_server_are_one_line(studio: own.OwnServer, address: str, message: str) -> None:
     with pytest.raises(LabelStudioError, match=message) as wrong:

@@ -70,11 +70,7 @@ def test_a_server_that_asks_for_patience_gets_it_and_a_login_page_is_named() -> 
 @pytest.mark.parametrize("listing", [{"tasks": []}, [], {"total": 1, "tasks": [7]}, "x"])
 def test_a_listing_that_is_none(listing: object) -> None:
     def reply(path: str) -> tuple[int, dict[str, str], bytes]:
-        return (
-            200,
-            {"Content-Type": "application/json"},
-            json.dumps(USER if "whoami" in path else listing).encode(),
-        )
+        return (200, {"Content-Type": "application/json"}, json.dumps(USER if "whoami" in path else listing).encode())
 
     with serving(reply) as address, pytest.raises(LabelStudioError, match="as no Label Studio does"):
         LabelStudioClient(address, "a" * 40).tasks([SimpleNamespace(id=1)])

@@ -40,17 +40,7 @@ from tests.annotation.builders import (
     from_server,
     human,
 )  # fmt: skip
-from tests.annotation.study import (
-    EMPATHY,
-    GOAL,
-    SYSTEMS,
-    USERS,
-    Say,
-    exported,
-    levels,
-    rating_plan,
-    reasoned_levels,
-)
+from tests.annotation.study import EMPATHY, GOAL, SYSTEMS, USERS, Say, exported, levels, rating_plan, reasoned_levels
 from tests.annotation.tool_stand_ins import STAND_INS, argilla, lines, potato, put_lines
 
 TABLES: dict[str, Any] = {"csv": fill_csv, "xlsx": fill_xlsx}
@@ -168,12 +158,7 @@ def findings(item: str, rater: str) -> dict[str, Any]:
 
 
 def codes(item: str, rater: str) -> dict[str, Any]:
-    return {
-        "question__0": "open",
-        "question__1": "none",
-        "client_talk__0": "sustain",
-        "notes": ("text", "hm"),
-    }
+    return {"question__0": "open", "question__1": "none", "client_talk__0": "sustain", "notes": ("text", "hm")}
 
 
 SETS = ("values_detected", "dominant_trait")

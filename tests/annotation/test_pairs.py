@@ -189,14 +189,7 @@ def test_answers_are_preferences_of_people(run: Run) -> None:
             assert isinstance(item, PlanItem)
             for rubric in ("empathy", "goal_alignment"):
                 label = said(name, rater)[rubric]
-                row = (
-                    item.transcript,
-                    item.unit,
-                    f"{rubric}.preference",
-                    f"human:{rater}",
-                    label,
-                    SHARES[label],
-                )
+                row = (item.transcript, item.unit, f"{rubric}.preference", f"human:{rater}", label, SHARES[label])
                 expected.add(row)
     rows = people(run)
     columns = ("transcript_id", "unit", "metric", "rater", "label", "value")

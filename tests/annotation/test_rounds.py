@@ -15,13 +15,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, round_of
-from bedside.annotation.answer_store import (
-    StoreSummary,
-    keep_answers,
-    plan_folder,
-    read_store,
-    restore_answer,
-)
+from bedside.annotation.answer_store import StoreSummary, keep_answers, plan_folder, read_store, restore_answer
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.plan_choices import Aim
 from bedside.annotation.plan_file import read_plan, write_plan
@@ -139,11 +133,7 @@ def test_a_metric_has_one_scale_in_a_run(run: Run, tmp_path: Path) -> None:
 def test_a_file_says_round_and_chance_of_each_rating(run: Run, tmp_path: Path) -> None:
     first, second = run.index["id"][:2]
     file = tmp_path / "ratings.csv"
-    rows = (
-        f"{first},anna,empathy,1,test,0.5",
-        f"{first},anna,empathy,2,retest,",
-        f"{second},anna,empathy,3,,1",
-    )
+    rows = (f"{first},anna,empathy,1,test,0.5", f"{first},anna,empathy,2,retest,", f"{second},anna,empathy,3,,1")
     imported(run, file, "\n".join(("item,rater,metric,value,round,drawn", *rows)))
     expected = [("test", 0.5), ("retest", None), ("import", 1.0)]
     assert empathies(run).sort("value").select("round", "drawn").rows() == expected

@@ -94,13 +94,7 @@ def test_tables_and_report(run: bedside.Run, tmp_path: Path) -> None:
     with pytest.raises(bedside.BedsideError, match="no figure 'agreemnt'; did you mean agreement"):
         report.figure("agreemnt")
     paper = bedside.report(
-        run,
-        tmp_path / "paper",
-        tables="results",
-        formats=["latex", "csv"],
-        columns=2,
-        spread="ci",
-        siunitx=True,
+        run, tmp_path / "paper", tables="results", formats=["latex", "csv"], columns=2, spread="ci", siunitx=True
     )
     assert paper.page is None
     assert {file.suffix for file in paper.files} == {".tex", ".csv"}

@@ -73,18 +73,7 @@ def test_it_is_what_the_three_commands_do(
     whole = ["benchmark", protocol, *clinicians, *given, "--judge", server.judge, "--out", "bench"]
     monkeypatch.chdir(tmp_path / "three")
     simulate = ["simulate", "--protocol", protocol, *clinicians, *given, "--out", "bench/talks"]
-    score = [
-        "score",
-        "bench/talks",
-        "--suite",
-        protocol,
-        "--judge",
-        server.judge,
-        "--seed",
-        "3",
-        "--out",
-        "bench/run",
-    ]
+    score = ["score", "bench/talks", "--suite", protocol, "--judge", server.judge, "--seed", "3", "--out", "bench/run"]
     report = ["report", "bench/run", "--seed", "3"]
     for place, commands in (("one", [whole]), ("three", [simulate, score, report])):
         monkeypatch.chdir(tmp_path / place)
@@ -257,10 +246,7 @@ def test_a_different_call_on_the_folder_says_what_differs(tmp_path: Path) -> Non
         ({"repeats": 2}, r"repeats \(1, now 2\)"),
         ({"options": {"brief": "tuned"}}, r"options \(brief .*, now tuned\)"),
         ({"clinician": "rules"}, r"clinicians \(without: script:brisk; new: rules-toy\)"),
-        (
-            {"clinician": ["script:brisk", "rules"]},
-            r"add to it with bedside benchmark add .* --clinician rules-toy",
-        ),
+        ({"clinician": ["script:brisk", "rules"]}, r"add to it with bedside benchmark add .* --clinician rules-toy"),
         ({"sample": 2}, r"cases \(new: "),
         ({"judges": "local"}, r"judges \(none, now "),
         ({"settings": "40-messages"}, r"settings \(26-messages, now 40-messages\)"),

@@ -207,12 +207,7 @@ def test_a_model_that_declines_fails_and_a_server_that_is_busy_does_not(tmp_path
 
     with JudgeServer(clinician) as server:
         talks = bedside.simulate(
-            None,
-            "medconceal",
-            tmp_path / "talks",
-            clinician=server.judge,
-            settings="confirmation-8",
-            sample=2,
+            None, "medconceal", tmp_path / "talks", clinician=server.judge, settings="confirmation-8", sample=2
         )
         assert talks.summary.counts.clinician_failed == {"it refused to answer": 2}
         assert talks.summary.counts.failed == {}

@@ -44,10 +44,7 @@ def test_a_run_is_judged_by_its_folder_and_a_model(run: bedside.Run, server: Jud
     before = len(server.received)
     seen: list[tuple[str, int]] = []
     found = bedside.judge(
-        str(run.path),
-        server.judge,
-        rubrics=["empathy"],
-        progress=lambda judge, state: seen.append((judge, state.done)),
+        str(run.path), server.judge, rubrics=["empathy"], progress=lambda judge, state: seen.append((judge, state.done))
     )
     assert judged(found.run).height == 12
     assert found.complete
@@ -107,12 +104,7 @@ def test_a_limit_leaves_the_rest_for_the_same_call(tmp_path: Path, server: Judge
 def test_a_run_without_text_is_judged_from_what_is_in_memory(tmp_path: Path, server: JudgeServer) -> None:
     given = transcripts()
     found = bedside.judge(
-        (one for one in given),
-        server.judge,
-        rubrics="empathy",
-        out=tmp_path / "run",
-        metrics="turns",
-        text=False,
+        (one for one in given), server.judge, rubrics="empathy", out=tmp_path / "run", metrics="turns", text=False
     )
     assert judged(found.run)["value"].count() == 12
     assert found.run.index["id"].len() == 12

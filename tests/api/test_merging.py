@@ -57,18 +57,7 @@ def rated(
     """The run with ratings of transcripts: id, metric, rater and value; a missing one says why."""
     of = {name: (system, case) for name, system, case in run.index.select("id", "system", "case_id").iter_rows()}
     cells = [
-        (
-            name,
-            *of[name],
-            "transcript",
-            metric,
-            rater,
-            0,
-            value,
-            None,
-            None,
-            "no reply" if value is None else None,
-        )
+        (name, *of[name], "transcript", metric, rater, 0, value, None, None, "no reply" if value is None else None)
         for name, metric, rater, value in rows
     ]
     drawn = [chance] * len(cells)
@@ -111,9 +100,7 @@ def test_systems_scored_apart_and_merged_are_what_scoring_them_together_gives(tm
     assert bedside.compare(merged) == bedside.compare(together)
 
 
-def test_different_transcripts_of_one_id_are_refused_and_the_way_out_names_them_by_system(
-    tmp_path: Path,
-) -> None:
+def test_different_transcripts_of_one_id_are_refused_and_the_way_out_names_them_by_system(tmp_path: Path) -> None:
     one = small_run(tmp_path / "one", [talk("a", None), talk("b", None)])
     two = small_run(tmp_path / "two", [talk("a", None, words="And now?"), talk("c", None)])
     one = rated(one, [("a", "warmth", "human:anna", 3.0)])
@@ -183,18 +170,11 @@ def tell_suite(run: Run, data: dict[str, Any]) -> Run:
 
 def test_one_name_for_two_things_is_refused(tmp_path: Path) -> None:
     for number, (key, words) in enumerate(
-        (
-            ("own_suite", "wordings of mine"),
-            ("parameters", "parameters of behaviour: early_turns 3, and early_turns 4"),
-        )
+        (("own_suite", "wordings of mine"), ("parameters", "parameters of behaviour: early_turns 3, and early_turns 4"))
     ):
         runs = []
         for place in (0, 1):
-            data: dict[str, Any] = {
-                "suite": "mine",
-                "own_suite": None,
-                "metrics": ["early_open_question_ratio"],
-            }
+            data: dict[str, Any] = {"suite": "mine", "own_suite": None, "metrics": ["early_open_question_ratio"]}
             data[key] = {"title": str(place)} if key == "own_suite" else {"behaviour": {"early_turns": 3 + place}}
             run = small_run(tmp_path / f"run-{number}-{place}", [talk(f"{number}{place}")])
             runs.append(tell_suite(run, data))
@@ -282,10 +262,7 @@ def test_judgements_of_pairs_name_both_transcripts_as_the_merged_run_does(tmp_pa
     runs = []
     with JudgeServer() as server:
         for name in "ab":
-            talks = [
-                talk("one", "S", "c", f"How was {name}?"),
-                talk("two", "T", "c", f"And how was {name}?"),
-            ]
+            talks = [talk("one", "S", "c", f"How was {name}?"), talk("two", "T", "c", f"And how was {name}?")]
             run = small_run(tmp_path / name, talks)
             bedside.judge_pairs(run, server.judge, rubrics=["empathy"])
             runs.append(Run(run.path))
@@ -299,15 +276,7 @@ def test_judgements_of_pairs_name_both_transcripts_as_the_merged_run_does(tmp_pa
 
 def test_simulations_go_along_each_once(tmp_path: Path) -> None:
     runs = [small_run(tmp_path / name, [talk(name)]) for name in "ab"]
-    failure = {
-        "id": "f",
-        "system": "S",
-        "case": None,
-        "persona": None,
-        "state": "failed",
-        "whose": None,
-        "reason": "x",
-    }
+    failure = {"id": "f", "system": "S", "case": None, "persona": None, "state": "failed", "whose": None, "reason": "x"}
     for run in runs:
         kept = [{"path": "/there", "manifest": {}, "failures": [failure]}]
         (run.path / "simulations.json").write_text(json.dumps(kept))

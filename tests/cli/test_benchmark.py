@@ -56,10 +56,7 @@ def test_a_dry_run_has_all_three_steps_and_writes_nothing(call: Call, tmp_path: 
         (["medconceel", "--clinician", "rules"], "did you mean medconceal?"),
         (["medconceal"], "--clinician: no clinician is named"),
         (["medconceal", "--clinician", "rules", "--judge", "opnai/x"], "did you mean openai?"),
-        (
-            ["medconceal", "--clinician", "rules", "--setting", "x"],
-            "--setting: there is no medconceal setting 'x'",
-        ),
+        (["medconceal", "--clinician", "rules", "--setting", "x"], "--setting: there is no medconceal setting 'x'"),
         (["medconceal", "--clinician", "rules", "--set", "note2chat.brief=x"], "--set: 'note2chat' is not"),
         (
             ["medconceal", "--clinician", "rules", "--price", "other,in=1,out=1"],

@@ -26,12 +26,7 @@ from bedside.cli.help import UsualCommandGroup
 from tests.conftest import Call, works
 
 EXAMPLES = Path(bedside.__file__).parent / "examples"
-TALK = {
-    "turns": [
-        {"role": "clinician", "text": "How do you sleep?"},
-        {"role": "patient", "text": "I wake at three."},
-    ]
-}
+TALK = {"turns": [{"role": "clinician", "text": "How do you sleep?"}, {"role": "patient", "text": "I wake at three."}]}
 
 
 def talk(name: str, **changes: Any) -> dict[str, Any]:
@@ -162,14 +157,8 @@ def test_a_suite_of_ones_own(call: Call, tmp_path: Path) -> None:
     [
         ("name: mine\n", "title: it is missing"),
         ("name: other\ntitle: t\ndescription: d\nsource: s\nmetrics: [turns]\n", "calls itself 'other'"),
-        (
-            "name: mine\ntitle: t\ndescription: d\nsource: s\nmetrics: [turn]\n",
-            "'turn'",
-        ),
-        (
-            "name: mine\ntitle: t\ndescription: d\nsource: s\nmetrics: [turns]\ncolour: red\n",
-            "colour: unknown key",
-        ),
+        ("name: mine\ntitle: t\ndescription: d\nsource: s\nmetrics: [turn]\n", "'turn'"),
+        ("name: mine\ntitle: t\ndescription: d\nsource: s\nmetrics: [turns]\ncolour: red\n", "colour: unknown key"),
         ("name: [mine\n", "mine.yaml:2: the file is not plain YAML"),
         ("- mine\n", "must hold keys and values"),
     ],
@@ -180,16 +169,7 @@ def test_bad_suites(call: Call, tmp_path: Path, text: str, words: str) -> None:
 
 
 def test_parameters(call: Call, tmp_path: Path) -> None:
-    call(
-        "score",
-        EXAMPLES / "transcripts.jsonl",
-        "--metrics",
-        "smog",
-        "--set",
-        "readability.raw=true",
-        "--out",
-        "run",
-    )
+    call("score", EXAMPLES / "transcripts.jsonl", "--metrics", "smog", "--set", "readability.raw=true", "--out", "run")
     assert all("raw" in rater for rater in bedside.read_run("run").ratings["rater"])
     assert "'row'; did you mean raw?" in refused(
         call, tmp_path, "score", EXAMPLES / "transcripts.jsonl", "--metrics", "smog", "--set", "readability.row=1",
@@ -501,10 +481,7 @@ BAD = [
     ("duplicate", "t.jsonl:1 and t.jsonl:3: two transcripts have the id 'a'; "),
     ("mixed_encodings", "t.jsonl:2: the text is not UTF-8, and may be "),
     ("long_line", "t.jsonl:2: the line is longer than 16 MB; put one transcript on a line"),
-    (
-        "no_side",
-        "t.jsonl:1: the transcript has neither a clinician nor a patient; say who speaks with --roles",
-    ),
+    ("no_side", "t.jsonl:1: the transcript has neither a clinician nor a patient; say who speaks with --roles"),
     ("no_turns", "t.jsonl:1: the transcript has no turns; "),
     ("missing_column", "t.csv:1: no column holds the speaker; say which with --columns speaker=NAME"),
     ("no_transcript", "talks: the folder holds no transcript file; "),
@@ -592,14 +569,8 @@ def test_no_permission_at_out(tmp_path: Path) -> None:
         (["score", "--metric", "a"], "no option --metric; did you mean --metrics"),
         (["scor"], "No such command 'scor'"),
         (["score"], "Missing argument 'FILES'. See bedside score --help."),
-        (
-            ["agree", "a.jsonl", "--seed", "-1"],
-            "--seed takes a number that is not below 0. See bedside agree",
-        ),
-        (
-            ["score", "a.jsonl", "--passes", "two"],
-            "--passes takes a whole number. See bedside score",
-        ),
+        (["agree", "a.jsonl", "--seed", "-1"], "--seed takes a number that is not below 0. See bedside agree"),
+        (["score", "a.jsonl", "--passes", "two"], "--passes takes a whole number. See bedside score"),
         (["validate", "a.jsonl", "--epsilon", "x"], "--epsilon takes a number. See bedside validate"),
         (
             ["plan", "kappa", "--weights", "cubic"],
@@ -608,23 +579,14 @@ def test_no_permission_at_out(tmp_path: Path) -> None:
         (["plan", "difference", "--difference", "0"], "--difference: no study is large enough"),
         (["demo", "--out", "."], ".: this exists and is not a run; choose another folder with --out"),
         (["metrics", "shw"], "Did you mean 'show'? See bedside metrics --help."),
-        (
-            ["score", "a.jsonl", "--metrics", "smogg"],
-            "'smogg'; did you mean smog",
-        ),
+        (["score", "a.jsonl", "--metrics", "smogg"], "'smogg'; did you mean smog"),
         (["score", "a.jsonl", "--suite", "defautl"], "'defautl'; did you mean default?"),
         (["score", "a.jsonl", "--format", "jsnl"], "'jsnl'; did you mean jsonl?"),
         (["score", "a.jsonl", "--roles", "Smith"], "--roles: 'Smith' is not NAME=VALUE"),
         (["score", "a.jsonl", "--roles", "Smith=boss"], "--roles: 'Smith' can't be 'boss'"),
-        (
-            ["score", "a.jsonl", "--on-error", "panic"],
-            "--on-error: there is no choice 'panic'; known: skip, stop",
-        ),
+        (["score", "a.jsonl", "--on-error", "panic"], "--on-error: there is no choice 'panic'; known: skip, stop"),
         (["score", "a.jsonl", "--set", "raw"], "is not FAMILY.PARAMETER=VALUE"),
-        (
-            ["score", "a.jsonl", "--set", "readability.raw=["],
-            "--set readability.raw: '[' can't be read as a value",
-        ),
+        (["score", "a.jsonl", "--set", "readability.raw=["], "--set readability.raw: '[' can't be read as a value"),
         (["score", "a.jsonl", "--set", "readability.min_words=ten"], "readability.min_words can't be 'ten'"),
         (["metrics", "show", "smogg"], "'smogg'; did you mean smog"),
         (["readers", "show", "cvs"], "'cvs'"),
@@ -655,10 +617,7 @@ def test_wrong_words_about_a_run(call: Call, tmp_path: Path) -> None:
             ["drift", "run", "--metrics", "turns"],
             "no case was run at both lengths, 16 and 20; name two others with --lengths",
         ),
-        (
-            ["estimate", "run"],
-            "no judge has rated it; score it with a judge first, or name another rater with --judge",
-        ),
+        (["estimate", "run"], "no judge has rated it; score it with a judge first, or name another rater with --judge"),
         (["report", "run", "--table", "result"], "'result'; did you mean results"),
         (["report", "run", "--format", "odt"], "no format 'odt'"),
         (["ratings", "import", "run", "nowhere.csv"], "nowhere.csv: there is no such file"),
@@ -669,10 +628,7 @@ def test_wrong_words_about_a_run(call: Call, tmp_path: Path) -> None:
 def test_roles_columns_and_paths(call: Call, tmp_path: Path) -> None:
     (tmp_path / "talks" / "modelA").mkdir(parents=True)
     write_lines(
-        tmp_path / "talks" / "modelA" / "7.csv",
-        "session,who,said",
-        "x,Dr Smith,How are you?",
-        "x,Anna,Well enough.",
+        tmp_path / "talks" / "modelA" / "7.csv", "session,who,said", "x,Dr Smith,How are you?", "x,Anna,Well enough."
     )
     code, _, err = call(
         "score", "talks", "--roles", '"Dr Smith"=clinician,Anna=patient', "--columns",

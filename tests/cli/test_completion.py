@@ -31,13 +31,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("COMP_")}
     path = os.pathsep.join((str(BIN), os.environ["PATH"]))
     # The shell is named, not found by looking at what started the tests.
-    return {
-        **kept,
-        "PATH": path,
-        "HOME": str(home),
-        "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1",
-        **more,
-    }
+    return {**kept, "PATH": path, "HOME": str(home), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1", **more}
 
 
 def called(home: Path, *arguments: str, **more: str) -> str:

@@ -99,10 +99,7 @@ def test_its_options_reach_the_simulation(call: Call, tmp_path: Path) -> None:
         (["--protocol", "notechat", "--clinician", "rules"], "did you mean note2chat?"),
         (["--protocol", "note2chat"], "--clinician: no clinician is named"),
         (["--protocol", "note2chat", "--clinician", "script:god"], "good"),
-        (
-            ["--protocol", "note2chat", "--clinician", "rules", "--set", "x.y=1"],
-            "--set: 'x' is not the protocol",
-        ),
+        (["--protocol", "note2chat", "--clinician", "rules", "--set", "x.y=1"], "--set: 'x' is not the protocol"),
         (
             ["--protocol", "note2chat", "--clinician", "rules", "--set", "strict=off"],
             "'strict=off' is not note2chat.NAME=VALUE; bedside simulators show note2chat lists them",
@@ -119,10 +116,7 @@ def test_its_options_reach_the_simulation(call: Call, tmp_path: Path) -> None:
         (["--protocol", "note2chat", "--clinician", "rules", "--lengths", "x"], "--lengths"),
         (["--protocol", "note2chat", "--clinician", "rules", "--price", "2"], "write --price MODEL,in="),
         (["--protocol", "note2chat", "--clinician", "rule"], "or rules, script:NAME"),
-        (
-            ["--protocol", "note2chat", "--clinician", "opnai/gpt"],
-            "did you mean openai?; or rules, script:NAME",
-        ),
+        (["--protocol", "note2chat", "--clinician", "opnai/gpt"], "did you mean openai?; or rules, script:NAME"),
         (
             ["--protocol", "note2chat", "--clinician", "rules", "--sample", "9"],
             "--sample: there are 5 cases, and 9 are to be drawn",

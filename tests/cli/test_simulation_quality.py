@@ -21,10 +21,7 @@ def talks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_algorithms_alone(call: Call, talks: Path, tmp_path: Path) -> None:
     sessions = tmp_path / "sessions.jsonl"
-    turns = [
-        {"role": "clinician", "text": "How are you?"},
-        {"role": "patient", "text": "I sleep badly these days."},
-    ]
+    turns = [{"role": "clinician", "text": "How are you?"}, {"role": "patient", "text": "I sleep badly these days."}]
     sessions.write_text(json.dumps({"id": "real-1", "language": "en", "turns": turns}) + "\n", "utf-8")
     out, _ = works(call, "simulation", "quality", talks, "--out", "quality", "--reference", sessions, "--json")
     (table,) = json.loads(out)

@@ -55,10 +55,7 @@ main()
 """
 TALKS = str(EXAMPLES / "transcripts.jsonl")
 #: Of the command line, and of what the command loads when it is called.
-MODULES = [
-    "bedside.cli.score",
-    pytest.param("bedside.metrics.families.structure", marks=pytest.mark.slow),
-]
+MODULES = ["bedside.cli.score", pytest.param("bedside.metrics.families.structure", marks=pytest.mark.slow)]
 
 
 class Finalised:

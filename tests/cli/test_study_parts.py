@@ -19,18 +19,7 @@ from bedside.scoring.score import score
 from tests.analysis.ratings_rows import of_system, view
 from tests.conftest import Call, conversation, works
 
-ANSWERING = (
-    "agree",
-    "validate",
-    "estimate",
-    "compare",
-    "gate",
-    "drift",
-    "trend",
-    "deviation",
-    "report",
-    "explain",
-)
+ANSWERING = ("agree", "validate", "estimate", "compare", "gate", "drift", "trend", "deviation", "report", "explain")
 #: These answer with one page, or one verdict.
 WHOLE = ("report", "gate")
 
@@ -104,11 +93,7 @@ def test_kinds_are_declared_where_talks_are_scored(call: Call, tmp_path: Path) -
     assert not (tmp_path / "other").exists()
 
 
-MORE = {
-    "drift": (),
-    "deviation": ("--reference", "b", "--metrics", "empathy"),
-    "explain": ("--cell", "empathy/a"),
-}
+MORE = {"drift": (), "deviation": ("--reference", "b", "--metrics", "empathy"), "explain": ("--cell", "empathy/a")}
 
 
 @pytest.mark.slow
@@ -146,17 +131,7 @@ def test_a_report_is_of_the_part_that_was_chosen(call: Call, tmp_path: Path) -> 
     out, err = works(call, "report", "run", "--round", "round 1", "--where", "setting=open", "--methods")
     assert "Only transcripts with setting open are looked at. People's ratings are those of the round round 1." in out
     _, err = works(
-        call,
-        "report",
-        "run",
-        "--round",
-        "round 1",
-        "--where",
-        "setting=open",
-        "--format",
-        "html",
-        "--table",
-        "results",
+        call, "report", "run", "--round", "round 1", "--where", "setting=open", "--format", "html", "--table", "results"
     )
     page = (tmp_path / "run" / "report" / "report.html").read_text("utf-8")
     assert "Only transcripts with setting open are looked at." in page

@@ -10,11 +10,7 @@ import pytest
 
 
 def install_package(
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    text: str,
-    entries: Mapping[str, Mapping[str, str]],
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, entries: Mapping[str, Mapping[str, str]]
 ) -> Path:
     """The file of a new installed module.
 

@@ -46,12 +46,7 @@ def test_names_of_others_are_refused(place: PagePlace, header: str, accepted: bo
         (PagePlace(), "null", "127.0.0.1:8086", False),
         (PagePlace(), "", "127.0.0.1:8086", False),
         (PROXIED, "https://studies.example.org", "127.0.0.1:8086", True),
-        (
-            PROXIED,
-            "http://studies.example.org",
-            "studies.example.org",
-            True,
-        ),  # a proxy that passes the name on
+        (PROXIED, "http://studies.example.org", "studies.example.org", True),  # a proxy that passes the name on
         (PROXIED, "https://studies.example.org.evil", "127.0.0.1:8086", False),
     ],
 )

@@ -13,16 +13,7 @@ from bedside.reports.renderers.terminal import rich_table
 from bedside.reports.table_content import Cell, Column, Row, TableContent
 
 #: Clears the screen, sets the window's title, writes to the clipboard, goes back over the line, turns letters round.
-COMMANDS = [
-    "\x1b[2J",
-    "\x1b]0;title\x07",
-    "\x1b]52;c;aGk=\x07",
-    "rm\rls",
-    "a\bb",
-    "\x9b31m",
-    "\u202eabc\u202c",
-    "\x00",
-]
+COMMANDS = ["\x1b[2J", "\x1b]0;title\x07", "\x1b]52;c;aGk=\x07", "rm\rls", "a\bb", "\x9b31m", "\u202eabc\u202c", "\x00"]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=ascii)

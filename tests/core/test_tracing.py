@@ -72,10 +72,7 @@ class Collector:
         for body in self.bodies:
             data = gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body
             for resource in ExportTraceServiceRequest.FromString(data).resource_spans:
-                assert {item.key for item in resource.resource.attributes} == {
-                    "service.name",
-                    "service.version",
-                }
+                assert {item.key for item in resource.resource.attributes} == {"service.name", "service.version"}
                 for scope in resource.scope_spans:
                     for span in scope.spans:
                         values = {

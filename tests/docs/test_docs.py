@@ -28,10 +28,7 @@ PAGES = sorted({ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md"
 @pytest.mark.slow
 def test_made_pages_are_current() -> None:
     done = subprocess.run(
-        [sys.executable, ROOT / "tools" / "make_docs.py", "--check"],
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, ROOT / "tools" / "make_docs.py", "--check"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
 

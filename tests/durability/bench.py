@@ -47,8 +47,7 @@ CASES = {
     "annotate-import": Case("annotate import plan.json answers.json --users 1=anna,2=ben,3=cleo --run run"),
     "annotate-export": Case("annotate export plan.json --format csv -o to-rate --run run", refuses_again=True),
     "judge": Case(
-        "score in.jsonl -o run --metrics structure --judge {judge} --rubrics empathy,goal_alignment",
-        steps=True,
+        "score in.jsonl -o run --metrics structure --judge {judge} --rubrics empathy,goal_alignment", steps=True
     ),
     "judgements-import": Case("judgements import waiting batch.jsonl", runs=("run", "waiting")),
     "judgements-merge": Case("judgements merge waiting apart", runs=("run", "waiting", "apart")),

@@ -28,11 +28,7 @@ preload("label_studio_sdk.client")
 
 @pytest.fixture(scope="module")
 def bench(
-    study: Path,
-    judge: str,
-    studio: own.OwnServer,
-    people: dict[str, Any],
-    tmp_path_factory: pytest.TempPathFactory,
+    study: Path, judge: str, studio: own.OwnServer, people: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Bench]:
     """A plan that is pushed and that its raters answered."""
     folder = tmp_path_factory.mktemp("pull")

@@ -335,10 +335,7 @@ def archive(random: Random, parts: Parts, change: Callable[[Random, str, bytes],
         case 0:
             del made[at]
         case 1:
-            made[at] = (
-                random.choice(("x", "../x", "/x", "a\\b", name.upper(), name + "/", made[-1][0])),
-                content,
-            )
+            made[at] = (random.choice(("x", "../x", "/x", "a\\b", name.upper(), name + "/", made[-1][0])), content)
         case 2:
             made.append(made[at])
         case 3:

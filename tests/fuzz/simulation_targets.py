@@ -96,15 +96,7 @@ _OSCE = {
 }  # fmt: skip
 _VIGNETTES = [
     ["case_id", "case_vignette", "choice_1", "choice_2", "answer", "category", "dataset"],
-    [
-        "1",
-        "A man of 50 sleeps badly. He wakes at four. Which is the most likely diagnosis?",
-        "A",
-        "B",
-        "A",
-        "x",
-        "d",
-    ],
+    ["1", "A man of 50 sleeps badly. He wakes at four. Which is the most likely diagnosis?", "A", "B", "A", "x", "d"],
     ["2", "A girl of 5 coughs. It is dry.", "A", "B", "B", "y", "d"],
 ]
 _NUMBERED = [
@@ -285,13 +277,7 @@ def _each(*looks: Callable[[], object]) -> None:
             one_line(error)
 
 
-_TABLES = [
-    "simulation_card",
-    "simulation_loss",
-    "simulation_flags",
-    "simulation_repeats",
-    "simulation_evaluator",
-]
+_TABLES = ["simulation_card", "simulation_loss", "simulation_flags", "simulation_repeats", "simulation_evaluator"]
 
 
 def _reported(run: Path) -> None:
@@ -346,18 +332,7 @@ def _said(folder: Path, data: bytes) -> None:
 
 
 _CELLS = {
-    "replies": (
-        "prompt",
-        "parts",
-        "parameters",
-        "reply",
-        "faults",
-        "calls",
-        "cost",
-        "started",
-        "state",
-        "actor",
-    ),
+    "replies": ("prompt", "parts", "parameters", "reply", "faults", "calls", "cost", "started", "state", "actor"),
     "plan": ("key", "id", "about", "place"),
     "conversations": ("state", "session", "ending", "transcript", "states"),
 }

@@ -302,12 +302,7 @@ def _add_readers() -> None:
             parts = mutate.parts_of(
                 document("Session", "Doctor: Hello.", [["Doctor", "0:01", "Hello."], ["Patient", "", "Hi."]])
             )
-            _add(
-                "transcripts-docx",
-                partial(_make_document, parts),
-                partial(_document, name),
-                valid=(content,),
-            )
+            _add("transcripts-docx", partial(_make_document, parts), partial(_document, name), valid=(content,))
             continue
         lines = name.endswith(".jsonl")
         values = [orjson.loads(line) for line in content.splitlines()] if lines else orjson.loads(content)
@@ -326,8 +321,7 @@ def _add_readers() -> None:
             _add(
                 "transcripts-gzip",
                 partial(
-                    lambda content, random: mutate.octets(random, packed(content * random.choice((1, 500)))),
-                    content,
+                    lambda content, random: mutate.octets(random, packed(content * random.choice((1, 500)))), content
                 ),
                 partial(_transcripts, form, "t.jsonl.gz"),
                 valid=(packed(content),),
@@ -342,11 +336,7 @@ def _add_readers() -> None:
             partial(_workbook, form),
             valid=(content,),
         )
-    _add(
-        "companion-mdd5k",
-        partial(_make_json, [{"ICD_Code": "F41", "Diagnosis_Result": ["x"]}], False),
-        _mdd5k_label,
-    )
+    _add("companion-mdd5k", partial(_make_json, [{"ICD_Code": "F41", "Diagnosis_Result": ["x"]}], False), _mdd5k_label)
     about = {"a-1": {"meta": {"topic": "x", "deep": [{}]}}, "therapist": {"meta": {"role": "client"}}}
     _add("companion-convokit", partial(_make_json, [about], False), _convokit_companion)
     _add("array-text", partial(_make_json, [{"a": ['"', "\\", {"b": [1, "]"]}]}, [], "x"], False), _array_text)
@@ -541,10 +531,7 @@ def _asked() -> list[tuple[Any, Any, dict[str, int], list[int] | None]]:
         rubric = RUBRICS.load(name)
         inner = {"reason": "r", **{part.name: _filled(part) for part in rubric.parts}}
         whole = {"answers": [{"item": 0, **inner}]} if rubric.each is not None else inner
-        made += [
-            (rubric, reply, counts, asked),
-            (rubric, whole, counts, [0] if rubric.each is not None else None),
-        ]
+        made += [(rubric, reply, counts, asked), (rubric, whole, counts, [0] if rubric.each is not None else None)]
     return made
 
 
@@ -571,16 +558,7 @@ def _filled(part: Any) -> Any:
 def _make_reply(random: Random) -> bytes:
     number = random.randrange(len(_asked()))
     reply = mutate.json_text(random, _asked()[number][1]).decode("utf-8", "surrogateescape")
-    around = (
-        "{}",
-        "```json\n{}\n```",
-        "Well {} yes",
-        "<think>{{}}</think>{}",
-        "{}{}",
-        "<think>{}",
-        "{{{}",
-        "{}\n\n{}",
-    )
+    around = ("{}", "```json\n{}\n```", "Well {} yes", "<think>{{}}</think>{}", "{}{}", "<think>{}", "{{{}", "{}\n\n{}")
     text = random.choice(around).replace("{}", reply)
     return bytes([number]) + text.encode("utf-8", "surrogateescape")
 
@@ -629,10 +607,7 @@ _BATCH = {
         },
     },
 }  # fmt: skip
-_FAILED = {
-    "custom_id": f"{_KEY[:48]}-1",
-    "response": {"status_code": 429, "body": {"error": {"message": "busy"}}},
-}
+_FAILED = {"custom_id": f"{_KEY[:48]}-1", "response": {"status_code": 429, "body": {"error": {"message": "busy"}}}}
 
 
 def _batch(folder: Path, data: bytes) -> None:
@@ -707,11 +682,7 @@ def _answer(mode: str, item: str, rater: str) -> dict[str, Any]:
         case "audit":
             return {"empathy": "3", "agree__empathy": "disagree", "notes": ("text", "n")}
         case "findings":
-            return {
-                "finding_extraction": "listed",
-                "finding_extraction__1": ("text", "a", "b"),
-                "notes": ("text", "n"),
-            }
+            return {"finding_extraction": "listed", "finding_extraction__1": ("text", "a", "b"), "notes": ("text", "n")}
     return {"question__0": "open", "client_talk__1": "change"}
 
 
@@ -1066,8 +1037,7 @@ def _add_tables() -> None:
         _add(
             f"labels-{protocol}",
             partial(
-                lambda protocol, random: _make_json(_label_values(protocol), random.random() < 0.5, random),
-                protocol,
+                lambda protocol, random: _make_json(_label_values(protocol), random.random() < 0.5, random), protocol
             ),
             partial(lambda module, folder, data: _labels(module, _labelled(), folder, data), module),
         )
@@ -1230,24 +1200,7 @@ def _make_judged(random: Random) -> bytes:
         return content
     connection = sqlite3.connect(":memory:")
     connection.deserialize(content)
-    values = (
-        "",
-        "x",
-        "{",
-        "[]",
-        "[1",
-        "NaN",
-        b"",
-        b"x",
-        b"\xff\xfe",
-        1,
-        -1,
-        2**62,
-        1.5,
-        "\ud7ff",
-        "[" * 2000,
-        None,
-    )
+    values = ("", "x", "{", "[]", "[1", "NaN", b"", b"x", b"\xff\xfe", 1, -1, 2**62, 1.5, "\ud7ff", "[" * 2000, None)
     column, value = random.choice(_COLUMNS), random.choice(values)
     statement = random.choice(
         (
@@ -1316,9 +1269,7 @@ def _manifest(folder: Path, data: bytes) -> None:
     if not run.exists():
         _copy(folder)
         keep_answers(
-            Run(run),
-            _plans()["rate"],
-            read_export(_plans()["rate"], _export("rate"), RATERS, where="x").answers,
+            Run(run), _plans()["rate"], read_export(_plans()["rate"], _export("rate"), RATERS, where="x").answers
         )
     (run / "manifest.json").write_bytes(data)
     _looked(run)

@@ -304,10 +304,7 @@ def test_a_coder_whose_arrays_say_that_they_are_large(tmp_path: Path) -> None:
 @pytest.mark.soak
 def test_a_coder_that_unpacks_to_too_much(tmp_path: Path) -> None:
     path = tmp_path / "t.npz"
-    with (
-        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file,
-        file.open("card.npy", "w") as part,
-    ):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file, file.open("card.npy", "w") as part:
         for _ in range(budget(520, 2000)):
             part.write(bytes(MB))
     refused("coder", path, "over 512 MB unpacked", megabytes=100)

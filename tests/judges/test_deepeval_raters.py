@@ -93,12 +93,7 @@ class Bench:
         return model_name(server.judge), [metric(name, self.folder) for name in names]
 
     def rate(
-        self,
-        server: JudgeServer,
-        talks: list[Transcript],
-        names: list[str],
-        progress: Any = None,
-        **options: Any,
+        self, server: JudgeServer, talks: list[Transcript], names: list[str], progress: Any = None, **options: Any
     ) -> JudgingSummary:
         self.rows.clear()
         return rate_by_deepeval(

@@ -40,16 +40,7 @@ from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
 from tests.forked import CONTEXT, preload
 from tests.judges.judging import judge_transcripts, plan_judging
-from tests.judges.llm.server import (
-    FAULTS,
-    Action,
-    JudgeServer,
-    Received,
-    Script,
-    faulty,
-    fitting,
-    with_settings,
-)
+from tests.judges.llm.server import FAULTS, Action, JudgeServer, Received, Script, faulty, fitting, with_settings
 from tests.soak import budget
 
 pytestmark = pytest.mark.server
@@ -290,12 +281,7 @@ def test_a_reply_off_the_scale_is_asked_again_and_then_an_error(bench: Bench) ->
     assert bench.rows[0][7:] == (None, None, None, f"no usable reply in 3: {problem}")
     assert judged.rubrics[0].unusable == 1
     (stored,) = bench.stored
-    assert (stored.replies, stored.calls, stored.answer, stored.state) == (
-        (OFF_SCALE,) * 3,
-        3,
-        None,
-        "unusable",
-    )
+    assert (stored.replies, stored.calls, stored.answer, stored.state) == ((OFF_SCALE,) * 3, 3, None, "unusable")
 
 
 def test_a_cut_reply_says_so(bench: Bench) -> None:
@@ -504,10 +490,7 @@ def test_max_calls_is_a_hard_stop_and_a_rerun_goes_on(bench: Bench) -> None:
         assert len(bench.rows) == 60
         missing = [error for error in bench.column("error") if error is not None]
         failed = [judgement for judgement in bench.stored if judgement.state == "failed"]
-        assert set(missing) == {
-            "not asked: the limit of 25 calls was reached",
-            *(entry.error for entry in failed),
-        }
+        assert set(missing) == {"not asked: the limit of 25 calls was reached", *(entry.error for entry in failed)}
         assert len(missing) - len(failed) == sum(count.not_asked for count in judged.rubrics)
         assert len(missing) - len(failed) == 60 - len(bench.stored)
         kept = len(bench.stored) - len(failed)

@@ -302,10 +302,7 @@ def staged(*stages: object) -> Transcript:
     ("stages", "shown"),
     [
         # The patient's answer carries the stage of the message it answers, and is no message of the diagnosis.
-        (
-            ("gathering information", None, "providing information", "providing information", "exit", None),
-            [2],
-        ),
+        (("gathering information", None, "providing information", "providing information", "exit", None), [2]),
         (("Providing_Information", None, "PROVIDING  information ", None, "exit", None), [0, 2]),
         # Without such a message everything is shown, so that a diagnosis given elsewhere is seen.
         ((None,) * 6, [0, 1, 2, 3, 4, 5]),
@@ -468,11 +465,7 @@ def test_what_is_shown_beside_both_stands_once_and_what_differs_is_told_apart() 
     ("first", "second", "reason"),
     [
         (ONE, replace(OTHER, turns=()), "of the conversation shown second, the transcript has no turns"),
-        (
-            replace(ONE, reference={}),
-            OTHER,
-            "of the conversation shown first, the transcript's reference has no goal",
-        ),
+        (replace(ONE, reference={}), OTHER, "of the conversation shown first, the transcript's reference has no goal"),
     ],
 )
 def test_what_can_not_be_asked_says_why(first: Transcript, second: Transcript, reason: str) -> None:

@@ -77,10 +77,7 @@ def test_refused(text: str, problem: str) -> None:
 
 
 def test_lone_surrogates_become_writable() -> None:
-    assert parse('{"reason": "half \\ud83d", "score": 4}', FIVE).answer == {
-        "reason": "half \ufffd",
-        "score": 4,
-    }
+    assert parse('{"reason": "half \\ud83d", "score": 4}', FIVE).answer == {"reason": "half \ufffd", "score": 4}
 
 
 json_values = st.recursive(

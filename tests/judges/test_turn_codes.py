@@ -25,13 +25,7 @@ from bedside.judges.rubrics.linter import check
 from bedside.judges.rubrics.rubric_files import CODEBOOK, _parse
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import read_judgements
-from bedside.judges.turn_codes import (
-    CodeQuestion,
-    code_transcripts,
-    coded_by_people,
-    evaluate_judge,
-    plan_coding,
-)
+from bedside.judges.turn_codes import CodeQuestion, code_transcripts, coded_by_people, evaluate_judge, plan_coding
 from bedside.metrics.coders.testing.coder_test import human_ceilings
 from bedside.metrics.families.behaviour import FAMILY, METRICS
 from bedside.ratings.table import COLUMNS, frame_of
@@ -144,17 +138,9 @@ def test_what_is_said_around_examples_is_in_the_language_of_the_codebook(tmp_pat
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        (
-            "label: closed\n    desc",
-            "label: shut\n    desc",
-            "labels: those of question are none, open, closed",
-        ),
+        ("label: closed\n    desc", "label: shut\n    desc", "labels: those of question are none, open, closed"),
         ("label: closed\n    reason", "label: shut\n    reason", "examples: question has no label shut"),
-        (
-            "name: question",
-            "name: questions",
-            "name: the rubric calls itself 'questions' and its file 'question'",
-        ),
+        ("name: question", "name: questions", "name: the rubric calls itself 'questions' and its file 'question'"),
         ("title:", "unit: turn\ntitle:", "unit: the same for every code"),
         ("title:", "tittle:", "tittle: unknown key"),
         ("title:", "language: qq\ntitle:", "language: one of en, de, zh"),

@@ -16,15 +16,7 @@ from bedside.core.engines.contract import open_engine
 from bedside.ratings.run import Run
 from bedside.ratings.table import IMPORTED
 from tests.metamorphic.questions import Rewriting
-from tests.metamorphic.studies import (
-    METRICS,
-    Row,
-    Study,
-    import_tables,
-    written_run,
-    written_table,
-    written_talks,
-)
+from tests.metamorphic.studies import METRICS, Row, Study, import_tables, written_run, written_table, written_talks
 
 
 @dataclass(frozen=True)
@@ -214,8 +206,7 @@ def _with_outcomes(made: Study, folder: Path, seed: int) -> Variant:
         return {**talk, "factors": {**talk["factors"], **known}}
 
     return Variant(
-        written_run(made.with_talks(told), folder),
-        rewriting=_without("completed", "mean of absolute changes"),
+        written_run(made.with_talks(told), folder), rewriting=_without("completed", "mean of absolute changes")
     )
 
 
@@ -380,12 +371,7 @@ def in_case_and_space(made: Study, folder: Path, seed: int) -> Variant:
         return rng.choice((text, text.upper(), text.capitalize(), f" {text}", f"{text} "))
 
     def change(row: Row) -> Row:
-        return {
-            **row,
-            "rater": typed(row["rater"]),
-            "metric": typed(row["metric"]),
-            "value": typed(row["value"]),
-        }
+        return {**row, "rater": typed(row["rater"]), "metric": typed(row["metric"]), "value": typed(row["value"])}
 
     return Variant(written_run(made.with_ratings(change), folder))
 

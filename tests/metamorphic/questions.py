@@ -44,11 +44,7 @@ def _compare(run: Run, systems: list[str], **part: Any) -> Iterable[Table]:
 
 def _permuted(run: Run, systems: list[str], **part: Any) -> Iterable[Table]:
     return bedside.compare(
-        run,
-        test="permutation",
-        metrics=["empathy", "partnership", "turns"],
-        raters=["judge:*", "algorithm:*"],
-        **part,
+        run, test="permutation", metrics=["empathy", "partnership", "turns"], raters=["judge:*", "algorithm:*"], **part
     )
 
 
@@ -58,12 +54,7 @@ def _unpaired(run: Run, systems: list[str], **part: Any) -> Iterable[Table]:
 
 def _gate(run: Run, systems: list[str], **part: Any) -> Iterable[Table]:
     return bedside.gate(
-        run,
-        baseline=systems[0],
-        system=systems[1],
-        margin={"empathy": 0.5, "partnership": 0.5},
-        raters=[JUDGE],
-        **part,
+        run, baseline=systems[0], system=systems[1], margin={"empathy": 0.5, "partnership": 0.5}, raters=[JUDGE], **part
     )
 
 
@@ -133,10 +124,7 @@ def answers(
 
 
 def _numbers(
-    question: Callable[[], Iterable[Table]],
-    run: Run,
-    renamed: Mapping[str, str],
-    rewriting: Rewriting | None,
+    question: Callable[[], Iterable[Table]], run: Run, renamed: Mapping[str, str], rewriting: Rewriting | None
 ) -> Numbers:
     try:
         tables = list(question())

@@ -136,12 +136,7 @@ def test_a_label_flipped_moves_kappa_as_scikit_learn_says(tmp_path: Path) -> Non
         )
         row = made.ratings[place]
         other = replace(
-            made,
-            ratings=(
-                *made.ratings[:place],
-                {**row, "value": flipped[row["value"]]},
-                *made.ratings[place + 1 :],
-            ),
+            made, ratings=(*made.ratings[:place], {**row, "value": flipped[row["value"]]}, *made.ratings[place + 1 :])
         )
         for number, one in enumerate((made, other)):
             run = written_run(one, tmp_path / f"{seed}-{number}")
@@ -209,12 +204,7 @@ def test_systems_that_change_places_turn_signs(test: Any, tmp_path: Path) -> Non
         runs = written_run(made, tmp_path / f"{seed}"), written_run(other, tmp_path / f"{seed}-turned")
         before, after = (
             records(
-                bedside.compare(run, test=test, metrics=[*LEVELS, "turns"]),
-                "comparison",
-                "metric",
-                "raters",
-                "a",
-                "b",
+                bedside.compare(run, test=test, metrics=[*LEVELS, "turns"]), "comparison", "metric", "raters", "a", "b"
             )
             for run in runs
         )
@@ -257,10 +247,7 @@ def test_a_scale_reversed_mirrors_means_and_leaves_kappa_and_p(tmp_path: Path) -
         for key, record in kappas.items():
             if key[2] in ("kappa", "alpha", "ac", "icc", "percent agreement", "mae", "spearman"):
                 for field in ("estimate", "low", "high", "n"):
-                    assert others[key][field] == pytest.approx(record[field], abs=1e-9, nan_ok=True), (
-                        key,
-                        field,
-                    )
+                    assert others[key][field] == pytest.approx(record[field], abs=1e-9, nan_ok=True), (key, field)
         compared, turned = (
             records(bedside.compare(run, metrics=[*LEVELS]), "comparison", "metric", "raters", "a", "b") for run in runs
         )
@@ -275,10 +262,7 @@ def test_a_scale_reversed_mirrors_means_and_leaves_kappa_and_p(tmp_path: Path) -
             offset = 0 if "−" in key[1] else 6
             for field in ("naive", "human", "corrected"):
                 if record[field] is not None:
-                    assert mirrored[key][field] == pytest.approx(offset - record[field], abs=1e-9), (
-                        key,
-                        field,
-                    )
+                    assert mirrored[key][field] == pytest.approx(offset - record[field], abs=1e-9), (key, field)
                     assert mirrored[key][f"{field}_low"] == pytest.approx(offset - record[f"{field}_high"], abs=1e-9)
 
 

@@ -50,12 +50,7 @@ def test_a_level_of_a_factor_is_a_study_of_its_own(tmp_path: Path) -> None:
         made = study(seed)
         run = written_run(made, tmp_path / f"{seed}")
         short = written_run(_part(made, lambda talk: talk["factors"]["target_length"] == 8), tmp_path / f"{seed}-8")
-        margin = {
-            "baseline": made.systems[0],
-            "system": made.systems[1],
-            "margin": {"empathy": 0.5},
-            "raters": [JUDGE],
-        }
+        margin = {"baseline": made.systems[0], "system": made.systems[1], "margin": {"empathy": 0.5}, "raters": [JUDGE]}
         questions: tuple[tuple[Question, dict[str, Any]], ...] = (
             (bedside.agree, {}), (bedside.validate, {}), (bedside.estimate, {}), (bedside.compare, {}),
             (bedside.gate, margin), *(((bedside.preferences, {}),) if made.pairs else ()),

@@ -11,22 +11,9 @@ from typing import Any
 import pytest
 
 from bedside.ratings.run import Run
-from tests.metamorphic.changes import (
-    UNCHANGED,
-    UNCHANGED_CASELESS,
-    UNCHANGED_UNCODED,
-    UNCHANGED_UNPAIRED,
-    Change,
-)
+from tests.metamorphic.changes import UNCHANGED, UNCHANGED_CASELESS, UNCHANGED_UNCODED, UNCHANGED_UNPAIRED, Change
 from tests.metamorphic.questions import QUESTIONS, Numbers, Rewriting, answers, moved
-from tests.metamorphic.studies import (
-    Study,
-    study,
-    with_own_cases,
-    without_cases,
-    without_codes,
-    written_run,
-)
+from tests.metamorphic.studies import Study, study, with_own_cases, without_cases, without_codes, written_run
 from tests.soak import budget
 
 #: Asked after every change; of the others each change has one, and all of them in `make soak`.

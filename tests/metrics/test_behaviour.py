@@ -139,20 +139,12 @@ def test_annomi_counted_from_its_table(annomi: Path) -> None:
         for name, over, under in (
             ("percent_open_questions", 100 * opened, questions),
             ("reflection_to_question_ratio", reflections, questions),
-            (
-                "percent_complex_reflections",
-                100 * count(table, "reflection_subtype", "complex"),
-                reflections,
-            ),
+            ("percent_complex_reflections", 100 * count(table, "reflection_subtype", "complex"), reflections),
             ("percent_change_talk", 100 * count(table, "client_talk_type", "change"), talks),
             ("questions_per_turn", questions, turns),
             ("inputs_per_turn", count(table, "therapist_input_exists", "True"), turns),
             ("open_question_ratio", opened, turns),
-            (
-                "early_open_question_ratio",
-                count(clinician[:5], "question_subtype", "open"),
-                min(5, turns),
-            ),
+            ("early_open_question_ratio", count(clinician[:5], "question_subtype", "open"), min(5, turns)),
         ):
             expected[transcript, f"human:{coder}", name] = over / under if under else None
     found: dict[tuple[str, str, str], float | None] = {}

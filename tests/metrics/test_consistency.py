@@ -224,12 +224,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def file(tmp_path: Path) -> Path:
     talks: list[list[tuple[str, str]]] = [
         [("clinician", "yes"), ("patient", "I drink wine every day."), ("clinician", "You smoke?")],
-        [
-            ("clinician", "yes"),
-            ("patient", "I never drink. " * 12),
-            ("clinician", "no"),
-            ("patient", "x" * 60),
-        ],
+        [("clinician", "yes"), ("patient", "I never drink. " * 12), ("clinician", "no"), ("patient", "x" * 60)],
     ]
     lines = [
         {"id": f"t{at}", "turns": [{"role": role, "text": text} for role, text in talk]}

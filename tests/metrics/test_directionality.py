@@ -36,14 +36,7 @@ def test_similarities_by_hand() -> None:
 
 @pytest.mark.parametrize(
     ("found", "score"),
-    [
-        ([1.0], 1.0),
-        ([0.0], 2.0),
-        ([-0.5], 4.0),
-        ([0.0, -0.5], 2**1.5),
-        ([1.0, 0.0, -0.5], 2.0),
-        ([0.5, 0.5], 4 / 3),
-    ],
+    [([1.0], 1.0), ([0.0], 2.0), ([-0.5], 4.0), ([0.0, -0.5], 2**1.5), ([1.0, 0.0, -0.5], 2.0), ([0.5, 0.5], 4 / 3)],
 )
 def test_flow_score_by_hand(found: list[float], score: float) -> None:
     assert flow_score(np.array(found)) == pytest.approx(score, rel=1e-12)

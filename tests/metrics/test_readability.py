@@ -192,8 +192,7 @@ def test_reading_ease_agrees_with_the_table_of_1948(
 
 
 @pytest.mark.parametrize(
-    ("polysyllables", "grade"),
-    [(4, 5), (9, 6), (16, 7), (25, 8), (36, 9), (49, 10), (64, 11), (81, 12), (100, 13)],
+    ("polysyllables", "grade"), [(4, 5), (9, 6), (16, 7), (25, 8), (36, 9), (49, 10), (64, 11), (81, 12), (100, 13)]
 )
 def test_smog_agrees_with_the_short_form_of_1969(polysyllables: int, grade: int) -> None:
     """McLaughlin's short form: 3 plus the root of the nearest square to the polysyllables of 30 sentences."""

@@ -130,16 +130,7 @@ def test_families_can_be_sent_to_other_processes() -> None:
 
 @pytest.mark.parametrize(
     ("words_per_sentence", "percent_long", "lix"),
-    [
-        (17, 30, 47),
-        (20, 28, 48),
-        (22, 29, 51),
-        (25, 27, 52),
-        (23, 32, 55),
-        (22, 37, 59),
-        (30, 35, 65),
-        (14, 58, 72),
-    ],
+    [(17, 30, 47), (20, 28, 48), (22, 29, 51), (25, 27, 52), (23, 32, 55), (22, 37, 59), (30, 35, 65), (14, 58, 72)],
 )
 def test_lix_agrees_with_the_newspapers_of_1983(words_per_sentence: int, percent_long: int, lix: int) -> None:
     """Björnsson's newspapers: Swedish, Norwegian, Danish, English, French, German, Italian and Finnish."""

@@ -396,12 +396,7 @@ def test_ratio_and_greatest_by_hand() -> None:
 
 def test_nothing_to_measure() -> None:
     nothing = session({})
-    for value in (
-        nothing.ratio(),
-        nothing.most(),
-        nothing.accepted(),
-        *nothing.deltas(["delta_change_talk"]),
-    ):
+    for value in (nothing.ratio(), nothing.most(), nothing.accepted(), *nothing.deltas(["delta_change_talk"])):
         assert value.value is None
         assert value.error == "no clinician turn has a score"
     assert session({2: -1.0}).accepted().error == "no turn redirects"

@@ -56,11 +56,7 @@ def pyright(*arguments: str | Path, folder: Path) -> dict[str, Any]:
 
 def test_a_users_program_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM, "utf-8")
-    settings = {
-        "typeCheckingMode": "strict",
-        "reportUnknownMemberType": False,
-        "reportUnknownVariableType": False,
-    }
+    settings = {"typeCheckingMode": "strict", "reportUnknownMemberType": False, "reportUnknownVariableType": False}
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings), "utf-8")
     report = pyright("program.py", folder=tmp_path)
     assert report["summary"]["filesAnalyzed"] == 1

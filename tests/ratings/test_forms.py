@@ -198,13 +198,7 @@ def test_json_min_whose_data_may_be_answers_is_asked_about(tmp_path: Path) -> No
 def test_prodigy(tmp_path: Path) -> None:
     base = {"text": "…", "_input_hash": 11, "_task_hash": 12, "_view_id": "choice"}
     lines = [
-        {
-            **base,
-            "meta": {"transcript_id": "a-1"},
-            "accept": ["open"],
-            "answer": "accept",
-            "_annotator_id": "q-anna",
-        },
+        {**base, "meta": {"transcript_id": "a-1"}, "accept": ["open"], "answer": "accept", "_annotator_id": "q-anna"},
         {**base, "accept": ["open", "closed"], "answer": "accept", "_annotator_id": "q-ben"},
         {**base, "accept": [], "answer": "ignore", "_annotator_id": "q-ben"},
         {**base, "accept": ["closed"], "answer": "reject", "_annotator_id": "q-ben"},
@@ -356,11 +350,7 @@ def test_loops_beside_an_item_are_asked_about(tmp_path: Path) -> None:
     path = written(tmp_path, looped_survey("transcript_id", "a-1"), "q.csv")
     with pytest.raises(AmbiguousError, match=r"a loop may be an item or be about that one.*`columns=item=loop`"):
         read_file(path)
-    assert set(read_file(path, columns={"item": "loop"}).ratings["transcript_id"]) == {
-        "1",
-        "2",
-        "3",
-    }
+    assert set(read_file(path, columns={"item": "loop"}).ratings["transcript_id"]) == {"1", "2", "3"}
     passes = read_file(path, columns={"replicate": "loop"}).ratings
     assert (set(passes["transcript_id"]), set(passes["replicate"])) == ({"a-1"}, {1, 2, 3})
 

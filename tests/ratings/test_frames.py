@@ -32,10 +32,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> bedside.Run:
 @pytest.mark.slow
 @pytest.mark.parametrize("ask", [bedside.agree, bedside.compare, bedside.validate, bedside.estimate, bedside.tables])
 def test_frames_are_asked_as_their_file_is(ask: Callable[..., Any]) -> None:
-    options = {
-        "scales": SCALES,
-        **({"metrics": "empathy"} if ask is not bedside.tables else {"names": "agreement"}),
-    }
+    options = {"scales": SCALES, **({"metrics": "empathy"} if ask is not bedside.tables else {"names": "agreement"})}
     of_file = ask(STUDY, **options)
     for kind, frame in FRAMES.items():
         assert ask(frame(STUDY), **options) == of_file, kind

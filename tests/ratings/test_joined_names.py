@@ -111,10 +111,7 @@ def test_ratings_of_turns_and_of_talks_are_two_metrics(run: Run, tmp_path: Path)
 
 
 def test_a_rubric_that_nobody_rated_by_is_met_only_on_its_scale(run: Run, tmp_path: Path) -> None:
-    on, off = (
-        [[5 - level % 2 for level in ANNA] for _ in "ab"],
-        [[9 - level % 2 for level in ANNA] for _ in "ab"],
-    )
+    on, off = ([[5 - level % 2 for level in ANNA] for _ in "ab"], [[9 - level % 2 for level in ANNA] for _ in "ab"])
     for values, name in ((on, "partnership"), (off, "Partnership")):
         sheet = written(tmp_path, wide({"Partnership": (values[0], values[1])}))
         assert set(read_file(sheet, known=known_names(run)).ratings["metric"]) == {name}
@@ -190,11 +187,7 @@ def test_case_and_blanks_of_labels_change_no_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("answers", "read", "sentence"),
     [
-        (
-            ["Yes", "No", "yes", "Y", "N", "no"],
-            ["Yes", "No", "Yes", "Yes", "No", "No"],
-            "'yes' and 'Y' are 'Yes'",
-        ),
+        (["Yes", "No", "yes", "Y", "N", "no"], ["Yes", "No", "Yes", "Yes", "No", "No"], "'yes' and 'Y' are 'Yes'"),
         (["Ja", "Nein", "j", "Ja"], ["Ja", "Nein", "Ja", "Ja"], "'j' is 'Ja'"),
         (["sí", "no", "s", "n"], ["sí", "no", "sí", "no"], "'s' is 'sí'"),
         (["True", "F", "T", "False"], ["True", "False", "True", "False"], "'T' is 'True'"),
@@ -270,10 +263,7 @@ def test_justifications_are_comments_and_no_labels(tmp_path: Path) -> None:
     """Before, 26 justifications were 26 labels in a long table, and a scale stopped at them."""
     long = ["item,rater,metric,value"]
     for n in range(26):
-        long += [
-            f"i{n // 2},{'ab'[n % 2]},Empathy,{n % 7}",
-            f'i{n // 2},{"ab"[n % 2]},Justification,"{TEXTS[n]}"',
-        ]
+        long += [f"i{n // 2},{'ab'[n % 2]},Empathy,{n % 7}", f'i{n // 2},{"ab"[n % 2]},Justification,"{TEXTS[n]}"']
     for text in (justified(), "\n".join(long)):
         file = read_file(written(tmp_path, text), scales=parse_scales(["0-6"]))
         assert set(file.ratings["metric"]) == {"Empathy"}
@@ -361,11 +351,7 @@ def test_a_scale_for_all_is_of_what_a_file_brought_without_one(run: Run, tmp_pat
 
 
 #: Labels of five words and more, of which a small sheet has hardly one twice.
-PHRASES = [
-    "open question about her feelings",
-    "closed question about a fact",
-    "reflection of what was said before",
-]
+PHRASES = ["open question about her feelings", "closed question about a fact", "reflection of what was said before"]
 
 
 @pytest.mark.parametrize(
@@ -383,11 +369,7 @@ def test_labels_that_look_like_comments_are_labels_where_the_user_says_so(
     run: Run, tmp_path: Path, header: str, options: dict[str, Any]
 ) -> None:
     """Before, a column that was named as the value held no rating, and so did a scale for all of such labels."""
-    between = {
-        "item,rater,Verhalten": ",anna",
-        "item,rater,metric,value": ",anna,behaviour",
-        "item,anna": "",
-    }[header]
+    between = {"item,rater,Verhalten": ",anna", "item,rater,metric,value": ",anna,behaviour", "item,anna": ""}[header]
     rows = [f"t{number}{between},{phrase}" for number, phrase in enumerate(PHRASES)]
     sheet = written(tmp_path, "\n".join([header, *rows]) + "\n")
     bedside.import_ratings(run, sheet, **options)

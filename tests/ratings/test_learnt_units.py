@@ -28,13 +28,7 @@ def test_only_what_the_rater_learnt_from_goes() -> None:
     fresh = fresh_ratings(frame_of(rows()), [learnt])
     left = fresh.ratings.filter(rater=RATER).select("transcript_id", "metric").rows()
     # b is of the case that a is of.
-    assert sorted(left) == [
-        ("a", "safety"),
-        ("b", "safety"),
-        ("c", "safety"),
-        ("d", "empathy"),
-        ("d", "safety"),
-    ]
+    assert sorted(left) == [("a", "safety"), ("b", "safety"), ("c", "safety"), ("d", "empathy"), ("d", "safety")]
     assert fresh.ratings.filter(rater="judge:m").height == 8
     assert fresh.left_out == {(RATER, "empathy"): 3}
 

@@ -15,15 +15,7 @@ from bedside.core.errors import AmbiguousError, InputError
 from bedside.ratings.rating_reading import parse_missing
 from bedside.ratings.scales import Scale, parse_scale, parse_scales
 from tests.conftest import DATA, Call, works
-from tests.ratings.builders import (
-    check_question,
-    check_refusal,
-    of_cells,
-    read_file,
-    remarks,
-    values,
-    written,
-)
+from tests.ratings.builders import check_question, check_refusal, of_cells, read_file, remarks, values, written
 
 CRAFT = DATA / "forms" / "craft-md"
 published = pytest.mark.skipif(not CRAFT.is_dir(), reason="the experts' answers are not beside the project")
@@ -81,10 +73,7 @@ def test_columns_that_may_be_raters_or_metrics_are_asked_about(tmp_path: Path) -
     assert list(by_metric.account.metrics) == ["warmth", "alliance"]
     assert "No column says who rated" in remarks(by_metric)
     # Who names the metric says that the columns are no metrics.
-    assert set(read_file(path, metric="quality").account.raters) == {
-        "human:warmth",
-        "human:alliance",
-    }
+    assert set(read_file(path, metric="quality").account.raters) == {"human:warmth", "human:alliance"}
 
 
 @pytest.mark.parametrize("name", ["anna,ben", "r1,r2", "Q1,Q2", "d1,d2"])
@@ -119,10 +108,7 @@ def test_rubrics_scales_and_words_for_raters_decide(tmp_path: Path) -> None:
     file = read_file(path, known=known_names())
     assert list(file.account.metrics) == ["empathy", "alliance"]
     path = written(tmp_path, "item,warmth,alliance\na,4,5\n")
-    assert list(read_file(path, scales=parse_scales(["warmth=1-5"])).account.metrics) == [
-        "warmth",
-        "alliance",
-    ]
+    assert list(read_file(path, scales=parse_scales(["warmth=1-5"])).account.metrics) == ["warmth", "alliance"]
     path = written(tmp_path, "item,rater 1,Annotator_b\na,4,5\n")
     assert set(read_file(path).account.raters) == {"human:rater 1", "human:Annotator_b"}
     path = written(tmp_path, "item,anna,judge:m\na,4,5\n")
@@ -167,16 +153,10 @@ def test_what_may_be_the_item_or_not_is_asked_about(tmp_path: Path) -> None:
     path = written(tmp_path, "id,session,rater,score\n1,a,anna,4\n2,b,anna,3\n")
     with pytest.raises(AmbiguousError, match=r"`columns=item=session` or `columns=item=id`"):
         read_file(path)
-    assert read_file(path, columns={"item": "session"}).ratings["transcript_id"].to_list() == [
-        "a",
-        "b",
-    ]
+    assert read_file(path, columns={"item": "session"}).ratings["transcript_id"].to_list() == ["a", "b"]
     path = written(tmp_path, "case,session,rater,score\nc,1,anna,4\nd,1,ben,3\n")
     check_question(path, where=f"{path}:3")
-    assert read_file(path, columns={"item": "session"}).ratings["transcript_id"].to_list() == [
-        "1",
-        "1",
-    ]
+    assert read_file(path, columns={"item": "session"}).ratings["transcript_id"].to_list() == ["1", "1"]
 
 
 # -- numbers ---------------------------------------------------------------------------------------------
@@ -195,10 +175,7 @@ def test_decimal_commas_are_numbers_and_it_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("one", "two", "words"),
-    [
-        ("3,5", "4.0", "'3,5' has a comma and '4.0' a point"),
-        ("1,250", "2,500", "'1,250' may be 1.250 or 1250"),
-    ],
+    [("3,5", "4.0", "'3,5' has a comma and '4.0' a point"), ("1,250", "2,500", "'1,250' may be 1.250 or 1250")],
 )
 def test_commas_that_may_be_either_are_asked_about(one: str, two: str, words: str, tmp_path: Path) -> None:
     path = written(tmp_path, f"item;rater;value\na;anna;{one}\nb;anna;{two}\n")
@@ -213,13 +190,7 @@ def test_each_column_may_have_its_own_decimals(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("answers", "code"),
-    [
-        ("1 2 5 99", "99"),
-        ("1 2 3 4 5 -9", "-9"),
-        ("0 1 2 3 -1", "-1"),
-        ("1 2 3 4 5 9", "9"),
-        ("2,5 4,0 999", "999"),
-    ],
+    [("1 2 5 99", "99"), ("1 2 3 4 5 -9", "-9"), ("0 1 2 3 -1", "-1"), ("1 2 3 4 5 9", "9"), ("2,5 4,0 999", "999")],
 )
 def test_a_number_that_may_stand_for_no_answer_is_asked_about(answers: str, code: str, tmp_path: Path) -> None:
     numbers = answers.split()
@@ -298,8 +269,7 @@ def test_the_ends_of_a_scale_behind_a_name_are_its_scale(tmp_path: Path) -> None
     typed = read_file(path, scales=parse_scales(["warmth=0-20", "1-5"]))
     assert (typed.scales["Warmth"].levels[-1], typed.scales["Empathy"].levels[-1]) == (20, 5)
     check_refusal(
-        written(tmp_path, "item,rater,Empathy (1-4),Pace\n" + rows, "four.csv"),
-        "'5' is not on the scale of Empathy",
+        written(tmp_path, "item,rater,Empathy (1-4),Pace\n" + rows, "four.csv"), "'5' is not on the scale of Empathy"
     )
     exact = read_file(path, exact=True)
     assert list(exact.scales) == ["Empathy (1-5)", "Warmth [0–10]"]
@@ -654,9 +624,7 @@ def test_a_site_of_items_or_of_raters_is_asked_about_unless_one_rates_at_both(tm
     assert read_file(path).ratings["transcript_id"].n_unique() == 4
 
 
-def test_participants_who_may_have_rated_and_numbers_that_may_be_ratings_are_asked_about(
-    tmp_path: Path,
-) -> None:
+def test_participants_who_may_have_rated_and_numbers_that_may_be_ratings_are_asked_about(tmp_path: Path) -> None:
     path = written(tmp_path, "participant,vignette,kindness\nP1,v1,1\nP2,v1,4\n")
     check_question(path, "or `columns=rater=participant` where each rated")
     path = written(tmp_path, "client,session,rater,kindness\n3,s1,anna,2\n4,s1,ben,2\n")
@@ -819,8 +787,7 @@ def test_items_that_are_words_may_be_called_mean(tmp_path: Path) -> None:
 
 def test_ages_and_numbers_of_words_are_no_raters(tmp_path: Path) -> None:
     path = written(
-        tmp_path,
-        "item,age,patient_age,n_words,word count,anna,ben,final\na,33,31,120,9,1,2,2\nb,45,32,80,8,3,3,3\n",
+        tmp_path, "item,age,patient_age,n_words,word count,anna,ben,final\na,33,31,120,9,1,2,2\nb,45,32,80,8,3,3,3\n"
     )
     file = read_file(path, form="by_rater")
     assert list(file.account.raters) == ["human:anna", "human:ben"]

@@ -22,18 +22,7 @@ from tests.conftest import Call, works
 from tests.judges.simulated_judge import simulated_talks
 from tests.ratings.builders import read_file, written
 
-ODD = (
-    "plain",
-    "a:b",
-    "pair:x",
-    "turn:3",
-    "transcript",
-    "two words",
-    "line\nbreak",
-    "日本/€",
-    "\\d+",
-    "a,b;c",
-)
+ODD = ("plain", "a:b", "pair:x", "turn:3", "transcript", "two words", "line\nbreak", "日本/€", "\\d+", "a,b;c")
 
 
 def rows(**cells: object) -> pl.DataFrame:
@@ -142,9 +131,7 @@ def test_two_raters_called_first_and_second_are_raters(tmp_path: Path) -> None:
     assert set(file.ratings["unit"]) == {"transcript"}
 
 
-def test_both_orders_and_several_raters_stand_side_by_side_and_empty_cells_are_counted(
-    tmp_path: Path,
-) -> None:
+def test_both_orders_and_several_raters_stand_side_by_side_and_empty_cells_are_counted(tmp_path: Path) -> None:
     text = HEADER + "a,b,anna,empathy,first\nb,a,anna,empathy,first\na,b,ben,empathy,NA\na,c,anna,empathy,tie\n"
     file = read(tmp_path, text)
     assert file.ratings.height == 3

@@ -71,10 +71,7 @@ def test_judges_turns_passes_and_labels(tmp_path: Path) -> None:
     ("text", "message"),
     [
         (LONG + "a,anna,empathy,2\n", r"human:anna rates 'a' on empathy twice"),
-        (
-            LONG.replace("5", "6"),
-            r"ratings\.csv:4: '6' is not on the scale of empathy; levels: 1, 2, 3, 4, 5",
-        ),
+        (LONG.replace("5", "6"), r"ratings\.csv:4: '6' is not on the scale of empathy; levels: 1, 2, 3, 4, 5"),
         (LONG.replace("5", "five"), r"ratings\.csv:4: 'five' is not on the scale"),
         ("rater,value\nanna,3\n", "no column holds the item.*`columns=item=NAME`; columns: rater, value"),
         ("item,value\na,3\n", "no column holds the rater"),

@@ -183,8 +183,7 @@ def test_zeros_at_the_end_are_left_out_where_a_suite_says_so(value: float, text:
 
 def test_of_several_raters_the_preferred_one_with_values_is_shown() -> None:
     view = ratings_view(
-        rated("a", 0, JUDGE, empathy=2.0, partnership=None),
-        rated("a", 0, "human:x", empathy=4.0, partnership=3.0),
+        rated("a", 0, JUDGE, empathy=2.0, partnership=None), rated("a", 0, "human:x", empathy=4.0, partnership=3.0)
     )
     options: dict[str, Any] = {"metrics": ["empathy", "partnership"], "spread": "none"}
     for raters, empathy in ((["judge:*", "people"], "2.00"), (["people", "judge:*"], "4.00")):
@@ -268,11 +267,7 @@ def test_bounds_are_printed_as_bounds_and_standard_deviations_beside_means() -> 
 
 
 def as_printed(
-    suite: str,
-    place: str,
-    metrics: dict[str, str],
-    scale: dict[str, float] | None = None,
-    level: str | None = None,
+    suite: str, place: str, metrics: dict[str, str], scale: dict[str, float] | None = None, level: str | None = None
 ) -> RatingsView:
     """One transcript for each line of a printed table, whose values are the printed ones."""
     by_line: dict[tuple[str, tuple[str, ...]], dict[str, float]] = {}
@@ -560,9 +555,7 @@ def staged(tmp_path_factory: pytest.TempPathFactory) -> RatingsView:
     return open_ratings_view(with_rows(run, rows).path)
 
 
-def test_messages_per_stage_are_means_over_conversations_in_the_order_of_the_source(
-    staged: RatingsView,
-) -> None:
+def test_messages_per_stage_are_means_over_conversations_in_the_order_of_the_source(staged: RatingsView) -> None:
     assert staged.run is not None
     counts: dict[str, Counter[str]] = {"o1": Counter(), "deepseek-r1": Counter()}
     for transcript in staged.run.transcripts():
@@ -735,9 +728,7 @@ def test_dialogues_are_as_long_as_their_clinician_turns_in_the_long_setting(conc
             assert text == f"{turns / 12:.1f}"
 
 
-def test_systems_stand_against_people_by_permutation_with_a_bootstraps_interval(
-    concealed: RatingsView,
-) -> None:
+def test_systems_stand_against_people_by_permutation_with_a_bootstraps_interval(concealed: RatingsView) -> None:
     table = published(concealed, "medconceal", "reveal-against-people")
     pairs = [(record["a"], record["b"]) for record in table.records]
     assert pairs == [("Qwen-3.5-9B", "Human clinicians"), ("GPT-5.2", "Human clinicians")]

@@ -34,11 +34,7 @@ SUITE: dict[str, Any] = {
     "metrics": ["structure"],
     "tables": [
         {"id": "speech", "kind": "results", "metrics": ["words_per_turn.patient"]},
-        {
-            "id": "quality",
-            "kind": "results",
-            "metrics": [{"metric": "empathy", "title": "Warmth"}, "partnership"],
-        },
+        {"id": "quality", "kind": "results", "metrics": [{"metric": "empathy", "title": "Warmth"}, "partnership"]},
     ],
 }
 
@@ -200,10 +196,7 @@ def test_several_judges_have_a_column_each(tmp_path: Path) -> None:
 
 def test_without_any_value_it_says_what_is_missing(tmp_path: Path) -> None:
     table = leaderboard(open_ratings_view(scored(tmp_path)))
-    assert [row[:3] for row in cells_of(table)] == [
-        ["–", "lab/doctor", "5/12"],
-        ["–", "rules-toy (toy)", "8/12"],
-    ]
+    assert [row[:3] for row in cells_of(table)] == [["–", "lab/doctor", "5/12"], ["–", "rules-toy (toy)", "8/12"]]
     assert table.notes[0].startswith("None of the suite's main measures has a value")
 
 

@@ -140,10 +140,7 @@ def test_it_is_told_where_raters_were_shown_what_systems_were_told(tmp_path: Pat
 def test_missing_values_are_counted_by_cause(tmp_path: Path) -> None:
     talks = [
         conversation(
-            ("clinician", "one two three."),
-            ("patient", " ".join(["word"] * n) + "."),
-            id=f"t{n}",
-            language="en",
+            ("clinician", "one two three."), ("patient", " ".join(["word"] * n) + "."), id=f"t{n}", language="en"
         )
         for n in (3, 5, 19, 40)
     ]

@@ -177,12 +177,7 @@ def test_a_search_takes_signs_as_they_are(tmp_path: Path, opened: Opener) -> Non
     path = tmp_path / "page.html"
     path.write_text(page("Signs", "A lead.", (), [Section("Part", ("abc",), (table,))]), "utf-8")
     tab = opened(path)
-    for words, hits in (
-        ("a.c", "1 of 1 hit"),
-        ("c [", "1 of 1 hit"),
-        ("1 (2)*", "1 of 1 hit"),
-        ("a+", "No hits"),
-    ):
+    for words, hits in (("a.c", "1 of 1 hit"), ("c [", "1 of 1 hit"), ("1 (2)*", "1 of 1 hit"), ("a+", "No hits")):
         tab.get_by_label("Search this page").fill(words)
         tab.get_by_label("Search this page").press("Enter")
         assert tab.get_by_role("status").inner_text() == hits

@@ -41,10 +41,7 @@ def table(texts: tuple[str, ...] = NASTY) -> Table:
         title=" ".join(texts),
         columns=(Column("Name", "left"), *(Column(text, group=text) for text in texts[:3]), Column("n")),
         rows=tuple(
-            Row(
-                (Cell(text), Cell(text, bold=True, marks="*"), Cell(text, underline=True), Cell(text), MINUS),
-                text,
-            )
+            Row((Cell(text), Cell(text, bold=True, marks="*"), Cell(text, underline=True), Cell(text), MINUS), text)
             for text in texts
         ),
         notes=texts,

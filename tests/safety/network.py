@@ -109,20 +109,7 @@ def two_hosts(folder: Path) -> Iterator[Hosts]:
             _must("-n", name, "link", "set", "lo", "up")
         for number, name in enumerate((server, other), 1):
             ends = f"{tag}c{number}", f"{tag}h{number}"
-            _must(
-                "link",
-                "add",
-                ends[0],
-                "netns",
-                client,
-                "type",
-                "veth",
-                "peer",
-                "name",
-                ends[1],
-                "netns",
-                name,
-            )
+            _must("link", "add", ends[0], "netns", client, "type", "veth", "peer", "name", ends[1], "netns", name)
             for end, where, last in ((ends[0], client, 2), (ends[1], name, 1)):
                 _must("-n", where, "addr", "add", f"10.213.{number}.{last}/24", "dev", end)
                 _must("-n", where, "link", "set", end, "up")

@@ -145,15 +145,7 @@ def _met(one: Requirement) -> bool:
 
 def test_the_core_is_light() -> None:
     names = closure(named([""])).keys()
-    assert not names & {
-        "torch",
-        "transformers",
-        "deepeval",
-        "convokit",
-        "label-studio-sdk",
-        "posthog",
-        "sentry-sdk",
-    }
+    assert not names & {"torch", "transformers", "deepeval", "convokit", "label-studio-sdk", "posthog", "sentry-sdk"}
 
 
 @pytest.mark.parametrize("group", ["", *EXTRAS], ids=lambda group: group or "core")

@@ -242,10 +242,7 @@ SCORE = ("score", EXAMPLE, "--rubrics", "conversation_flow", "--judge")
         ),
         # With what deepeval knows of prices and models, which brings its telemetry along.
         (
-            [
-                (*SCORE, "openai/gpt-5-mini", "--out", "run"),
-                (*SCORE, "ollama/llama3.2", "--out", "other"),
-            ],
+            [(*SCORE, "openai/gpt-5-mini", "--out", "run"), (*SCORE, "ollama/llama3.2", "--out", "other")],
             "'ollama/llama3.2', '--out', 'other']: 2",
         ),
         (

@@ -67,11 +67,7 @@ class Sandbox:
     def bedside(self, *commands: Sequence[object], **more: str) -> list[tuple[int, str]]:
         """Run commands in one process; each one's exit code and all that it printed, which is also searched."""
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "PYTHONPATH") if name in os.environ}
-        places = {
-            "HOME": str(self.folder / "home"),
-            "TMPDIR": str(self.folder / "tmp"),
-            "OMP_NUM_THREADS": "1",
-        }
+        places = {"HOME": str(self.folder / "home"), "TMPDIR": str(self.folder / "tmp"), "OMP_NUM_THREADS": "1"}
         self.started += 1
         said = self.folder / f"said-{self.started}"
         typed = json.dumps([[str(word) for word in words] for words in commands])
@@ -113,12 +109,7 @@ def heard(request: Received) -> str:
 def echo(status: int, headers: bool = False) -> Callable[[Received, int], Action]:
     def script(request: Received, number: int) -> Action:
         sent = request.headers.get("Authorization") or request.headers.get("x-api-key") or ""
-        body = {
-            "error": {
-                "message": f"Incorrect API key provided: {sent}. Headers: {heard(request)}",
-                "type": "x",
-            }
-        }
+        body = {"error": {"message": f"Incorrect API key provided: {sent}. Headers: {heard(request)}", "type": "x"}}
         more = {"Location": f"http://127.0.0.1:9/?key={sent}", "X-Echo": sent} if headers else {}
         return Action(status=status, body=json.dumps(body).encode(), headers={**more, "Retry-After": "0"})
 
@@ -252,15 +243,11 @@ def test_providers(judges: tuple[str, str], variable: str, sandbox: Sandbox) -> 
         ((f"http://me:{PASSWORD}@127.0.0.1:9/v1#m", f"https://127.0.0.1:9/v1?key={PASSWORD}#m"), {}),
         (("openai/m",), {"OPENAI_BASE_URL": f"http://me:{PASSWORD}@127.0.0.1:9/v1"}),
         pytest.param(
-            ("openai/m",),
-            {"OPENAI_BASE_URL": f"http://127.0.0.1:9/v1?key={PASSWORD}"},
-            marks=pytest.mark.slow,
+            ("openai/m",), {"OPENAI_BASE_URL": f"http://127.0.0.1:9/v1?key={PASSWORD}"}, marks=pytest.mark.slow
         ),
         (("http://judge.invalid/v1#m",), {"HTTP_PROXY": f"http://me:{PASSWORD}@127.0.0.1:9"}),
         pytest.param(
-            ("http://judge.invalid/v1#m",),
-            {"http_proxy": f"http://me:{PASSWORD}@[broken"},
-            marks=pytest.mark.slow,
+            ("http://judge.invalid/v1#m",), {"http_proxy": f"http://me:{PASSWORD}@[broken"}, marks=pytest.mark.slow
         ),
         pytest.param(
             ("anthropic/claude-sonnet-4-5",),

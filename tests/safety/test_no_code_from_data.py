@@ -10,18 +10,7 @@ import pytest
 from tests.package_syntax import PACKAGE, modules, nodes, syntax
 
 #: Modules whose purpose is to make objects, and so run code, from bytes.
-MODULES = {
-    "pickle",
-    "_pickle",
-    "cPickle",
-    "marshal",
-    "shelve",
-    "dill",
-    "cloudpickle",
-    "jsonpickle",
-    "code",
-    "codeop",
-}
+MODULES = {"pickle", "_pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "jsonpickle", "code", "codeop"}
 BUILTINS = {"eval", "exec", "compile", "__import__", "execfile"}
 #: Calls, by the end of their dotted name.
 CALLS = {
@@ -39,15 +28,7 @@ CALLS = {
     "builtins.exec",
 }
 #: Methods, whatever they are called on.
-METHODS = {
-    "read_pickle",
-    "to_pickle",
-    "from_pickle",
-    "load_pickle",
-    "unsafe_load",
-    "unsafe_load_all",
-    "full_load",
-}
+METHODS = {"read_pickle", "to_pickle", "from_pickle", "load_pickle", "unsafe_load", "unsafe_load_all", "full_load"}
 #: Keyword arguments that must never have a value but this one.
 KEYWORDS = {"allow_pickle": False, "trust_remote_code": False, "weights_only": True, "shell": False}
 

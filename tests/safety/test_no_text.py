@@ -154,22 +154,13 @@ def test_the_server_quotes(rows: list[dict[str, Any]], tmp_path: Path, capsys: p
         ["--suite", "calm-it", "--passes", "2"],
         ["--suite", "mdd5k"],
         ["--suite", "note2chat"],
-        [
-            "--suite",
-            "medconceal",
-            "--rubrics",
-            "turn_evaluator,open_question,medconceal_empathy,values_detected",
-        ],
+        ["--suite", "medconceal", "--rubrics", "turn_evaluator,open_question,medconceal_empathy,values_detected"],
         ["--codes", "all", "--metrics", "structure"],
     ],
     ids=lambda asked: asked[1],
 )
 def test_judges(
-    asked: list[str],
-    rows: list[dict[str, Any]],
-    few: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    asked: list[str], rows: list[dict[str, Any]], few: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A judge that quotes, with faults and a rerun: nothing of what it said is left."""
     command = ["score", few, *asked, "--max-concurrency", "1", "--no-text", "--out", tmp_path / "run"]

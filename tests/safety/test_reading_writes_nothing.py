@@ -176,17 +176,7 @@ def test_a_run_that_a_link_leads_to_is_read(place: Path) -> None:
 
 @pytest.mark.slow
 def test_a_simulation_is_read_as_it_is_and_not_gone_on_with_through_a_link(call: Call, place: Path) -> None:
-    simulate = (
-        "simulate",
-        "--protocol",
-        "note2chat",
-        "--clinician",
-        "script:brisk",
-        "--sample",
-        "1",
-        "--out",
-        "talks",
-    )
+    simulate = ("simulate", "--protocol", "note2chat", "--clinician", "script:brisk", "--sample", "1", "--out", "talks")
     assert call(*simulate)[0] == 0
     before = state(place / "talks")
     assert call("simulation", "status", "talks")[0] == 0

@@ -35,10 +35,6 @@ def test_every_row_has_a_test_or_says_that_it_has_none() -> None:
 
 def test_every_file_of_tests_of_safety_is_on_the_page() -> None:
     """What holds a promise is to be found from the promise."""
-    elsewhere = {
-        "test_dependencies.py",
-        "test_no_text.py",
-        "test_security_page.py",
-    }  # licences; privacy.md; this one
+    elsewhere = {"test_dependencies.py", "test_no_text.py", "test_security_page.py"}  # licences; privacy.md; this one
     files = {path.name for path in Path(__file__).parent.glob("test_*.py")} - elsewhere
     assert {name for name in files if f"tests/safety/{name}" not in PAGE} == set()

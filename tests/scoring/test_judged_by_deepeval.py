@@ -136,10 +136,7 @@ ASKED = "--judge http://h/v1#m --metrics deepeval:turn_relevancy"
         ("--metrics deepeval:nothing --judge openai/m", "has no conversational metric 'nothing'"),
         (f"{ASKED} --no-text", "a run without text keeps none"),
         (f"{ASKED} --batch-out calls.jsonl", "a batch is answered at once"),
-        (
-            "--rubrics empathy --set deepeval.chatbot_role=x --judge http://h/v1#m",
-            "no scored family 'deepeval'",
-        ),
+        ("--rubrics empathy --set deepeval.chatbot_role=x --judge http://h/v1#m", "no scored family 'deepeval'"),
     ],
 )
 def test_what_cant_be_is_refused_before_anything_is_written(

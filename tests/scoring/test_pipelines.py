@@ -244,10 +244,7 @@ def test_medconceal_in_one_run_is_what_is_known_by_hand(talks: Talks) -> None:
     for transcript, values in expected.items():
         for metric, wanted in values.items():
             rating = value(ratings, transcript, metric)
-            assert rating == (wanted if isinstance(wanted, str) else pytest.approx(wanted)), (
-                transcript,
-                metric,
-            )
+            assert rating == (wanted if isinstance(wanted, str) else pytest.approx(wanted)), (transcript, metric)
     style = ("medconceal_empathy", "medconceal_actionability", "values_detected")
     assert all(value(ratings, talk.id, metric) in (0, 1, 2) for talk in talks.talks for metric in style)
     assert set(ratings["rater"]) == {JUDGE}
@@ -260,11 +257,7 @@ def test_medconceal_in_one_run_is_what_is_known_by_hand(talks: Talks) -> None:
         "coarse_recall": 4 / 6, "grounded_precision": 1 / 6, "grounded_recall": 1 / 2, "reveal_rate": 2 / 6,
         "concern_category_accuracy": 2 / 3, "turns_per_revealed_concern": clinician / 2,
     }  # fmt: skip
-    means = {
-        "concern_f1": (2 / 5 + 2 / 3 + 1 / 2) / 3,
-        "matched_without_reveal": 2 / 3,
-        "concern_addressed": 1 / 3,
-    }
+    means = {"concern_f1": (2 / 5 + 2 / 3 + 1 / 2) / 3, "matched_without_reveal": 2 / 3, "concern_addressed": 1 / 3}
     for level, values in (("micro", of_all), ("mean", means)):
         assert {metric: measured[metric, level] for metric in values} == pytest.approx(values)
     # What waits for the judge's labels is not listed as missing beside what the judge says.
@@ -328,10 +321,7 @@ def test_the_limit_of_calls_is_that_of_all_stages_together(talks: Talks) -> None
 
 @pytest.mark.server
 def test_each_pass_matches_its_own_findings(talks: Talks) -> None:
-    few, several = (
-        findings((BELIEF, "beer is harmless")),
-        talks.replies["steady-alcohol"]["finding_extraction"],
-    )
+    few, several = (findings((BELIEF, "beer is harmless")), talks.replies["steady-alcohol"]["finding_extraction"])
     changed: Replies = {
         **talks.replies["steady-alcohol"],
         # The seed, sent where the temperature isn't 0, is the number of the pass.
@@ -659,9 +649,7 @@ def simulated(transcript: Transcript, **simulation: Any) -> Transcript:
 
 
 @pytest.mark.server
-def test_a_simulations_turn_labels_are_every_raters_and_are_asked_where_they_are_named(
-    tmp_path: Path,
-) -> None:
+def test_a_simulations_turn_labels_are_every_raters_and_are_asked_where_they_are_named(tmp_path: Path) -> None:
     talks = Talks(tmp_path)
     clinician = sum(len(list(talk.of("clinician"))) for talk in talks.talks)
     with JudgeServer(talks.script) as server:

@@ -149,10 +149,7 @@ def test_large_runs_have_the_same_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", [True, False])
 def test_settings_reach_the_workers(folder: Path, tmp_path: Path, text: bool) -> None:
-    options, raw = (
-        ReadOptions(path_fields="{setting}", roles={"x": "patient"}),
-        {"readability": {"raw": True}},
-    )
+    options, raw = (ReadOptions(path_fields="{setting}", roles={"x": "patient"}), {"readability": {"raw": True}})
     metrics = ["turns", "readability"]
     both(tmp_path, folder, metrics=metrics, parameters=raw, options=options, text=text, seed=3)
 
@@ -259,8 +256,7 @@ def test_what_was_lost_is_done_by_the_same_call(folder: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    "change",
-    ["file", *(pytest.param(word, marks=pytest.mark.slow) for word in ("metrics", "text", "options"))],
+    "change", ["file", *(pytest.param(word, marks=pytest.mark.slow) for word in ("metrics", "text", "options"))]
 )
 def test_parts_of_something_else_are_not_taken(folder: Path, tmp_path: Path, change: str) -> None:
     out = tmp_path / "run"

@@ -88,11 +88,7 @@ def test_what_a_function_is_told(tmp_path: Path) -> None:
         {"role": "assistant", "content": "Turn 0."},
         {"role": "user", "content": "patient says 1"},
     ]
-    assert (last["kind"], last["instruction"], last["schema"]["required"]) == (
-        "data",
-        "What is it?",
-        ["number"],
-    )
+    assert (last["kind"], last["instruction"], last["schema"]["required"]) == ("data", "What is it?", ["number"])
 
 
 def raises(request: dict[str, Any]) -> Any:
@@ -165,11 +161,7 @@ def test_an_agent_that_never_works_has_failed_each_conversation(tmp_path: Path, 
 
 @pytest.mark.parametrize(
     "words",
-    [
-        "I'm sorry, but I can't help with that.",
-        "I’m sorry, I can’t help with that.",
-        "I cannot assist with that.",
-    ],
+    ["I'm sorry, but I can't help with that.", "I’m sorry, I can’t help with that.", "I cannot assist with that."],
 )
 def test_an_agent_that_only_declines_has_failed_and_one_that_repeats_itself_hasnt(tmp_path: Path, words: str) -> None:
     def declines(request: dict[str, Any]) -> Any:
@@ -234,10 +226,7 @@ def test_an_agent_that_can_reach_nobody_itself_is_asked_again(tmp_path: Path) ->
     sessions: dict[str, str] = {}
     made = run(tmp_path / "talks", agent, max_concurrency=1)
     (failure,) = made.failed()
-    assert (failure["whose"], failure["reason"]) == (
-        "infrastructure",
-        "the agent raised ConnectionRefusedError",
-    )
+    assert (failure["whose"], failure["reason"]) == ("infrastructure", "the agent raised ConnectionRefusedError")
     assert (made.summary.counts.finished, made.summary.counts.clinician_failed) == (2, {})
     broken = False
     assert run(tmp_path / "talks", agent).summary.counts.finished == 3
@@ -281,10 +270,7 @@ def test_a_conversation_of_an_agent_that_remembers_is_begun_anew(tmp_path: Path)
     for transcript in made.transcripts():
         # Whoever answered last had heard the whole conversation: two turns, and the guess.
         assert transcript.reference["guess"] == 3
-        assert [turn.text for turn in transcript.of("clinician")] == [
-            "I was asked 1 times.",
-            "I was asked 2 times.",
-        ]
+        assert [turn.text for turn in transcript.of("clinician")] == ["I was asked 1 times.", "I was asked 2 times."]
     assert all(number == 3 for number in again.heard.values())
     broken = [name for name in again.heard if name.endswith("-2")]
     assert len(broken) == made.summary.calls.broken
@@ -368,12 +354,7 @@ def test_an_agent_at_an_address_that_fails_at_the_third_message_has_failed_the_c
         return Action(body=json.dumps(polite(request.body)).encode())
 
     with JudgeServer(hooked, keep=False) as server:
-        made = run(
-            tmp_path / "talks",
-            f"webhook:http://127.0.0.1:{server.port}/talk",
-            cases=cases(1),
-            time_limit=0.5,
-        )
+        made = run(tmp_path / "talks", f"webhook:http://127.0.0.1:{server.port}/talk", cases=cases(1), time_limit=0.5)
     (failure,) = made.failed()
     assert (failure["whose"], failure["reason"]) == ("clinician", words)
     (transcript,) = made.transcripts()

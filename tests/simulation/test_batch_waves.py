@@ -53,9 +53,7 @@ def answer(calls: Path, out: Path, server: JudgeServer, spoilt: Callable[[int], 
             answers.append({"custom_id": call["custom_id"], "response": None, "error": {"message": "expired"}})
             continue
         posted = urllib.request.Request(
-            f"{server.url}/chat/completions",
-            json.dumps(call["body"]).encode(),
-            {"Content-Type": "application/json"},
+            f"{server.url}/chat/completions", json.dumps(call["body"]).encode(), {"Content-Type": "application/json"}
         )
         with urllib.request.urlopen(posted) as response:
             body = json.load(response)
@@ -160,11 +158,7 @@ MODEL = "http://127.0.0.1:9/v1#one"
     ],
 )
 def test_what_can_t_be_batched_is_one_line(tmp_path: Path, more: dict[str, Any], said: str) -> None:
-    request: dict[str, Any] = {
-        "clinician": "rules",
-        "evaluator": "rules",
-        "batch_out": tmp_path / "calls.jsonl",
-    }
+    request: dict[str, Any] = {"clinician": "rules", "evaluator": "rules", "batch_out": tmp_path / "calls.jsonl"}
     with pytest.raises(InputError) as caught:
         simulate(cases(), "tiny", tmp_path / "talks", **request | more)
     assert said in str(caught.value)

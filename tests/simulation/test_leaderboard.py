@@ -36,13 +36,7 @@ def view_of(
             error = "no answer" if value is None else None
             rows.append((name, system, case, "transcript", metric, rater, 0, value, None, None, error))
             factors.append(
-                {
-                    "transcript_id": name,
-                    "persona": persona,
-                    "setting": setting,
-                    "repeat": repeat,
-                    "synthetic": "True",
-                }
+                {"transcript_id": name, "persona": persona, "setting": setting, "repeat": repeat, "synthetic": "True"}
             )
     return RatingsView(frame_of(rows), {}, pl.DataFrame(factors), "invented")
 
@@ -107,11 +101,7 @@ def test_what_has_no_value_stands_last_without_letters() -> None:
     }
     found = only(view_of(values))
     assert [standing.system for standing in found.systems] == ["b", "a"]
-    assert (found.systems[1].letters, found.systems[1].ranks, found.systems[1].values.missing_cases) == (
-        "",
-        None,
-        5,
-    )
+    assert (found.systems[1].letters, found.systems[1].ranks, found.systems[1].values.missing_cases) == ("", None, 5)
     assert found.systems[0].ranks == (1, 1)
     assert found.why == "no answer"
 
@@ -209,8 +199,7 @@ def priced(folder: Path, price: Callable[[str, str], float | None]) -> None:
     with sqlite3.connect(folder / "log.sqlite") as connection:
         for actor, model in connection.execute("SELECT DISTINCT actor, model FROM replies").fetchall():
             connection.execute(
-                "UPDATE replies SET cost = ? WHERE actor = ? AND model = ?",
-                (price(actor, model), actor, model),
+                "UPDATE replies SET cost = ? WHERE actor = ? AND model = ?", (price(actor, model), actor, model)
             )
     connection.close()
 

@@ -25,10 +25,7 @@ FINDINGS = {
     "properties": {
         "findings": {
             "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"category": {"enum": CATEGORIES}, "text": {"type": "string"}},
-            },
+            "items": {"type": "object", "properties": {"category": {"enum": CATEGORIES}, "text": {"type": "string"}}},
         }
     },
 }
@@ -39,10 +36,7 @@ DIAGNOSES = {
         "diagnoses": {"anyOf": [{"type": "null"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]},
     },
 }
-ENDING = {
-    "type": "object",
-    "properties": {"message": {"type": "string"}, "end": {"type": "boolean"}},
-}
+ENDING = {"type": "object", "properties": {"message": {"type": "string"}, "end": {"type": "boolean"}}}
 
 
 class Paper:
@@ -170,10 +164,7 @@ def test_findings_are_entered_once_the_form_is_open_and_handed_in_at_the_end(tmp
     assert paper.text.count("From now on you can enter what you found") == 1
     paper.typed = ["y", "n", "/find 1: dreads it", "/find", "money: rent", "financial: rent", ""]
     assert json.loads(somebody.reply("one", FORM).text) == {
-        "findings": [
-            {"category": CATEGORIES[0], "text": "fears the scan"},
-            {"category": CATEGORIES[1], "text": "rent"},
-        ]
+        "findings": [{"category": CATEGORIES[0], "text": "fears the scan"}, {"category": CATEGORIES[1], "text": "rent"}]
     }
     assert paper.text.count("You entered: ") == 2
     assert "too early" not in paper.text
@@ -247,10 +238,7 @@ def test_a_form_of_choices_numbers_and_texts(tmp_path: Path) -> None:
             "reason": {"type": "string", "minLength": 1},
             "aims": {
                 "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {"name": {"type": "string"}, "weight": {"type": "number"}},
-                },
+                "items": {"type": "object", "properties": {"name": {"type": "string"}, "weight": {"type": "number"}}},
             },
         },
     }
@@ -320,10 +308,7 @@ def test_a_line_that_was_cut_off_by_a_stop_is_typed_again(tmp_path: Path) -> Non
     file = tmp_path / "typed.jsonl"
     file.write_bytes(file.read_bytes()[:-9])
     assert replied(Paper("Good day."), tmp_path, message()) == "Good day."
-    assert [json.loads(line)["text"] for line in file.read_text().splitlines()] == [
-        "/chart",
-        "Good day.",
-    ]
+    assert [json.loads(line)["text"] for line in file.read_text().splitlines()] == ["/chart", "Good day."]
 
 
 def test_a_broken_file_of_lines_is_one_error(tmp_path: Path) -> None:

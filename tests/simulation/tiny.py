@@ -56,8 +56,7 @@ def converse(situation: Situation) -> Exchange[Outcome]:
     turns = {"short": 2, "long": 4}[situation.setting]
     facts, mood = yield from together(
         ask_for_data(
-            Call("evaluator", "facts", 1, "List.", (), case.patient.narrative, "data", NUMBER, scope="case"),
-            number,
+            Call("evaluator", "facts", 1, "List.", (), case.patient.narrative, "data", NUMBER, scope="case"), number
         ),
         ask_for_data(
             Call(
@@ -82,13 +81,7 @@ def converse(situation: Situation) -> Exchange[Outcome]:
     for turn in range(1, turns + 1):
         said = yield from ask_clinician(
             Call(
-                "clinician",
-                "speak",
-                turn,
-                "You are the doctor.",
-                tuple(lines),
-                schema=MESSAGE,
-                material={"turn": turn},
+                "clinician", "speak", turn, "You are the doctor.", tuple(lines), schema=MESSAGE, material={"turn": turn}
             ),
             lambda text: ("loud",) if text.isupper() else (),
         )
@@ -131,9 +124,7 @@ def converse(situation: Situation) -> Exchange[Outcome]:
         lines.append(Line("patient", answer.text))
         spoken.append(SpokenTurn("patient", answer.text, {"attempts": len(answer.refused) + 1}))
     guess = yield from ask_for_data(
-        Call("clinician", "guess", 1, "Guess.", tuple(lines), "What is it?", "data", NUMBER),
-        number,
-        neutral=-1,
+        Call("clinician", "guess", 1, "Guess.", tuple(lines), "What is it?", "data", NUMBER), number, neutral=-1
     )
     states.append({"turn": len(spoken) - 1, "purpose": "guess", "number": guess.value})
     return Outcome(

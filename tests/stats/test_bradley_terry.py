@@ -292,11 +292,7 @@ def test_small_tables_of_every_kind_are_answered_without_a_warning() -> None:
 
 
 #: Cases, strengths, the share of comparisons that are made.
-DESIGNS = [
-    (20, [0.0, 0.0, 0.0], 1.0),
-    (30, [0.5, 0.0, 0.0, -0.5], 0.4),
-    (60, [0.9, 0.3, 0.3, -0.3, -1.2], 1.0),
-]
+DESIGNS = [(20, [0.0, 0.0, 0.0], 1.0), (30, [0.5, 0.0, 0.0, -0.5], 0.4), (60, [0.9, 0.3, 0.3, -0.3, -1.2], 1.0)]
 
 
 @pytest.mark.soak

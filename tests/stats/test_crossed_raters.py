@@ -32,8 +32,7 @@ def test_the_error_is_that_of_an_analysis_of_variance() -> None:
     pandas = pytest.importorskip("pandas")
     deltas = X - Y
     frame = pandas.DataFrame(
-        [(case, rater, deltas[case, rater]) for case in range(14) for rater in range(4)],
-        columns=["case", "rater", "d"],
+        [(case, rater, deltas[case, rater]) for case in range(14) for rater in range(4)], columns=["case", "rater", "d"]
     )
     squares = anova_lm(smf.ols("d ~ C(case) + C(rater)", frame).fit())["mean_sq"]
     result = paired_difference(X, Y)

@@ -79,8 +79,7 @@ def test_tango_interval_is_the_published_one(
 
 
 @pytest.mark.parametrize(
-    ("only_x", "only_y", "n", "difference"),
-    [(5, 2, 30, -0.2), (5, 2, 30, 0.4), (0, 4, 25, 0.1), (3, 0, 9, 0.05)],
+    ("only_x", "only_y", "n", "difference"), [(5, 2, 30, -0.2), (5, 2, 30, 0.4), (0, 4, 25, 0.1), (3, 0, 9, 0.05)]
 )
 def test_tango_statistic_is_the_score_of_the_likelihood(only_x: int, only_y: int, n: int, difference: float) -> None:
     def unlikely(share_y: float) -> float:
@@ -113,8 +112,7 @@ def test_miettinen_nurminen_is_the_published_interval() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ones_x", "n_x", "ones_y", "n_y", "difference"),
-    [(7, 20, 9, 31, -0.3), (0, 12, 5, 9, 0.2), (12, 12, 5, 9, 0.6)],
+    ("ones_x", "n_x", "ones_y", "n_y", "difference"), [(7, 20, 9, 31, -0.3), (0, 12, 5, 9, 0.2), (12, 12, 5, 9, 0.6)]
 )
 def test_miettinen_nurminen_is_the_score_of_the_likelihood(
     ones_x: int, n_x: int, ones_y: int, n_y: int, difference: float

@@ -324,9 +324,6 @@ def test_a_few_clusters_are_not_enough() -> None:
     assert result.replaceable is None
     assert result.raters[0].missing == "120 items in common of 3 clusters, fewer than 15"
     three = alternative_annotator.alternative_annotator(
-        ["A", "B"] * 60,
-        [[*pair, pair[0]] for pair in same],
-        epsilon=0.2,
-        clusters=np.repeat(np.arange(3), 40),
+        ["A", "B"] * 60, [[*pair, pair[0]] for pair in same], epsilon=0.2, clusters=np.repeat(np.arange(3), 40)
     )
     assert three.raters[0].missing == "120 items in common of 3 clusters, fewer than 10"

@@ -180,11 +180,7 @@ def test_signed_ranks_are_those_of_scipy(zeros: Literal["pratt", "wilcox"], alte
             continue
         ours = paired.wilcoxon(x, y, zeros=zeros, method="asymptotic", alternative=alternative, shift=False)
         theirs = stats.wilcoxon(
-            np.round(x - y, 2),
-            zero_method=zeros,
-            correction=True,
-            alternative=alternative,
-            method="asymptotic",
+            np.round(x - y, 2), zero_method=zeros, correction=True, alternative=alternative, method="asymptotic"
         )
         assert ours.p == same(theirs.pvalue)
 
@@ -194,11 +190,7 @@ def test_exact_ranks_with_ties_are_those_of_all_permutations() -> None:
     x, y = rng.integers(1, 6, 9).astype(float), rng.integers(1, 6, 9).astype(float)
     for alternative in ALTERNATIVES:
         signed = stats.wilcoxon(
-            x,
-            y,
-            zero_method="pratt",
-            alternative=alternative,
-            method=stats.PermutationMethod(n_resamples=np.inf),
+            x, y, zero_method="pratt", alternative=alternative, method=stats.PermutationMethod(n_resamples=np.inf)
         )
         assert paired.wilcoxon(x, y, alternative=alternative).p == same(signed.pvalue)
     drawn = stats.mannwhitneyu(x[:6], y[:6], method=stats.PermutationMethod(n_resamples=np.inf))

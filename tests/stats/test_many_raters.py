@@ -22,9 +22,7 @@ tables = st.integers(2, 4).flatmap(
 )
 holed = st.integers(2, 4).flatmap(
     lambda raters: st.lists(
-        st.lists(st.one_of(st.none(), st.integers(1, 5)), min_size=raters, max_size=raters),
-        min_size=2,
-        max_size=12,
+        st.lists(st.one_of(st.none(), st.integers(1, 5)), min_size=raters, max_size=raters), min_size=2, max_size=12
     )
 )
 
@@ -258,8 +256,7 @@ def test_icc_against_pingouin(raters: int) -> None:
         rng = np.random.default_rng(3)
         table = rng.normal(size=(20, 1)) + 0.3 * rng.normal(size=(1, raters)) + 0.6 * rng.normal(size=(20, raters))
         long = pd.DataFrame(
-            [(i, j, table[i, j]) for i in range(20) for j in range(raters)],
-            columns=["item", "rater", "value"],
+            [(i, j, table[i, j]) for i in range(20) for j in range(raters)], columns=["item", "rater", "value"]
         )
         theirs = pg.intraclass_corr(long, targets="item", raters="rater", ratings="value")
     names = theirs["Type"].astype(str).str.replace(r"[^A-Z0-9a-z]", "", regex=True)

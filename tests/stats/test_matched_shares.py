@@ -35,8 +35,7 @@ def test_shares_and_p_agree_with_cochrans_q() -> None:
 
 
 @pytest.mark.parametrize(
-    ("had", "of"),
-    [([[0, 0]], [[3, 3]]), ([[3, 3]], [[3, 3]]), ([[1]], [[2]]), ([[1, 0]], [[2, 0]])],
+    ("had", "of"), [([[0, 0]], [[3, 3]]), ([[3, 3]], [[3, 3]]), ([[1]], [[2]]), ([[1, 0]], [[2, 0]])]
 )
 def test_where_nothing_can_differ_there_is_no_p(had: list[list[int]], of: list[list[int]]) -> None:
     assert shares_test(had, of).p is None

@@ -94,9 +94,7 @@ def test_sign_flips_reject_the_shifts_outside_their_interval(n: int, alternative
     [paired.wilcoxon, unpaired.mann_whitney, partial(paired.permutation, interval="inverted", resamples=500)],
     ids=["wilcoxon", "mann-whitney", "permutation"],
 )
-def test_an_interval_and_its_p_never_contradict_each_other_on_few_levels(
-    test: Callable[[Any, Any], Result],
-) -> None:
+def test_an_interval_and_its_p_never_contradict_each_other_on_few_levels(test: Callable[[Any, Any], Result]) -> None:
     for _ in range(40):
         x, y = RNG.integers(1, 6, 14), np.clip(RNG.integers(1, 6, 14) - 1, 1, 5)
         result = test(x, y)

@@ -153,10 +153,7 @@ def test_with_one_chance_and_stratum_statistics_are_those_without_a_design() -> 
 
 def test_strata_with_one_cluster_are_joined() -> None:
     sample = sampled_items(
-        [0.5, 0.5, 0.1, 0.1, 0.2],
-        strata=[0, 0, 1, 1, 2],
-        clusters=["a", "b", "c", "d", "e"],
-        sizes=[4, 20, 5],
+        [0.5, 0.5, 0.1, 0.1, 0.2], strata=[0, 0, 1, 1, 2], clusters=["a", "b", "c", "d", "e"], sizes=[4, 20, 5]
     )
     # The fifth stands with the smallest other one.
     assert sample.sizes.tolist() == [9, 20]

@@ -90,10 +90,7 @@ def examples() -> Mapping[str, tuple[str, bytes]]:
         "rows.xlsx",
         workbook([["id", "speaker", "text"], ["a-1", "therapist", "Hello."], ["a-1", "client", "Hi."]]),
     )
-    found["cells as workbook"] = (
-        "cells.xlsx",
-        workbook([["id", "dialogue"], ["a-1", "Doctor: Hello.\nPatient: Hi."]]),
-    )
+    found["cells as workbook"] = ("cells.xlsx", workbook([["id", "dialogue"], ["a-1", "Doctor: Hello.\nPatient: Hi."]]))
     return MappingProxyType(found)
 
 

@@ -110,12 +110,7 @@ def _claude(apart: bool) -> str:
 
 def _langsmith(apart: bool) -> str:
     """LangChain's serialised messages."""
-    kinds = {
-        "user": "HumanMessage",
-        "assistant": "AIMessage",
-        "system": "SystemMessage",
-        "tool": "ToolMessage",
-    }
+    kinds = {"user": "HumanMessage", "assistant": "AIMessage", "system": "SystemMessage", "tool": "ToolMessage"}
     sent = [
         {
             "lc": 1,

@@ -146,11 +146,7 @@ CONTAINERS: Mapping[str, Callable[[Sequence[Row]], bytes]] = {
 
 
 def messages(
-    speaker: str = "role",
-    text: str = "content",
-    user: str = "user",
-    assistant: str = "assistant",
-    upto: int = 6,
+    speaker: str = "role", text: str = "content", user: str = "user", assistant: str = "assistant", upto: int = 6
 ) -> list[Row]:
     """The talk as a list of messages."""
     name = {"patient": user, "clinician": assistant}
@@ -201,10 +197,7 @@ _RECORDS: dict[str, Any] = {
     "bare": messages(),
     "sharegpt": {"id": "a-1", "conversations": messages("from", "value", "human", "gpt")},
     "speaker utterance": {"id": "a-1", "dialogue": messages("speaker", "utterance", "Patient", "Doctor")},
-    "sender message": {
-        "session_id": "a-1",
-        "conversation": messages("sender", "message", "client", "therapist"),
-    },
+    "sender message": {"session_id": "a-1", "conversation": messages("sender", "message", "client", "therapist")},
     "author text": {"id": "a-1", "history": messages("author", "text")},
     "dialogue history": {"dialogue_id": "a-1", "dialogue_history": messages()},
     "nested": {"id": "a-1", "data": {"messages": messages()}},
@@ -215,11 +208,7 @@ _RECORDS: dict[str, Any] = {
     "vercel": {
         "id": "a-1",
         "messages": [
-            {
-                "id": str(n),
-                "role": m["role"],
-                "parts": [{"type": "step-start"}, {"type": "text", "text": m["content"]}],
-            }
+            {"id": str(n), "role": m["role"], "parts": [{"type": "step-start"}, {"type": "text", "text": m["content"]}]}
             for n, m in enumerate(messages())
         ],
     },
@@ -260,24 +249,14 @@ _RECORDS: dict[str, Any] = {
         "request": {"model": "A", "max_tokens": 9, "messages": _BLOCKS[:5]},
         "response": {"role": "assistant", "type": "message", "content": _BLOCKS[5]["content"]},
     },
-    "inspect-like": {
-        "id": "a-1",
-        "input": messages(upto=5),
-        "output": _CHOICES,
-        "target": "Asks since when.",
-    },
+    "inspect-like": {"id": "a-1", "input": messages(upto=5), "output": _CHOICES, "target": "Asks since when."},
     "evals": {
         "run_id": "r",
         "sample_id": "a-1",
         "type": "sampling",
         "data": {"prompt": messages(upto=5), "sampled": _LAST},
     },
-    "history and question": {
-        "id": "a-1",
-        "history": messages(upto=4),
-        "question": TALK[4][1],
-        "answer": _LAST,
-    },
+    "history and question": {"id": "a-1", "history": messages(upto=4), "question": TALK[4][1], "answer": _LAST},
     "health bench": {
         "prompt_id": "a-1",
         "prompt": messages(upto=5),
@@ -345,13 +324,7 @@ _RECORDS: dict[str, Any] = {
                 [{"role": m["role"], "parts": [{"type": "text", "content": m["content"]}]} for m in messages(upto=5)]
             ),
             "gen_ai.output.messages": json.dumps(
-                [
-                    {
-                        "role": "assistant",
-                        "parts": [{"type": "text", "content": _LAST}],
-                        "finish_reason": "stop",
-                    }
-                ]
+                [{"role": "assistant", "parts": [{"type": "text", "content": _LAST}], "finish_reason": "stop"}]
             ),
         },
     },
@@ -369,10 +342,7 @@ _RECORDS: dict[str, Any] = {
     "langchain": {
         "id": "a-1",
         "messages": [
-            {
-                "type": "human" if role == "patient" else "ai",
-                "data": {"content": said, "additional_kwargs": {}},
-            }
+            {"type": "human" if role == "patient" else "ai", "data": {"content": said, "additional_kwargs": {}}}
             for role, said in TALK
         ],
     },
@@ -385,24 +355,14 @@ _RECORDS: dict[str, Any] = {
         "request": json.dumps({"messages": messages(upto=5)}),
         "response": json.dumps(_CHOICES),
     },
-    "petri": {
-        "metadata": {"transcript_id": "a-1", "target_model": "A"},
-        "target_messages": messages(),
-    },
+    "petri": {"metadata": {"transcript_id": "a-1", "target_model": "A"}, "target_messages": messages()},
 }
 _INSPECT: Row = {
     "version": 2,
     "status": "success",
     "eval": {"task": "sleep", "model": "A"},
     "samples": [
-        {
-            "id": 1,
-            "epoch": 1,
-            "input": "",
-            "messages": messages(),
-            "output": _CHOICES,
-            "events": [{"event": "state"}],
-        }
+        {"id": 1, "epoch": 1, "input": "", "messages": messages(), "output": _CHOICES, "events": [{"event": "state"}]}
     ],
 }
 _THOUGHT = {"type": "thinking", "thinking": "He may be anxious."}
@@ -439,12 +399,7 @@ _WHISPER = {
     "language": "en",
     "text": " ".join(said for _, said in TALK),
     "segments": [
-        {
-            "start": n,
-            "end": n + 0.9,
-            "text": f" {said}",
-            "speaker": "Doctor" if role == "clinician" else "Patient",
-        }
+        {"start": n, "end": n + 0.9, "text": f" {said}", "speaker": "Doctor" if role == "clinician" else "Patient"}
         for n, (role, said) in enumerate(TALK)
     ],
 }

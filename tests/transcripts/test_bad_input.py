@@ -41,10 +41,7 @@ def _turns(*turns: Any) -> str:
 def _bomb() -> bytes:
     """A workbook of a few kilobytes that unpacks to 200 MB."""
     file = BytesIO(workbook([["id", "speaker", "text"]]))
-    with (
-        zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as book,
-        book.open("xl/media/image1.bin", "w") as part,
-    ):
+    with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as book, book.open("xl/media/image1.bin", "w") as part:
         for _ in range(200):
             part.write(bytes(2**20))
     return file.getvalue()

@@ -266,12 +266,7 @@ def _of_rows(form: TableForm) -> Iterator[tuple[str, list[dict[str, Any]], tuple
     rows = [dict(row) for row in form.rows]
     yield "reversed columns", [dict(reversed(row.items())) for row in rows], (), True
     yield "a number more", [{**row, "site_number": 7} for row in rows], (), True
-    yield (
-        "a note for each row",
-        [{**row, "note": _ADDED if n == 0 else ""} for n, row in enumerate(rows)],
-        (),
-        False,
-    )
+    yield ("a note for each row", [{**row, "note": _ADDED if n == 0 else ""} for n, row in enumerate(rows)], (), False)
     label = next((key for key in ("speaker", "role") if key in rows[0]), None)
     if label is not None:
         yield "relabelled", [*rows[:-1], {**rows[-1], label: "mother"}], TOKENS[-1:], False
@@ -310,17 +305,9 @@ def _of_lines(form: TextForm) -> Iterator[tuple[str, bytes, bool]]:
     lines = form.lines
     if not form.file.endswith(".docx"):
         yield "line ends of Windows", form.written(lines, "\r\n"), True
-        yield (
-            "spaces at the ends",
-            form.written([f"{line}  " for line in lines]),
-            form.file.endswith(("txt", "md")),
-        )
+        yield ("spaces at the ends", form.written([f"{line}  " for line in lines]), form.file.endswith(("txt", "md")))
     at = next(n for n, line in enumerate(lines) if TALK[3][1] in line)
-    yield (
-        "a heading",
-        form.written(["Session of 12 May", "", *lines]),
-        form.file.endswith(("txt", "md", "docx")),
-    )
+    yield ("a heading", form.written(["Session of 12 May", "", *lines]), form.file.endswith(("txt", "md", "docx")))
     yield "a line above", form.written([_ADDED, "", *lines]), False
     yield "a line below", form.written([*lines, "", f"[{_ADDED}]"]), False
     if form.label is not None:

@@ -153,10 +153,7 @@ def test_corpora_made_elsewhere_are_understood_like_their_folders(tmp_path: Path
     assert [turn.role for turn in found.turns] == ["clinician", "patient", "clinician"]
     assert found.factors == {"quality": "high"}
     swapped = ReadOptions(roles={"Ann": "patient", "Bob": "clinician"})
-    assert [turn.role for turn in next(bedside.from_convokit(corpus, swapped)).turns][:2] == [
-        "patient",
-        "clinician",
-    ]
+    assert [turn.role for turn in next(bedside.from_convokit(corpus, swapped)).turns][:2] == ["patient", "clinician"]
 
 
 def test_bad_input_ends_in_one_line() -> None:

@@ -31,18 +31,11 @@ def test_every_row_of_annomi_is_accounted_for(annomi: Path) -> None:
 
     for (transcript, turn), (key, coded) in zip(turns, sorted(by_utterance.items(), key=_in_file(rows)), strict=True):
         row = coded[0]
-        assert (transcript.id, turn.text, turn.speaker) == (
-            key[0],
-            row["utterance_text"],
-            row["interlocutor"],
-        )
+        assert (transcript.id, turn.text, turn.speaker) == (key[0], row["utterance_text"], row["interlocutor"])
         assert turn.role == {"therapist": "clinician", "client": "patient"}[row["interlocutor"]]
         assert turn.meta["time"] == row["timestamp"]
         assert transcript.factors == {"mi_quality": row["mi_quality"], "topic": row["topic"].strip()}
-        assert transcript.reference == {
-            "video_title": row["video_title"].strip(),
-            "video_url": row["video_url"],
-        }
+        assert transcript.reference == {"video_title": row["video_title"].strip(), "video_url": row["video_url"]}
         assert (transcript.system, transcript.language, transcript.case_id) == ("human", "en", None)
         assert turn.meta["codes"].keys() == {each["annotator_id"] for each in coded}
         for each in coded:

@@ -121,20 +121,14 @@ def write_without_first_errors(path: Path) -> int:
 @pytest.mark.parametrize(
     ("cell", "speakers"),
     [
-        (
-            "[doctor] Hello.\n[patient] Hi.\n[patient_guest] He sleeps badly.",
-            ["doctor", "patient", "patient_guest"],
-        ),
+        ("[doctor] Hello.\n[patient] Hi.\n[patient_guest] He sleeps badly.", ["doctor", "patient", "patient_guest"]),
         ("doctor: Hello.\npatient: Hi.\nmother: He sleeps badly.", ["doctor", "patient", "mother"]),
         ("Doctor: Hello.\nPatient: Hi.\nnurse: Come in.", ["Doctor", "Patient", "nurse"]),
         ("Doctor: Hello.\nPatient: Hi.\npatient's wife: No.", ["Doctor", "Patient", "patient's wife"]),
         ("Doctor: Hello. Mother: He sleeps badly. Patient: Hi.", ["Doctor", "Mother", "Patient"]),
         ("doctor: Hello. mother: He sleeps badly. patient: Hi.", ["doctor", "mother", "patient"]),
         ("医生：你好。母亲：他睡不着。患者：是的。", ["医生", "母亲", "患者"]),
-        (
-            "Doctor: Hello. Patient: Hi.\nDoctor: Well?\nPatient: No.",
-            ["Doctor", "Patient", "Doctor", "Patient"],
-        ),
+        ("Doctor: Hello. Patient: Hi.\nDoctor: Well?\nPatient: No.", ["Doctor", "Patient", "Doctor", "Patient"]),
         ("[doctor] Hello. [patient] Hi.\n[doctor] Well?", ["doctor", "patient", "doctor"]),
         ("[doctor] Hello.\n[ inaudible 00:09:25 ] sick.\n[patient] Hi.", ["doctor", "patient"]),
         ("[doctor] Hello.\n[laughs] well.\n[patient] Hi.", ["doctor", "patient"]),
@@ -150,10 +144,7 @@ def test_labels(cell: str, speakers: list[str]) -> None:
 
 
 def test_messages_in_a_cell_are_read(tmp_path: Path) -> None:
-    messages = [
-        {"role": "assistant", "content": "What brings you?"},
-        {"role": "user", "content": 'Sleep, "bad"'},
-    ]
+    messages = [{"role": "assistant", "content": "What brings you?"}, {"role": "user", "content": 'Sleep, "bad"'}]
     sharegpt = {"conversations": [{"from": "gpt", "value": "Hello."}, {"from": "human", "value": "Hi."}]}
     path = tmp_path / "t.csv"
     with path.open("w", newline="") as file:
@@ -167,11 +158,7 @@ def test_messages_in_a_cell_are_read(tmp_path: Path) -> None:
 
 
 def test_notes_with_labels_are_not_the_dialogue(tmp_path: Path) -> None:
-    path = write(
-        tmp_path,
-        "t.csv",
-        'id,note,chat\n1,"Allergies: none.\nPlan: sleep.","Doctor: Hello.\nPatient: Hi."\n',
-    )
+    path = write(tmp_path, "t.csv", 'id,note,chat\n1,"Allergies: none.\nPlan: sleep.","Doctor: Hello.\nPatient: Hi."\n')
     (one,) = read(path)
     assert [turn.text for turn in one.turns] == ["Hello.", "Hi."]
 

@@ -73,8 +73,4 @@ def test_what_no_parser_takes_ends_soon() -> None:
 
 def test_deep_items_are_left_to_the_parser() -> None:
     item = b"[" * 60_000 + b"]" * 60_000
-    assert list(array_items(io.BytesIO(b"[1, " + item + b", 2]").read, 1 << 20)) == [
-        (1, b"1"),
-        (1, item),
-        (1, b"2"),
-    ]
+    assert list(array_items(io.BytesIO(b"[1, " + item + b", 2]").read, 1 << 20)) == [(1, b"1"), (1, item), (1, b"2")]

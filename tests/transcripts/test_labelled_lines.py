@@ -95,11 +95,7 @@ def test_a_third_who_speaks_once_is_not_swallowed(tmp_path: Path) -> None:
     with pytest.raises(UnknownSpeakerError, match="Mother of Anna") as caught:
         read(path)
     assert str(caught.value).startswith(f"{path}:2")
-    assert [role for role, _ in turns(path, roles={"Mother of Anna": "other"})] == [
-        "clinician",
-        "other",
-        "patient",
-    ]
+    assert [role for role, _ in turns(path, roles={"Mother of Anna": "other"})] == ["clinician", "other", "patient"]
 
 
 @pytest.mark.parametrize("text", ["A: Hello.\nB: Hi.\nA: Why?\nB: May.", "I: Hello.\nR: Hi.\nI: Why?\nR: May."])
@@ -200,21 +196,12 @@ NAMED: dict[str, Role | Literal["text"]] = {"Anna": "patient", "Bob": "clinician
 @pytest.mark.parametrize("name", ["mother", "guest_family", "Mother of Anna", "patient's wife", "INTERPRETER 2"])
 @pytest.mark.parametrize("line", ["{}: He sleeps badly.", "[{}] He sleeps badly."])
 def test_a_third_person_is_a_speaker_however_written(name: str, line: str, tmp_path: Path) -> None:
-    lines = [
-        "Doctor: Hello.",
-        "Tell me.",
-        "Patient: I sleep badly.",
-        "Since May.",
-        line.format(name),
-        "Doctor: I see.",
-    ]
+    lines = ["Doctor: Hello.", "Tell me.", "Patient: I sleep badly.", "Since May.", line.format(name), "Doctor: I see."]
     for path in (
         write(tmp_path, "a.txt", "\n".join(lines)),
         write(tmp_path, "a.docx", document(*lines)),
         write(
-            tmp_path,
-            "a.srt",
-            "".join(f"{n}\n00:00:0{n},000 --> 00:00:0{n},900\n{x}\n\n" for n, x in enumerate(lines)),
+            tmp_path, "a.srt", "".join(f"{n}\n00:00:0{n},000 --> 00:00:0{n},900\n{x}\n\n" for n, x in enumerate(lines))
         ),
     ):
         if name not in THIRD_PARTIES:
@@ -288,9 +275,7 @@ def test_two_lines_that_lack_their_labels_stop(missing: tuple[int, int], tmp_pat
 
 def test_a_sentence_above_the_first_speaker_stops(tmp_path: Path) -> None:
     path = write(
-        tmp_path,
-        "talk.txt",
-        "Session of 12 May\nI slept very badly.\nDoctor: Hello.\nPatient: I sleep badly.\n",
+        tmp_path, "talk.txt", "Session of 12 May\nI slept very badly.\nDoctor: Hello.\nPatient: I sleep badly.\n"
     )
     check_question(path, where=f"{path}:2")
     reading = Reading([path], ReadOptions(leave_out=["lines above the first speaker"]))
@@ -308,10 +293,7 @@ def test_dialogues_below_ids_are_transcripts_of_their_own(tmp_path: Path) -> Non
     reading = Reading([write(tmp_path, "talks.txt", text)])
     first, second = reading
     assert (first.id, second.id) == ("1", "2")
-    assert [(turn.role, turn.text) for turn in second.turns] == [
-        ("patient", "Hi 2."),
-        ("clinician", "Hello.\nRest."),
-    ]
+    assert [(turn.role, turn.text) for turn in second.turns] == [("patient", "Hi 2."), ("clinician", "Hello.\nRest.")]
     assert second.reference == {"description": "I sleep badly.\nIs it bad?"}
     assert reading.account.lost["lines above the first speaker"].number == 2
     check_refusal(write(tmp_path, "twice.txt", text.replace("id=2", "id=1")), "'1'", where=f"{tmp_path}/twice.txt:1")
@@ -379,7 +361,7 @@ def test_whatsapp_counts_what_nobody_said(tmp_path: Path) -> None:
     ]
     assert reading.account.left_out == {"omitted media": 1}
     assert {name: texts.number for name, texts in reading.account.lost.items()} == {
-        "lines with a time and no speaker": 2,
+        "lines with a time and no speaker": 2
     }
 
 
@@ -408,10 +390,7 @@ def test_an_export_of_an_iphone_counts_what_nobody_said(text: str, count: str, t
     (one,) = reading
     assert [(turn.role, turn.text) for turn in one.turns] == HELLO
     assert reading.account.left_out == {count: 1}
-    assert set(reading.account.lost) == {
-        "lines with a time and no speaker",
-        "lines of the app, not of a speaker",
-    }
+    assert set(reading.account.lost) == {"lines with a time and no speaker", "lines of the app, not of a speaker"}
 
 
 @pytest.mark.parametrize("end", ["END OF TRANSCRIPT", "[End of session]", "Transcribed by Anna B.", "Recording ends."])
@@ -430,11 +409,7 @@ def test_headings_within_a_turn_and_notes_of_transcribers_stay(tmp_path: Path) -
     text = "Doctor: Do this:\n## At home\nRest a lot.\nPage 2 of 3\nPatient: Yes.\n[cries]\n## Part 2\nDoctor: I see.\n"
     reading = Reading([write(tmp_path, "talk.txt", text)])
     (one,) = reading
-    assert [turn.text for turn in one.turns] == [
-        "Do this:\n## At home\nRest a lot.",
-        "Yes.\n[cries]",
-        "I see.",
-    ]
+    assert [turn.text for turn in one.turns] == ["Do this:\n## At home\nRest a lot.", "Yes.\n[cries]", "I see."]
     assert set(reading.account.lost) == {"numbers of pages", "headings"}
     assert any("brackets" in remark for remark in reading.account.remarks)
 
@@ -567,13 +542,7 @@ def test_notes_behind_names_in_chinese(tmp_path: Path) -> None:
 @pytest.mark.parametrize("talk", [TALK, WRAPPED])
 @pytest.mark.parametrize(
     "name",
-    [
-        "Patient's wife Maria",
-        "Maria (wife)",
-        "Patient and wife",
-        "Patient via the interpreter",
-        "Doctor, one thing",
-    ],
+    ["Patient's wife Maria", "Maria (wife)", "Patient and wife", "Patient via the interpreter", "Doctor, one thing"],
 )
 def test_a_label_that_says_one_who_speaks_with_other_words_stops(talk: str, name: str, tmp_path: Path) -> None:
     path = write(tmp_path, "talk.txt", talk.format(f"{name}: I can't."))
@@ -628,8 +597,7 @@ def test_two_turns_on_a_line_are_two(text: str, tmp_path: Path) -> None:
 
 def test_a_side_that_no_line_names_stops_within_a_line(tmp_path: Path) -> None:
     check_question(
-        write(tmp_path, "talk.txt", "Doctor: Hello.\nPatient: Bad. Therapist: Why?\nDoctor: Ok.\n"),
-        "'Therapist'",
+        write(tmp_path, "talk.txt", "Doctor: Hello.\nPatient: Bad. Therapist: Why?\nDoctor: Ok.\n"), "'Therapist'"
     )
 
 
@@ -640,10 +608,7 @@ def test_a_label_of_a_third_within_a_line_stops_and_the_user_decides(tmp_path: P
         read(path)
     assert str(caught.value).startswith(f"{path}:3")
     assert turns(path, roles={"Mother": "text"})[2] == ("clinician", "I see. Mother: He never says.")
-    assert turns(path, roles={"Mother": "other"})[2:] == [
-        ("clinician", "I see."),
-        ("other", "He never says."),
-    ]
+    assert turns(path, roles={"Mother": "other"})[2:] == [("clinician", "I see."), ("other", "He never says.")]
 
 
 LACKING = "".join(f"Doctor: Hello {n}\nPatient: Hi {n}\n" for n in range(5)) + (
@@ -660,14 +625,7 @@ def test_a_line_that_lacks_its_label_stops_without_a_full_stop(line: str, tmp_pa
 
 
 @pytest.mark.parametrize(
-    "line",
-    [
-        "[cries for a long time]",
-        "Clinic A - do not share",
-        "Page 2 of 3",
-        "Part Two Of It",
-        "Codes: empathy 4",
-    ],
+    "line", ["[cries for a long time]", "Clinic A - do not share", "Page 2 of 3", "Part Two Of It", "Codes: empathy 4"]
 )
 def test_a_line_that_is_no_speech_between_two_labels_of_one_goes_on(line: str, tmp_path: Path) -> None:
     text = LACKING.format(line)

@@ -136,10 +136,7 @@ def test_two_of_one_id(talk: Talk, tmp_path: Path) -> None:
 def test_what_is_said_of_files_is_not_said_of_memory(tmp_path: Path) -> None:
     with pytest.raises(bedside.BedsideError, match="`options`"):
         bedside.score(transcripts(), tmp_path / "run", options=bedside.ReadOptions(on_error="skip"))
-    with (
-        open_engine("local", workers=1) as engine,
-        pytest.raises(bedside.BedsideError, match="`engine`"),
-    ):
+    with open_engine("local", workers=1) as engine, pytest.raises(bedside.BedsideError, match="`engine`"):
         bedside.score(transcripts(), tmp_path / "run", engine=engine)
     pandas = pytest.importorskip("pandas")
     with pytest.raises(bedside.BedsideError, match="DataFrame"):

@@ -103,10 +103,7 @@ def test_chinese_counselling_dialogues() -> None:
 
 
 def test_a_model_that_is_told_to_be_the_patient_is_not_read_as_the_clinician(tmp_path: Path) -> None:
-    told = {
-        "role": "system",
-        "content": "You are Anna, a patient with insomnia. Answer the doctor's questions.",
-    }
+    told = {"role": "system", "content": "You are Anna, a patient with insomnia. Answer the doctor's questions."}
     messages = [told, {"role": "user", "content": "What brings you here?"}]
     messages += [{"role": "assistant", "content": "I sleep badly."}]
     path = write(tmp_path, "log.jsonl", lines({"messages": messages}))
@@ -120,10 +117,7 @@ def test_a_model_that_is_told_to_be_the_patient_is_not_read_as_the_clinician(tmp
 @pytest.mark.parametrize(
     ("prompt", "stops"),
     [
-        (
-            "You are an AI doctor specializing in dermatology. Arrive at a diagnosis of a patient's condition.",
-            False,
-        ),
+        ("You are an AI doctor specializing in dermatology. Arrive at a diagnosis of a patient's condition.", False),
         ("You are a helpful assistant. The patient is 40 years old.", False),
         ("You are the patient's physician.", False),
         ("You are talking to a patient with depression.", False),
@@ -251,11 +245,7 @@ def test_gemini_in_both_forms(tmp_path: Path) -> None:
         {"role": "model", "text": "Hm.", "isThought": True},
         {"role": "model", "text": "Since when?"},
     ]
-    studio = {
-        "runSettings": {"model": "models/g"},
-        "systemInstruction": {},
-        "chunkedPrompt": {"chunks": chunks},
-    }
+    studio = {"runSettings": {"model": "models/g"}, "systemInstruction": {}, "chunkedPrompt": {"chunks": chunks}}
     (transcript,) = read(write(tmp_path, "studio.json", json.dumps(studio)))
     assert said(transcript) == TALK
     assert transcript.system == "g"
@@ -341,15 +331,9 @@ def test_several_answers_to_a_request_of_a_batch_stop(tmp_path: Path) -> None:
 
 
 def test_anthropic_batches(tmp_path: Path) -> None:
-    request = {
-        "custom_id": "x",
-        "params": {"model": "A", "system": "You are a doctor.", "messages": SAID[:1]},
-    }
+    request = {"custom_id": "x", "params": {"model": "A", "system": "You are a doctor.", "messages": SAID[:1]}}
     content = [{"type": "text", "text": "Since when?"}]
-    result = {
-        "custom_id": "x",
-        "result": {"type": "succeeded", "message": {"role": "assistant", "content": content}},
-    }
+    result = {"custom_id": "x", "result": {"type": "succeeded", "message": {"role": "assistant", "content": content}}}
     write(tmp_path, "requests.jsonl", lines(request))
     write(tmp_path, "results.jsonl", lines(result))
     (transcript,) = Reading([tmp_path])

@@ -15,15 +15,7 @@ from bedside.transcripts.contract import READERS
 from bedside.transcripts.memory_reading import open_reading
 from bedside.transcripts.transcript import Provenance, Role, Transcript, Turn
 from tests.transcripts.files import check_refusal, read, write
-from tests.transcripts.provenance_examples import (
-    CANARIES,
-    EXAMPLES,
-    PROMPT,
-    READERS_KNOWN,
-    SAID,
-    SYSTEM,
-    TOOLS,
-)
+from tests.transcripts.provenance_examples import CANARIES, EXAMPLES, PROMPT, READERS_KNOWN, SAID, SYSTEM, TOOLS
 
 
 def test_every_reader_has_an_example_or_says_why_not() -> None:
@@ -168,24 +160,14 @@ def test_what_was_told_apart_is_counted_and_said(tmp_path: Path) -> None:
 
 
 def test_tools_of_old_logs_are_no_turns_where_their_role_is_other(tmp_path: Path) -> None:
-    said = [
-        ("patient", "I cough."),
-        ("function_call", TOOLS),
-        ("clinician", "Fever?"),
-        ("observation", TOOLS),
-    ]
+    said = [("patient", "I cough."), ("function_call", TOOLS), ("clinician", "Fever?"), ("observation", TOOLS)]
     turns: list[dict[str, Any]] = [
         {"role": who if who in ("patient", "clinician") else "other", "speaker": who, "text": text}
         for who, text in said
     ]
     (one,) = read(write(tmp_path, "own.jsonl", json.dumps({"id": "a", "turns": turns})))
     (other,) = open_reading(
-        [
-            Transcript(
-                "a",
-                tuple(Turn(at, turn["role"], turn["speaker"], turn["text"]) for at, turn in enumerate(turns)),
-            )
-        ]
+        [Transcript("a", tuple(Turn(at, turn["role"], turn["speaker"], turn["text"]) for at, turn in enumerate(turns)))]
     )
     for transcript in (one, other):
         assert [turn.text for turn in transcript.turns] == ["I cough.", "Fever?"]
@@ -257,10 +239,7 @@ def test_geminis_parts_in_both_ways_of_writing(call: str, gave: str, tmp_path: P
     from bedside.transcripts.reading import Reading
 
     contents = [
-        {
-            "role": "user",
-            "parts": [{"text": "I itch."}, {"inlineData": {"mimeType": "image/png", "data": "AA"}}],
-        },
+        {"role": "user", "parts": [{"text": "I itch."}, {"inlineData": {"mimeType": "image/png", "data": "AA"}}]},
         {"role": "model", "parts": [{call: {"name": TOOLS}}]},
         {"role": "user", "parts": [{gave: {"name": TOOLS}}]},
         {"role": "model", "parts": [{"executableCode": {"code": TOOLS}}, {"text": "Where?"}]},

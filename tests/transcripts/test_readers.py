@@ -21,17 +21,7 @@ from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading import Reading
 from bedside.transcripts.transcript import Transcript, Turn
 from tests.soak import budget
-from tests.transcripts.files import (
-    GOOD,
-    as_written,
-    check_refusal,
-    document,
-    examples,
-    packed,
-    read,
-    workbook,
-    write,
-)
+from tests.transcripts.files import GOOD, as_written, check_refusal, document, examples, packed, read, workbook, write
 
 SCHEMA = json.loads(schema_text("transcript"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -104,11 +94,7 @@ META = st.dictionaries(KEY.filter(lambda key: key != "codes"), NESTED, max_size=
 
 @st.composite
 def transcripts(draw: st.DrawFn) -> Transcript:
-    roles = [
-        "clinician",
-        "patient",
-        *draw(st.lists(st.sampled_from(["clinician", "patient", "other"]), max_size=3)),
-    ]
+    roles = ["clinician", "patient", *draw(st.lists(st.sampled_from(["clinician", "patient", "other"]), max_size=3))]
     return Transcript(
         id=draw(TEXT),
         turns=tuple(
@@ -214,10 +200,7 @@ def test_openai_messages(tmp_path: Path) -> None:
         "background": "x" * 101,
         "messages": [
             {"role": "system", "content": "You are a doctor."},
-            {
-                "role": "assistant",
-                "content": [{"type": "text", "text": "What"}, {"type": "text", "text": "now?"}],
-            },
+            {"role": "assistant", "content": [{"type": "text", "text": "What"}, {"type": "text", "text": "now?"}]},
             {"role": "user", "content": "I sleep badly.", "name": "Anna", "timestamp": "10:00"},
             {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
             {"role": "tool", "content": "found"},
@@ -267,10 +250,7 @@ def test_sharegpt(tmp_path: Path) -> None:
     item = {
         "id": "s",
         "system": "You are a therapist.",
-        "conversations": [
-            {"from": "human", "value": "I sleep badly."},
-            {"from": "gpt", "value": "Since when?"},
-        ],
+        "conversations": [{"from": "human", "value": "I sleep badly."}, {"from": "gpt", "value": "Since when?"}],
     }
     (one,) = read(write(tmp_path, "s.json", json.dumps([item])))
     assert [(turn.role, turn.speaker) for turn in one.turns] == [("patient", "human"), ("clinician", "gpt")]
@@ -297,18 +277,12 @@ def test_turns_of_role_message_and_stage(key: str, tmp_path: Path) -> None:
 
 def test_a_part_that_is_no_text_is_counted_and_an_unknown_one_with_text_stops(tmp_path: Path) -> None:
     picture = {"type": "image_url", "image_url": {}}
-    item: list[dict[str, Any]] = [
-        {"role": "user", "content": [picture, {"type": "text", "text": "My arm."}]},
-        SAID[0],
-    ]
+    item: list[dict[str, Any]] = [{"role": "user", "content": [picture, {"type": "text", "text": "My arm."}]}, SAID[0]]
     reading = Reading([write(tmp_path, "i.json", json.dumps(item))])
     (one,) = reading
     assert [turn.text for turn in one.turns] == ["My arm.", "Hello."]
     assert reading.account.left_out == {PICTURES: 1}
-    item[0]["content"] = [
-        {"type": "memo", "memo": "I forgot to say this."},
-        {"type": "text", "text": "My arm."},
-    ]
+    item[0]["content"] = [{"type": "memo", "memo": "I forgot to say this."}, {"type": "text", "text": "My arm."}]
     path = write(tmp_path, "m.json", json.dumps(item))
     with pytest.raises(AmbiguousError) as caught:
         read(path)
@@ -477,14 +451,7 @@ def test_text_before_the_first_label_is_an_error(tmp_path: Path) -> None:
 def _corpus(folder: Path, *, old: bool = False) -> None:
     speaker, conversation = ("user", "root") if old else ("speaker", "conversation_id")
     lines = [
-        {
-            "id": "u0",
-            conversation: "c0",
-            speaker: "s1",
-            "text": "Hello.",
-            "timestamp": 5,
-            "meta": {"stage": "exit"},
-        },
+        {"id": "u0", conversation: "c0", speaker: "s1", "text": "Hello.", "timestamp": 5, "meta": {"stage": "exit"}},
         {"id": "u1", conversation: "c0", speaker: "s2", "text": "Hi.", "timestamp": 4, "meta": {}},
         {"id": "u2", conversation: "c1", speaker: "s1", "text": "Hello.", "timestamp": None, "meta": {}},
         {"id": "u3", conversation: "c1", speaker: "s2", "text": "Hi.", "timestamp": None, "meta": {}},
@@ -563,11 +530,7 @@ def test_deepeval_test_cases(camel: bool, tmp_path: Path) -> None:
         "multimodal": False,
         "turns": [
             {"role": "user", "content": "I sleep badly."},
-            {
-                "role": "assistant",
-                "content": "Why?",
-                "retrievalContext" if camel else "retrieval_context": ["x"],
-            },
+            {"role": "assistant", "content": "Why?", "retrievalContext" if camel else "retrieval_context": ["x"]},
         ],
     }
     reading = Reading([write(tmp_path, "cases.json", json.dumps([case, {**case, "name": None}]))])
@@ -608,10 +571,7 @@ def test_what_stands_beside_an_mdd5k_dialogue_is_kept(tmp_path: Path) -> None:
         (["one/conversations"], ["patient_1#0", "patient_1#1"]),
         (["one/conversations/patient_1.json"], ["patient_1#0", "patient_1#1"]),
         ([""], ["one/patient_1#0", "one/patient_1#1", "two/patient_1#0", "two/patient_1#1"]),
-        (
-            ["one", "two/conversations"],
-            ["one/patient_1#0", "one/patient_1#1", "two/patient_1#0", "two/patient_1#1"],
-        ),
+        (["one", "two/conversations"], ["one/patient_1#0", "one/patient_1#1", "two/patient_1#0", "two/patient_1#1"]),
     ],
 )
 def test_mdd5k_dialogues_are_named_by_patient_and_copy(given: list[str], ids: list[str], tmp_path: Path) -> None:

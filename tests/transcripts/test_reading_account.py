@@ -142,11 +142,7 @@ def test_who_is_right_or_told_by_the_user_is_not_remarked_on(tmp_path: Path) -> 
     assert not account.swapped
     assert "swapped" not in account.summary()
     # Of a model and its user it was asked, and the user said who is who.
-    log = write(
-        tmp_path,
-        "log.jsonl",
-        line("a", *(("user", ASKS), ("assistant", TELLS)) * 3),
-    )
+    log = write(tmp_path, "log.jsonl", line("a", *(("user", ASKS), ("assistant", TELLS)) * 3))
     _, account = read(log, roles={"assistant": "clinician", "user": "patient"})
     assert not account.swapped
     # Few words tell nothing.
@@ -316,13 +312,7 @@ def test_a_one_sided_dialogue_is_read_and_counted(tmp_path: Path, role: str) -> 
 
 
 def test_empty_turns_are_left_out_where_so_wished(tmp_path: Path) -> None:
-    turns = (
-        ("doctor", "Hello."),
-        ("patient", " \n"),
-        ("doctor", "Yes?"),
-        ("patient", "Well."),
-        ("patient", ""),
-    )
+    turns = (("doctor", "Hello."), ("patient", " \n"), ("doctor", "Yes?"), ("patient", "Well."), ("patient", ""))
     path = write(tmp_path, "t.jsonl", line("a", *turns))
     with pytest.raises(InputError, match=r"turn 1: .* `drop_empty`"):
         read(path)

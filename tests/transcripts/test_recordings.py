@@ -108,11 +108,7 @@ Doctor: Hello <i>there</i>.
 {\\an8}Patient: I count
 7
 """
-PEOPLE: dict[str, Role | Literal["text"]] = {
-    "Dr. Smith": "clinician",
-    "Dr Smith": "clinician",
-    "Mary Ann": "patient",
-}
+PEOPLE: dict[str, Role | Literal["text"]] = {"Dr. Smith": "clinician", "Dr Smith": "clinician", "Mary Ann": "patient"}
 
 
 def test_voice_tags(tmp_path: Path) -> None:
@@ -193,30 +189,14 @@ def test_dashes_are_of_two_who_speak(cue: str, stops: bool, tmp_path: Path) -> N
 
 def grid(tiers: dict[str, list[tuple[float, float, str]]], short: bool = False) -> str:
     """A TextGrid as Praat writes it."""
-    lines = [
-        'File type = "ooTextFile"',
-        'Object class = "TextGrid"',
-        "",
-        "xmin = 0",
-        "xmax = 9",
-        "tiers? <exists>",
-    ]
+    lines = ['File type = "ooTextFile"', 'Object class = "TextGrid"', "", "xmin = 0", "xmax = 9", "tiers? <exists>"]
     lines.append(f"size = {len(tiers)}")
     for at, (name, intervals) in enumerate(tiers.items(), 1):
-        lines += [
-            f"    item [{at}]:",
-            '        class = "IntervalTier"',
-            f'        name = "{name}"',
-            "        xmin = 0",
-        ]
+        lines += [f"    item [{at}]:", '        class = "IntervalTier"', f'        name = "{name}"', "        xmin = 0"]
         lines += ["        xmax = 9", f"        intervals: size = {len(intervals)}"]
         for number, (start, stop, text) in enumerate(intervals, 1):
             quoted = text.replace('"', '""')
-            lines += [
-                f"        intervals [{number}]:",
-                f"            xmin = {start}",
-                f"            xmax = {stop}",
-            ]
+            lines += [f"        intervals [{number}]:", f"            xmin = {start}", f"            xmax = {stop}"]
             lines.append(f'            text = "{quoted}"')
     if short:
         lines = [line.strip().partition(" = ")[2] or line for line in lines if not line.strip().endswith(":")]
@@ -318,12 +298,7 @@ def test_files_that_share_a_stem_and_name_no_speaker_are_not_joined(tmp_path: Pa
     both = grid({"Doctor": DOCTOR, "Patient": PATIENT})
     for name in ("study_one.TextGrid", "study_two.TextGrid", "visit_1.TextGrid", "visit_2.TextGrid"):
         write(tmp_path, name, both)
-    assert [transcript.id for transcript in Reading([tmp_path])] == [
-        "study_one",
-        "study_two",
-        "visit_1",
-        "visit_2",
-    ]
+    assert [transcript.id for transcript in Reading([tmp_path])] == ["study_one", "study_two", "visit_1", "visit_2"]
 
 
 def test_a_damaged_textgrid_says_where(tmp_path: Path) -> None:
@@ -522,32 +497,14 @@ WORDS: dict[str, Any] = {
                         {
                             "transcript": "x",
                             "words": [
-                                {
-                                    "word": "why",
-                                    "punctuated_word": "Why",
-                                    "start": 0.1,
-                                    "end": 0.3,
-                                    "speaker": 0,
-                                },
-                                {
-                                    "word": "now",
-                                    "punctuated_word": "now?",
-                                    "start": 0.4,
-                                    "end": 0.6,
-                                    "speaker": 0,
-                                },
-                                {
-                                    "word": "pain",
-                                    "punctuated_word": "Pain.",
-                                    "start": 0.9,
-                                    "end": 1.2,
-                                    "speaker": 1,
-                                },
+                                {"word": "why", "punctuated_word": "Why", "start": 0.1, "end": 0.3, "speaker": 0},
+                                {"word": "now", "punctuated_word": "now?", "start": 0.4, "end": 0.6, "speaker": 0},
+                                {"word": "pain", "punctuated_word": "Pain.", "start": 0.9, "end": 1.2, "speaker": 1},
                             ],
                         }
                     ],
                 }
-            ],
+            ]
         },
     },
     "assemblyai": {
@@ -577,18 +534,8 @@ WORDS: dict[str, Any] = {
                 ]
             },
             "items": [
-                {
-                    "type": "pronunciation",
-                    "start_time": "0.1",
-                    "end_time": "0.3",
-                    "alternatives": [{"content": "Why"}],
-                },
-                {
-                    "type": "pronunciation",
-                    "start_time": "0.4",
-                    "end_time": "0.6",
-                    "alternatives": [{"content": "now"}],
-                },
+                {"type": "pronunciation", "start_time": "0.1", "end_time": "0.3", "alternatives": [{"content": "Why"}]},
+                {"type": "pronunciation", "start_time": "0.4", "end_time": "0.6", "alternatives": [{"content": "now"}]},
                 {"type": "punctuation", "alternatives": [{"content": "?"}]},
                 {
                     "type": "pronunciation",
@@ -609,16 +556,13 @@ WORDS: dict[str, Any] = {
                 {"speaker_label": "0", "transcript": "Why now?", "start_time": "0.1", "end_time": "0.6"},
                 {"speaker_label": "1", "transcript": "Pain.", "start_time": "0.9", "end_time": "1.2"},
             ],
-        },
+        }
     },
     "google": {
         "results": [
             {
                 "alternatives": [
-                    {
-                        "transcript": "Why now? Pain.",
-                        "words": [{"word": "Why", "startTime": "0.1s", "endTime": "0.3s"}],
-                    }
+                    {"transcript": "Why now? Pain.", "words": [{"word": "Why", "startTime": "0.1s", "endTime": "0.3s"}]}
                 ],
                 "languageCode": "en-us",
             },
@@ -634,17 +578,12 @@ WORDS: dict[str, Any] = {
                                 "speakerLabel": "0",
                             },
                             {"word": "now?", "startTime": "0.400s", "endTime": "0.600s", "speakerLabel": "0"},
-                            {
-                                "word": "Pain.",
-                                "startTime": "0.900s",
-                                "endTime": "1.200s",
-                                "speakerLabel": "1",
-                            },
+                            {"word": "Pain.", "startTime": "0.900s", "endTime": "1.200s", "speakerLabel": "1"},
                         ]
                     }
                 ]
             },
-        ],
+        ]
     },
     "whisperx": {
         "language": "en",
@@ -658,7 +597,7 @@ WORDS: dict[str, Any] = {
                     {"word": "now?", "start": 0.4, "end": 0.6, "speaker": "0"},
                     {"word": "Pain.", "start": 0.9, "end": 1.2, "speaker": "1"},
                 ],
-            },
+            }
         ],
     },
 }

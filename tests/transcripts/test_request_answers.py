@@ -244,11 +244,7 @@ def test_what_may_be_read_in_two_ways_stops(
     [
         ({"messages": SENT, "response": {**CHOICES, "note": "This was made by hand."}}, "response.note", {}),
         ({**GENERATION, **NEXT, "metadata": {"note": "He said this on the phone."}}, "metadata.note", {}),
-        (
-            {"messages": SENT, "completions": [LAST, "Go for a walk."]},
-            "completions",
-            {"answer": "completions.0"},
-        ),
+        ({"messages": SENT, "completions": [LAST, "Go for a walk."]}, "completions", {"answer": "completions.0"}),
     ],
 )
 def test_what_is_left_out_is_counted(record: Any, key: str, columns: dict[str, str], tmp_path: Path) -> None:
@@ -343,13 +339,7 @@ def test_what_a_model_should_say_is_never_a_turn(key: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [
-        ("zzz", LAST),
-        ("gpt-4o", LAST),
-        ("bot", [LAST]),
-        ("next_turn", {"content": LAST}),
-        ("output", "completed"),
-    ],
+    [("zzz", LAST), ("gpt-4o", LAST), ("bot", [LAST]), ("next_turn", {"content": LAST}), ("output", "completed")],
 )
 def test_what_may_be_the_answer_to_messages_that_end_with_the_user_stops(key: str, value: Any, tmp_path: Path) -> None:
     path = one_line(tmp_path, {"messages": SENT, key: value})
@@ -368,11 +358,7 @@ def test_what_is_no_answer_by_its_name_does_not_stop(key: str, value: str, tmp_p
 
 def test_a_label_is_no_turn(tmp_path: Path) -> None:
     (one,) = read(one_line(tmp_path, {"messages": SAID, "prediction": "insomnia", "output": {"tokens": 5}}))
-    assert (len(one.turns), one.factors["prediction"], one.reference) == (
-        4,
-        "insomnia",
-        {"output": {"tokens": 5}},
-    )
+    assert (len(one.turns), one.factors["prediction"], one.reference) == (4, "insomnia", {"output": {"tokens": 5}})
 
 
 # -- parts, lists and speakers -----------------------------------------------------------------------------
@@ -386,12 +372,7 @@ def test_parts_that_are_no_words_are_counted(tmp_path: Path) -> None:
         {"type": "file", "mediaType": "image/png", "url": "data:x"},
         {"type": "text", "text": WORDS[1]},
     ]
-    messages = [
-        SAID[0],
-        {"role": "assistant", "parts": parts},
-        {"role": "user", "content": [{"image": {}}]},
-        *SAID[2:],
-    ]
+    messages = [SAID[0], {"role": "assistant", "parts": parts}, {"role": "user", "content": [{"image": {}}]}, *SAID[2:]]
     reading = Reading([one_line(tmp_path, {"messages": messages})])
     (one,) = reading
     assert [(turn.role, turn.text) for turn in one.turns] == TALK
@@ -421,10 +402,7 @@ def test_speakers_and_keys_are_left_out_where_the_user_says(tmp_path: Path) -> N
     (one,) = reading
     assert [(turn.role, turn.text) for turn in one.turns] == TALK
     assert (one.factors, one.reference) == ({"site": "north"}, {})
-    assert {name: texts.number for name, texts in reading.account.lost.items()} == {
-        "chorus": 1,
-        "metadata.notes": 1,
-    }
+    assert {name: texts.number for name, texts in reading.account.lost.items()} == {"chorus": 1, "metadata.notes": 1}
 
 
 # -- several records of one conversation -------------------------------------------------------------------
@@ -658,7 +636,4 @@ def test_prompts_that_change_from_call_to_call_are_kept(tmp_path: Path) -> None:
     ]
     (one,) = read(traced(tmp_path, *calls))
     assert [turn.text for turn in one.turns] == [*WORDS]
-    assert sorted(item.text for item in one.provenance) == [
-        "Be kind. It is 10 now.",
-        "Be kind. It is 11 now.",
-    ]
+    assert sorted(item.text for item in one.provenance) == ["Be kind. It is 10 now.", "Be kind. It is 11 now."]

@@ -23,11 +23,7 @@ ENGLISH = (
         "How long have you felt like that?",
         "Do you sleep well, and how is your appetite?",
     ],
-    [
-        "I feel so tired, I can't do my work.",
-        "Since my mother died I cry a lot.",
-        "No, I lie awake and I worry.",
-    ],
+    ["I feel so tired, I can't do my work.", "Since my mother died I cry a lot.", "No, I lie awake and I worry."],
 )
 GERMAN = (
     [
@@ -64,9 +60,7 @@ def as_log(user: list[str], assistant: list[str]) -> tuple[list[str], list[str]]
 
 
 @pytest.mark.parametrize("talk", [ENGLISH, GERMAN, CHINESE])
-def test_a_log_of_a_played_patient_stops_and_that_of_a_clinician_does_not(
-    talk: tuple[list[str], list[str]],
-) -> None:
+def test_a_log_of_a_played_patient_stops_and_that_of_a_clinician_does_not(talk: tuple[list[str], list[str]]) -> None:
     clinician, patient = talk
     with pytest.raises(AmbiguousError, match="roles=assistant=patient,user=clinician"):
         check_roles(*as_log(clinician, patient), {}, "here")
@@ -146,10 +140,7 @@ def test_a_third_party_is_one_beside_both_sides(name: str) -> None:
 @pytest.mark.parametrize(
     ("lines", "guess"),
     [
-        (
-            ["No duermo bien desde hace meses.", "¿Desde cuándo le pasa?", "Me siento cansada."],
-            "C=patient,P=clinician",
-        ),
+        (["No duermo bien desde hace meses.", "¿Desde cuándo le pasa?", "Me siento cansada."], "C=patient,P=clinician"),
         (
             ["What brings you here?", "I sleep badly and I worry.", "How long have you felt so?"],
             "C=clinician,P=patient",
@@ -169,10 +160,7 @@ def test_what_is_shipped_fits_the_measures_and_keeps_its_promise() -> None:
     assert list(shipped["weights"]) == list(MEASURES)
     assert len(model().assistant) == len(MEASURES)
     logs = {name: figures["logs"]["3 turns a side or more"] for name, figures in shipped["sets"].items()}
-    assert {name for name, each in logs.items() if each.get("stopped_of_exchanged", 100) < 95} == {
-        "esconv",
-        "craft-md",
-    }
+    assert {name for name, each in logs.items() if each.get("stopped_of_exchanged", 100) < 95} == {"esconv", "craft-md"}
     assert {name for name, each in logs.items() if each["stopped_though_right"] > 1} == {"hh-rlhf"}
 
 
@@ -277,10 +265,7 @@ TOLD = "You are Ruth, a patient with migraine. Stay in character."
         {"chatbot_role": "a patient with migraine", "turns": MESSAGES},
         {"instructions": TOLD, "messages": MESSAGES},
         {"systemInstruction": {"parts": [{"text": TOLD}]}, "contents": MESSAGES},
-        {
-            "system": TOLD,
-            "conversations": [{"from": "human", "value": "Hi."}, {"from": "gpt", "value": "Hello."}],
-        },
+        {"system": TOLD, "conversations": [{"from": "human", "value": "Hi."}, {"from": "gpt", "value": "Hello."}]},
     ],
 )
 def test_a_prompt_beside_the_messages_tells_it_too(record: dict[str, object], tmp_path: Path) -> None:
@@ -320,10 +305,7 @@ def test_in_whatever_form_a_played_patient_stops_the_reading(form: str, tmp_path
 
 def test_roles_that_bedside_wrote_are_read_again_as_they_are(tmp_path: Path) -> None:
     speakers, texts = as_log(*ENGLISH)
-    for named in (
-        {"user": "clinician", "assistant": "patient"},
-        {"user": "patient", "assistant": "clinician"},
-    ):
+    for named in ({"user": "clinician", "assistant": "patient"}, {"user": "patient", "assistant": "clinician"}):
         path = write(tmp_path, "talk.txt", log_in("talk.txt", (speakers, texts)))
         (transcript,) = read(path, roles=named)
         again = read(write(tmp_path, "own.jsonl", transcript.to_json()))
@@ -387,8 +369,7 @@ def test_a_third_person_under_the_users_label_is_asked_about(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("third", "beside", "role"),
-    [("Student", "Patient", "clinician"), ("Mother of Anna", "Doctor", "patient")],
+    ("third", "beside", "role"), [("Student", "Patient", "clinician"), ("Mother of Anna", "Doctor", "patient")]
 )
 def test_a_third_beside_one_side_alone_is_the_other(third: str, beside: str, role: str) -> None:
     side = role_of(beside)

@@ -97,10 +97,7 @@ def test_worksheets_with_the_same_ids(tmp_path: Path) -> None:
     path = write(tmp_path, "t.xlsx", file.getvalue())
     check_question(path, "`sheet=all`")
     found = read(path, sheet="all", columns={"system": "sheet"})
-    assert [(one.id, one.case_id, one.system) for one in found] == [
-        ("Sheet/a", "a", "Sheet"),
-        ("Two/a", "a", "Two"),
-    ]
+    assert [(one.id, one.case_id, one.system) for one in found] == [("Sheet/a", "a", "Sheet"), ("Two/a", "a", "Two")]
     (one,) = read(path, sheet="two")
     assert [turn.text for turn in one.turns] == ["Hello.", "Hi."]
     check_refusal(path, "'Three'", "`sheet`", sheet="Three")
@@ -129,10 +126,7 @@ EXCHANGES = "{0},{1},{2}\na,Hello there.,Hi you.\na,Well then?,\nb,How now?,So s
         ),
         (
             ("they", "we"),
-            {
-                "roles": {"they": "patient", "we": "clinician"},
-                "columns": {"question": "they", "answer": "we"},
-            },
+            {"roles": {"they": "patient", "we": "clinician"}, "columns": {"question": "they", "answer": "we"}},
             ["patient", "clinician", "patient"],
         ),
     ],

@@ -16,10 +16,7 @@ TALK = {
     "id": "note2chat/A/gout/26/1",
     "system": "A",
     "case_id": "gout",
-    "turns": [
-        {"role": "clinician", "text": "How do you sleep?"},
-        {"role": "patient", "text": "I wake at three."},
-    ],
+    "turns": [{"role": "clinician", "text": "How do you sleep?"}, {"role": "patient", "text": "I wake at three."}],
 }
 MANIFEST = {"protocol": "note2chat", "clinicians": ["A"], "patient": "rules", "conversations": {"planned": 2}}
 FAILURE = {"id": "note2chat/B/gout/26/1", "system": "B", "state": "failed", "whose": "patient",

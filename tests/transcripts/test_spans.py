@@ -38,12 +38,7 @@ def messages(count: int) -> str:
 def convokit(count: int) -> str:
     return "".join(
         json.dumps(
-            {
-                "id": f"{n}-{t}",
-                "conversation_id": f"t{n}",
-                "speaker": ("therapist", "client")[t % 2],
-                "text": TEXTS[t],
-            }
+            {"id": f"{n}-{t}", "conversation_id": f"t{n}", "speaker": ("therapist", "client")[t % 2], "text": TEXTS[t]}
         )
         + "\n"
         for n in range(count)

@@ -119,16 +119,7 @@ def convokit(count: int) -> Iterator[str]:
         ("t.jsonl.gz", json_lines, 100 * MB),
         ("t.json.gz", json_array, 50 * MB),
     ],
-    ids=[
-        "json lines",
-        "json array",
-        "table",
-        "cells",
-        "exchanges",
-        "convokit",
-        "json lines gz",
-        "json array gz",
-    ],
+    ids=["json lines", "json array", "table", "cells", "exchanges", "convokit", "json lines gz", "json array gz"],
 )
 def test_memory_stays_flat(
     name: str, content: Callable[[int], Iterator[str]], size: int, base: int, tmp_path: Path

@@ -25,32 +25,14 @@ from tests.transcripts.files import check_question, check_refusal, read, workboo
 Row = dict[str, Any]
 
 ROWS: list[Row] = [
-    {
-        "id": "a",
-        "turn": 0,
-        "speaker": "therapist",
-        "text": "Was führt Sie her?",
-        "question": "open",
-        "age": 34,
-    },
-    {
-        "id": "a",
-        "turn": 1,
-        "speaker": "client",
-        "text": "我睡得不好，已经三个月了。",
-        "question": None,
-        "age": 34,
-    },
+    {"id": "a", "turn": 0, "speaker": "therapist", "text": "Was führt Sie her?", "question": "open", "age": 34},
+    {"id": "a", "turn": 1, "speaker": "client", "text": "我睡得不好，已经三个月了。", "question": None, "age": 34},
     {"id": "b", "turn": 0, "speaker": "therapist", "text": "And now?", "question": "closed", "age": 0.5},
     {"id": "b", "turn": 1, "speaker": "client", "text": "12", "question": None, "age": 0.5},
 ]
 CELLS: list[Row] = [
     {"id": "a", "dialogue": "Doctor: Hello, how are you?\nPatient: Nicht gut.", "score": 7, "note": None},
-    {
-        "id": "b",
-        "dialogue": '[{"role":"user","content":"Hi."},{"role":"assistant","content":"Yes?"}]',
-        "score": 2.5,
-    },
+    {"id": "b", "dialogue": '[{"role":"user","content":"Hi."},{"role":"assistant","content":"Yes?"}]', "score": 2.5},
 ]
 EXCHANGES: list[Row] = [
     {"id": "a", "patient": "I sleep badly.", "doctor": "Since when?", "mood": 3},
@@ -180,11 +162,7 @@ def _saved(book: openpyxl.Workbook, folder: Path) -> Path:
     return write(folder, "t.xlsx", file.getvalue())
 
 
-TALK = [
-    ["id", "speaker", "text"],
-    ["a", "doctor", "What brings you here?"],
-    ["a", "patient", "I sleep very badly."],
-]
+TALK = [["id", "speaker", "text"], ["a", "doctor", "What brings you here?"], ["a", "patient", "I sleep very badly."]]
 
 
 def test_a_hidden_worksheet_with_a_talk_is_asked_for(tmp_path: Path) -> None:
@@ -438,10 +416,7 @@ def test_names_alone_tell_no_set_that_its_cells_tell(tmp_path: Path) -> None:
 
 def test_times_of_turns_are_seconds(tmp_path: Path) -> None:
     (one,) = read(write(tmp_path, "t.csv", CONTAINERS["tsv"](PUBLISHED["DAIC-WOZ"][0])))
-    assert [dict(turn.meta) for turn in one.turns] == [
-        {"start": 0.5, "stop": 2.0},
-        {"start": 3.0, "stop": 3.5},
-    ]
+    assert [dict(turn.meta) for turn in one.turns] == [{"start": 0.5, "stop": 2.0}, {"start": 3.0, "stop": 3.5}]
 
 
 def test_the_user_is_asked_before_a_published_set(tmp_path: Path) -> None:

@@ -71,15 +71,7 @@ def _chat(blocks: Talk) -> list[str]:
 
 def _grid(blocks: Talk) -> list[str]:
     names = list(dict.fromkeys(block.label or "" for block in blocks))
-    lines = [
-        'File type = "ooTextFile"',
-        'Object class = "TextGrid"',
-        "",
-        "0",
-        "99",
-        "<exists>",
-        str(len(names)),
-    ]
+    lines = ['File type = "ooTextFile"', 'Object class = "TextGrid"', "", "0", "99", "<exists>", str(len(names))]
     for name in names:
         own = [(n, block) for n, block in enumerate(blocks) if (block.label or "") == name]
         lines += ['"IntervalTier"', f'"{name}"', "0", "99", str(len(own))]

@@ -43,10 +43,7 @@ def test_every_code_has_a_role() -> None:
 
 def test_turns_made_in_bulk_are_turns() -> None:
     made = new_turns(["clinician", "patient"], ["Dr", "Pt"], ["Hello.", "Hi."], [{"stage": "exit"}, {}])
-    assert made == [
-        Turn(0, "clinician", "Dr", "Hello.", {"stage": "exit"}),
-        Turn(1, "patient", "Pt", "Hi."),
-    ]
+    assert made == [Turn(0, "clinician", "Dr", "Hello.", {"stage": "exit"}), Turn(1, "patient", "Pt", "Hi.")]
     assert all(type(turn) is Turn for turn in made)
     with pytest.raises(dataclasses.FrozenInstanceError):
         made[0].text = "changed"  # type: ignore[misc]

@@ -186,9 +186,7 @@ def test_a_jury_is_a_rater_like_others(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_learnt_weights_find_the_better_judges_and_what_they_learnt_from_is_no_evidence(
-    tmp_path: Path,
-) -> None:
+def test_learnt_weights_find_the_better_judges_and_what_they_learnt_from_is_no_evidence(tmp_path: Path) -> None:
     random = np.random.default_rng(5)
     spreads = {**dict(zip(JUDGES, (0.4, 1.2, 2.5), strict=True)), **dict.fromkeys(PEOPLE, 0.4)}
     raters = noisy(random, random.normal(3, 1.2, 120), spreads)
@@ -351,10 +349,7 @@ def test_judges_that_are_asked_make_a_jury_that_follows_more_passes(call: Call, 
         assert (of_rater(run, "judge:one").height, of_rater(run, "jury:").height) == (3, 1)
         asked = len(server.received)
         for wrong, words in (
-            (
-                (*command, "--jury", "panel=one,tow,three"),
-                "--jury: 'tow' is none of the judges that are asked",
-            ),
+            ((*command, "--jury", "panel=one,tow,three"), "--jury: 'tow' is none of the judges that are asked"),
             ((*command[:-1], "new", "--max-cost", "1"), "--max-cost: what one costs isn't known"),
             ((*command, "--jury", "panel=one"), "--jury"),
             ((*command, *jury, "--jury-by", "weights"), "judge jury RUN"),

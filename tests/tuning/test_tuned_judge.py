@@ -19,14 +19,7 @@ from bedside.scoring.run_judging import judging
 from bedside.scoring.run_transcripts import kept_transcripts
 from bedside.tuning.tuned_judge import TuningOrder, TuningOutcome, prepared_split, tune
 from bedside.tuning.tuned_rubric import with_history, write_tuned_rubric
-from tests.tuning.tuned_run import (
-    SENTENCE,
-    FaultyJudge,
-    compressed,
-    needs_examples,
-    needs_sentence,
-    rated_run,
-)
+from tests.tuning.tuned_run import SENTENCE, FaultyJudge, compressed, needs_examples, needs_sentence, rated_run
 
 pytestmark = pytest.mark.slow
 JUDGE = "http://127.0.0.1:1/v1#tiny"

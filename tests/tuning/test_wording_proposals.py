@@ -73,10 +73,7 @@ def test_what_is_proposed_takes_the_place_of_what_was_there() -> None:
         ([], "changes nothing"),
         ([("level 3", "a"), ("level 3", "b")], "twice"),
         ([("instructions", "word " * 400)], "longer than"),
-        (
-            [("instructions", "When they say you feel that nobody at home has ever listened, rate high.")],
-            "repeats",
-        ),
+        ([("instructions", "When they say you feel that nobody at home has ever listened, rate high.")], "repeats"),
         ([("instructions", "Look at the {background} of the client before you decide.")], "linter objects"),
         ([("level 4", EMPATHY.scale[4].descriptor)], "linter objects"),
         ([("definition", "How far does it go, rated from 1 to 7 on this scale?")], "linter objects"),

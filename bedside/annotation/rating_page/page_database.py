@@ -170,8 +170,7 @@ class PageDatabase:
                 "SELECT state, content, version FROM entries WHERE item = ? AND rater = ?", (item, rater)
             ).fetchone()
             handed_in = self._connection.execute(
-                "SELECT state FROM revisions WHERE rater = ? AND item = ? ORDER BY number DESC LIMIT 1",
-                (rater, item),
+                "SELECT state FROM revisions WHERE rater = ? AND item = ? ORDER BY number DESC LIMIT 1", (rater, item)
             ).fetchone()
         if row is None:
             return PageEntry()
@@ -301,8 +300,7 @@ def read_entry(body: bytes) -> SentEntry:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))[:100] or "the request"
         raise InputError(
-            f"What the page sent can't be kept: {place}: {first['msg']}.",
-            todo="Shorten it, or load the page again.",
+            f"What the page sent can't be kept: {place}: {first['msg']}.", todo="Shorten it, or load the page again."
         ) from error
 
 

@@ -11,12 +11,7 @@ from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.rating_page.page_collection import collect
 from bedside.annotation.rating_page.page_database import MOST_BYTES, EntryConflictError, read_entry
 from bedside.annotation.rating_page.page_folder import PageFolder
-from bedside.annotation.rating_page.page_state import (
-    ClosedItemError,
-    IncompleteEntryError,
-    NoSuchItemError,
-    PageState,
-)
+from bedside.annotation.rating_page.page_state import ClosedItemError, IncompleteEntryError, NoSuchItemError, PageState
 from bedside.core.errors import BedsideError, InputError
 from bedside.core.page_serving import SERVER_TROUBLE, LocalPage, PagePlace, page_contents, serve
 from bedside.ratings.run import Run
@@ -37,13 +32,7 @@ _STATUS: dict[type[BedsideError], int] = {
 
 
 async def serve_page(
-    state: PageState,
-    place: PagePlace,
-    folder: PageFolder,
-    run: Run,
-    *,
-    started: Callable[[], None],
-    say: ShowLine,
+    state: PageState, place: PagePlace, folder: PageFolder, run: Run, *, started: Callable[[], None], say: ShowLine
 ) -> None:
     """Serve until the task is cancelled; answers go into the run as they come, and once more at the end.
 

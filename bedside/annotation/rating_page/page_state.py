@@ -279,12 +279,7 @@ class PageState:
                 "state": state,
                 "handed_in": handed_in,
             })  # fmt: skip
-        result = {
-            "done": training.done,
-            "passed": training.passed,
-            "kappa": training.kappa,
-            "wanted": training.wanted,
-        }
+        result = {"done": training.done, "passed": training.passed, "kappa": training.kappa, "wanted": training.wanted}
         return {**self._common, "rater": rater, "items": items, "training": result}
 
     def item(self, rater: str, item: str) -> dict[str, Any]:
@@ -339,11 +334,7 @@ class PageState:
             raise InputError(self.words.say("no_skip"), todo=self.words.say("no_skip_todo"))
         version = self.database.save(item, rater, entry, sent.mark, final=is_training)
         kept = self.database.entry(item, rater)
-        return {
-            "version": version,
-            "handed_in": kept.handed_in,
-            "feedback": self._feedback(rater, item, kept, task),
-        }
+        return {"version": version, "handed_in": kept.handed_in, "feedback": self._feedback(rater, item, kept, task)}
 
     def _see_it_is_theirs(self, rater: str, item: str) -> None:
         if item not in self.plan.assignment.get(rater, ()):

@@ -65,12 +65,7 @@ def _files(page: ToolPage, tasks: Sequence[ToolTask]) -> dict[str, str]:
 
 def _field(name: str, title: str) -> dict[str, Any]:
     required = name == "conversation"
-    return {
-        "name": name,
-        "title": title,
-        "required": required,
-        "settings": {"type": "text", "use_markdown": False},
-    }
+    return {"name": name, "title": title, "required": required, "settings": {"type": "text", "use_markdown": False}}
 
 
 def _question(question: ToolQuestion) -> dict[str, Any]:

@@ -106,9 +106,7 @@ _RUBRIC: tuple[Condition, ...] = (
         {"properties": {"answer": {"contains": _has_type("index"), "minContains": 1, "maxContains": 1}}},
     ),
     _where(
-        "kind",
-        {"enum": ["pairs", "list"]},
-        {"properties": {"answer": {"maxItems": 1, "items": _has_type("list")}}},
+        "kind", {"enum": ["pairs", "list"]}, {"properties": {"answer": {"maxItems": 1, "items": _has_type("list")}}}
     ),
     _where(
         "kind",
@@ -129,11 +127,7 @@ _RUBRIC: tuple[Condition, ...] = (
         {"const": "transcript"},
         _both(_null("window", "window_role"), {"properties": {"each": {"not": {"const": "turns"}}}}),
     ),
-    _where(
-        "unit",
-        {"const": "turn"},
-        _both(_null("stage"), {"properties": {"transcript": {"const": True}}}),
-    ),
+    _where("unit", {"const": "turn"}, _both(_null("stage"), {"properties": {"transcript": {"const": True}}})),
     _where("transcript", {"const": False}, _null("stage")),
     _where("each", _SET, _null("window", "window_role")),
     _where("window", {"const": 0}, _null("window_role")),
@@ -146,12 +140,7 @@ _RUBRIC: tuple[Condition, ...] = (
     },
 )
 _PART: tuple[Condition, ...] = (
-    _where(
-        "type",
-        {"enum": ["index", "quote"]},
-        {"properties": {"of": _SET}, "required": ["of"]},
-        unless=_null("of"),
-    ),
+    _where("type", {"enum": ["index", "quote"]}, {"properties": {"of": _SET}, "required": ["of"]}, unless=_null("of")),
     _where("type", {"const": "quote"}, {"properties": {"of": {"enum": ["clinician", "patient", "other"]}}}),
     _where("type", {"const": "level"}, _needed("scale"), unless=_empty("scale")),
     _where("type", {"enum": ["label", "labels", "probabilities"]}, _needed("labels"), unless=_empty("labels")),
@@ -173,17 +162,12 @@ _CRITERION: tuple[Condition, ...] = (
             {"properties": {"criterion": _SET}, "required": ["criterion"]},
             _needed("steps"),
             {"properties": {"graph": _SET}, "required": ["graph"]},
-        ],
+        ]
     },
     _where("graph", _SET, _both(_null("criterion"), _empty("steps", "bands"))),
 )
 _PLAN: tuple[Condition, ...] = (
-    _where(
-        "mode",
-        {"const": "audit"},
-        {"properties": {"judge": _SET}, "required": ["judge"]},
-        unless=_null("judge"),
-    ),
+    _where("mode", {"const": "audit"}, {"properties": {"judge": _SET}, "required": ["judge"]}, unless=_null("judge")),
     _where("mode", {"enum": ["audit", "pairs", "adjudicate"]}, _empty("training", "gold")),
     _where("mode", {"not": {"const": "adjudicate"}}, {"properties": {"opinions": {"maxProperties": 0}}}),
     *(
@@ -192,13 +176,7 @@ _PLAN: tuple[Condition, ...] = (
             {"const": mode},
             {
                 "properties": {
-                    "rubrics": {
-                        "items": {
-                            "properties": {
-                                "rubric": {"properties": {"kind": {"enum": list(kinds)}}},
-                            }
-                        }
-                    }
+                    "rubrics": {"items": {"properties": {"rubric": {"properties": {"kind": {"enum": list(kinds)}}}}}}
                 }
             },
         )
@@ -220,12 +198,7 @@ CONDITIONS: Mapping[str, tuple[Condition, ...]] = {
 # -- The files that a user writes as YAML or JSON, each with the JSON Schema that its reader's own model gives ---
 
 #: What a case must hold where a protocol asks for it: it is there, and says something.
-_SAYS_SOMETHING: JsonSchema = {
-    "not": {"type": "null"},
-    "minItems": 1,
-    "minProperties": 1,
-    "pattern": r"\S",
-}
+_SAYS_SOMETHING: JsonSchema = {"not": {"type": "null"}, "minItems": 1, "minProperties": 1, "pattern": r"\S"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,14 +249,10 @@ def file_forms() -> Iterator[FileForm]:
     yield FileForm("prompt", "A prompt of a simulator", _of(PromptForm))
     yield FileForm("doctors", "The doctors that MDD-5k draws from", _doctors)
     yield FileForm(
-        "story-graphs",
-        "What a patient's past is drawn from in MDD-5k",
-        _of(Mapping[Sex, Mapping[Decade, StoryGraph]]),
+        "story-graphs", "What a patient's past is drawn from in MDD-5k", _of(Mapping[Sex, Mapping[Decade, StoryGraph]])
     )
     yield FileForm(
-        "notes",
-        "A discharge note that Note2Chat makes a case of, or a list",
-        _of(DischargeNote | list[DischargeNote]),
+        "notes", "A discharge note that Note2Chat makes a case of, or a list", _of(DischargeNote | list[DischargeNote])
     )
     yield FileForm("medconceal-parameters", "The parameters of MedConceal's patients", _parameters)
     yield _labels(MEDCONCEAL_LABELS)

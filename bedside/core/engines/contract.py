@@ -177,9 +177,7 @@ def open_engine(name: str, address: str | None = None, workers: int | None = Non
     kind = ENGINES.load(name)
     if workers is not None and workers < 1:
         raise EngineError(
-            f"there must be 1 worker or more, and {workers} is less",
-            where="`workers`",
-            todo="give one from 1",
+            f"there must be 1 worker or more, and {workers} is less", where="`workers`", todo="give one from 1"
         )
     if workers is not None and address is not None:
         raise EngineError(

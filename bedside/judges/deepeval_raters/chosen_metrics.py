@@ -15,15 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from bedside.core.errors import InputError, RegistryError, one_of
 from bedside.core.model_errors import to_model
 from bedside.core.yaml_files import keys_and_values
-from bedside.judges.deepeval_raters.catalogue import (
-    GEVAL,
-    GRAPH,
-    KINDS,
-    PREFIX,
-    DeepevalKind,
-    find_kind,
-    is_deepeval,
-)
+from bedside.judges.deepeval_raters.catalogue import GEVAL, GRAPH, KINDS, PREFIX, DeepevalKind, find_kind, is_deepeval
 from bedside.judges.llm.deepeval_library import deepeval_module
 
 # -- Graphs of decisions of the user's own --------------------------------------------------------------

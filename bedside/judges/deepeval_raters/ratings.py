@@ -135,11 +135,7 @@ class _DeepevalRating:
             if self._progress is not None:
                 total = None if size is None or not self._done else round(self._asked / self._done * size)
                 self._progress(
-                    replace(
-                        state,
-                        total=None if total is None else max(total, state.done),
-                        cost=budget.cost,
-                    )
+                    replace(state, total=None if total is None else max(total, state.done), cost=budget.cost)
                 )
 
         queue: JudgementQueue[MetricStep] = maker(lambda step: None, progress=tell)

@@ -98,12 +98,7 @@ class CallWriter:
     """
 
     def __init__(
-        self,
-        path: Path,
-        max_calls: int | None = None,
-        *,
-        max_requests: int = MAX_REQUESTS,
-        max_bytes: int = MAX_BYTES,
+        self, path: Path, max_calls: int | None = None, *, max_requests: int = MAX_REQUESTS, max_bytes: int = MAX_BYTES
     ) -> None:
         self._path = path
         self._max_calls = max_calls

@@ -166,8 +166,7 @@ def _check(name: ModelName) -> None:
 def missing_library(library: str, extra: str = "judge") -> MissingExtraError:
     """The error to raise where a library for asking models isn't installed."""
     return MissingExtraError(
-        f"asking a language model needs {library}, which isn't installed",
-        todo=f'pip install "bedside[{extra}]"',
+        f"asking a language model needs {library}, which isn't installed", todo=f'pip install "bedside[{extra}]"'
     )
 
 

@@ -104,13 +104,7 @@ class ChatParameters:
     """
 
     def __init__(
-        self,
-        model: str,
-        sampling: Sampling,
-        facts: ModelFacts,
-        *,
-        new_limit: bool = False,
-        effort_object: bool = False,
+        self, model: str, sampling: Sampling, facts: ModelFacts, *, new_limit: bool = False, effort_object: bool = False
     ) -> None:
         self._model = model
         self._sampling = sampling
@@ -417,10 +411,7 @@ def listed_tokens(logprobs: object) -> tuple[Token, ...]:
         return ()
     try:
         return tuple(
-            Token(
-                _bytes(token),
-                tuple((_bytes(other), float(other["logprob"])) for other in token["top_logprobs"]),
-            )
+            Token(_bytes(token), tuple((_bytes(other), float(other["logprob"])) for other in token["top_logprobs"]))
             for token in content
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):

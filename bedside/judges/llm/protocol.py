@@ -108,13 +108,7 @@ class UnusableError(Exception):
     """
 
     def __init__(
-        self,
-        problem: str,
-        text: str = "",
-        *,
-        final: bool = False,
-        cut: bool = False,
-        **counts: Unpack[TokenCounts],
+        self, problem: str, text: str = "", *, final: bool = False, cut: bool = False, **counts: Unpack[TokenCounts]
     ) -> None:
         super().__init__(problem)
         self.problem = problem

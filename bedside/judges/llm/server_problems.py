@@ -65,18 +65,8 @@ _TOO_LONG = re.compile(
 )
 _FILTERED = re.compile(r"content management policy|flagged as potentially violating", re.IGNORECASE)
 _TOO_LONG_CODES = {"context_length_exceeded", "exceed_context_size_error", "string_above_max_length"}
-_FILTER_CODES = {
-    "content_filter",
-    "content_policy_violation",
-    "ResponsibleAIPolicyViolation",
-    "invalid_prompt",
-}
-_QUOTA_CODES = {
-    "insufficient_quota",
-    "billing_hard_limit_reached",
-    "billing_not_active",
-    "insufficient_balance",
-}
+_FILTER_CODES = {"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation", "invalid_prompt"}
+_QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance"}
 
 
 @dataclass(frozen=True, slots=True)

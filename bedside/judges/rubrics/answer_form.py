@@ -190,12 +190,7 @@ def items_fault(seen: Sequence[int], asked: Sequence[int]) -> str | None:
 
 
 def closed_object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 _JSON_TYPES = {"text": "string", "quote": "string", "boolean": "boolean", "index": "integer"}
@@ -205,18 +200,11 @@ def _part_schema(part: RubricPart, words: PromptWords) -> dict[str, Any]:
     labels = [label.label for label in part.labels]
     match part.type:
         case "number":
-            return {
-                "type": "number",
-                "description": words.say("answer", "number", descriptor=part.descriptor),
-            }
+            return {"type": "number", "description": words.say("answer", "number", descriptor=part.descriptor)}
         case "level":
             values = [level.value for level in part.scale]
             whole = all(isinstance(value, int) for value in values)
-            return {
-                "type": "integer" if whole else "number",
-                "description": part.descriptor,
-                "enum": values,
-            }
+            return {"type": "integer" if whole else "number", "description": part.descriptor, "enum": values}
         case "label":
             return {"type": "string", "description": part.descriptor, "enum": labels}
         case "labels":

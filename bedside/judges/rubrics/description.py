@@ -7,21 +7,14 @@ from collections.abc import Sequence
 from bedside.judges.rubrics.answer_form import Label, Level, RubricPart
 from bedside.judges.rubrics.rubric import FROM_TRANSCRIPT, Rubric, TuningRecord
 
-_DIRECTIONS = {
-    "higher": "higher is better",
-    "lower": "lower is better",
-    "none": "neither direction is better",
-}
+_DIRECTIONS = {"higher": "higher is better", "lower": "lower is better", "none": "neither direction is better"}
 
 
 def describe(rubric: Rubric) -> str:
     """Everything a rubric states of itself."""
     shown = rubric.shown()
     lines = [f"## {shown.title} (`{shown.name}`)", "", f"*{shown.construct}.* {shown.definition}", ""]
-    lines += [
-        f"- rates: {_rated(shown)}",
-        f"- answer: {answer_in_words(rubric)}; {_DIRECTIONS[rubric.direction]}",
-    ]
+    lines += [f"- rates: {_rated(shown)}", f"- answer: {answer_in_words(rubric)}; {_DIRECTIONS[rubric.direction]}"]
     if rubric.fails_at is not None:
         lines.append(f"- a transcript fails at {rubric.fails_at} or worse")
     if not shown.transcript:
@@ -42,11 +35,7 @@ def describe(rubric: Rubric) -> str:
         lines += ["", *_labels(shown.labels)]
     if shown.answer:
         lines += ["", *_parts(shown.answer, "")]
-    for heading, text in (
-        ("Instructions", shown.instructions),
-        ("Source", rubric.source),
-        ("Notes", rubric.notes),
-    ):
+    for heading, text in (("Instructions", shown.instructions), ("Source", rubric.source), ("Notes", rubric.notes)):
         if text:
             lines += ["", f"**{heading}.** {text}"]
     if rubric.deviations:
@@ -74,10 +63,7 @@ def _tuning(rubric: Rubric) -> list[str]:
             "aren't. They are parts of transcripts: the file is as confidential as these.",
         ]
     for record in rubric.history:
-        lines += [
-            "",
-            f"**Tuned** {_record_words(record)}. {len(record.candidates)} candidates were tried in training.",
-        ]
+        lines += ["", f"**Tuned** {_record_words(record)}. {len(record.candidates)} candidates were tried in training."]
     return lines
 
 

@@ -25,8 +25,7 @@ _NUMBER_WORDS = {
 _NUMBER = r"(\d+|" + "|".join(_NUMBER_WORDS) + r")"
 _RANGE = re.compile(rf"\b{_NUMBER}\s*(?:to|through|and|-|–|—)\s*{_NUMBER}\b", re.IGNORECASE)
 _SCORING = re.compile(
-    r"\b(?:scor(?:e|es|ed|ing)|rat(?:e|es|ed|ing|ings)|grad(?:e|es|ed)|scale|levels?|points?)\b",
-    re.IGNORECASE,
+    r"\b(?:scor(?:e|es|ed|ing)|rat(?:e|es|ed|ing|ings)|grad(?:e|es|ed)|scale|levels?|points?)\b", re.IGNORECASE
 )
 _POINTS = re.compile(rf"\b{_NUMBER}[-\s]point\b", re.IGNORECASE)
 _OUT_OF = re.compile(rf"\bout of {_NUMBER}\b|\b\d+/(\d+)\b", re.IGNORECASE)
@@ -95,8 +94,7 @@ def _alike(rubric: Rubric) -> Iterator[Remark]:
         for (first, text), (second, other) in combinations(entries, 2):
             if _differing_words(text, other) <= 1:
                 yield _error(
-                    key,
-                    f"{first} and {second} are described alike; say what sets them apart in more than a word",
+                    key, f"{first} and {second} are described alike; say what sets them apart in more than a word"
                 )
 
 
@@ -137,8 +135,7 @@ def _inputs(rubric: Rubric) -> Iterator[Remark]:
     for position, item in enumerate(rubric.inputs):
         if item.name not in used:
             yield _error(
-                f"inputs.{position}",
-                f"no text names the input; write {{{item.name}}} where it matters, or remove it",
+                f"inputs.{position}", f"no text names the input; write {{{item.name}}} where it matters, or remove it"
             )
 
 
@@ -173,8 +170,7 @@ def _two_things(rubric: Rubric) -> Iterator[Remark]:
                 yield _warning(key, f"level {value} says “and/or”: which of the two decides?")
             elif (match := _TWO_SIDES.search(text)) is not None:
                 yield _warning(
-                    key,
-                    f"level {value} grants one thing and denies another (“{match[0]}”): where does the reverse go?",
+                    key, f"level {value} grants one thing and denies another (“{match[0]}”): where does the reverse go?"
                 )
 
 

@@ -193,7 +193,7 @@ Unit = Literal["transcript", "turn"]
 
 #: Inputs worked out from the conversation itself and not looked up in ``Transcript.reference``; they may be empty.
 FROM_TRANSCRIPT: Mapping[str, str] = {
-    "pending_question": "the patient's latest question that no clinician turn before the rated one has answered",
+    "pending_question": "the patient's latest question that no clinician turn before the rated one has answered"
 }
 
 
@@ -425,9 +425,7 @@ class Rubric:
             *self.inputs,
             *(
                 Input(
-                    name=kind,
-                    title=words.say("provenance", kind),
-                    description=words.say("provenance", f"about_{kind}"),
+                    name=kind, title=words.say("provenance", kind), description=words.say("provenance", f"about_{kind}")
                 )
                 for kind in self.shows
             ),

@@ -163,11 +163,7 @@ def translate(rubric: Rubric, data: dict[str, Any], language: str) -> tuple[Rubr
 def _parts(parts: Sequence[RubricPart], texts: Sequence[TranslatedPart]) -> tuple[RubricPart, ...]:
     return tuple(
         replace(
-            part,
-            descriptor=text.descriptor,
-            scale=text.scale,
-            labels=text.labels,
-            items=_parts(part.items, text.items),
+            part, descriptor=text.descriptor, scale=text.scale, labels=text.labels, items=_parts(part.items, text.items)
         )
         for part, text in zip(parts, texts, strict=True)
     )

@@ -251,10 +251,7 @@ METRICS = (
         ),
         needs=("codes of clinician turns",),
         source=f"{_MITI}; {_ANNOMI}",
-        examples=(
-            Example(_SESSION, "complex", _ONE_TURN, turn=2),
-            Example(_UNCODED, None, "nobody coded reflections"),
-        ),
+        examples=(Example(_SESSION, "complex", _ONE_TURN, turn=2), Example(_UNCODED, None, "nobody coded reflections")),
     ),
     Metric(
         name="therapist_input",
@@ -290,10 +287,7 @@ METRICS = (
         definition="Whether a patient turn speaks for change, for staying as things are (sustain), or neither.",
         needs=("codes of patient turns",),
         source=_ANNOMI,
-        examples=(
-            Example(_SESSION, "sustain", _ONE_TURN, turn=3),
-            Example(_UNCODED, None, "nobody coded client talk"),
-        ),
+        examples=(Example(_SESSION, "sustain", _ONE_TURN, turn=3), Example(_UNCODED, None, "nobody coded client talk")),
     ),
     Metric(
         name="percent_open_questions",

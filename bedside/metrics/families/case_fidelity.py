@@ -143,9 +143,7 @@ FAMILY = Family(
             examples=(Example(_TALK, None, "no model is named", turn=1, transcript=_CASE),),
         ),
     ),
-    parameters={
-        **NLI_PARAMETERS,
-    },
+    parameters={**NLI_PARAMETERS},
     demonstration=_TALK,
     demonstration_fields=_CASE,
 )

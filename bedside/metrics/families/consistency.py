@@ -123,10 +123,7 @@ def _within(nli: NliModel, role: Role, turns: Sequence[Turn], window: int) -> It
             yield missing("contradiction", f"no earlier {role} turn to compare with", turn=turn.index)
         else:
             yield Value(
-                "contradiction",
-                highest.contradiction,
-                turn=turn.index,
-                reason=_remark(f"with turn {other}", highest),
+                "contradiction", highest.contradiction, turn=turn.index, reason=_remark(f"with turn {other}", highest)
             )
     yield from _empty("contradiction", turns)
     if not total.pairs:
@@ -158,10 +155,7 @@ def _between(nli: NliModel, role: Role, turns: Sequence[Turn]) -> Iterator[Value
     for (before, turn), pair in zip(pairs, nli.infer((a.text, b.text) for a, b in pairs), strict=True):
         total.add(pair)
         yield Value(
-            "turn_entailment",
-            pair.entailment,
-            turn=turn.index,
-            reason=_remark(f"given turn {before.index}", pair),
+            "turn_entailment", pair.entailment, turn=turn.index, reason=_remark(f"given turn {before.index}", pair)
         )
     own = [turn for turn in turns if turn.role == role]
     yield from _empty("turn_entailment", own)

@@ -96,10 +96,7 @@ def _markers(texts: Sequence[str]) -> list[frozenset[str]]:
 
 
 def _role_values(
-    answers: Sequence[tuple[frozenset[str], frozenset[str]]],
-    metric_names: frozenset[str],
-    role: Role,
-    least_uses: int,
+    answers: Sequence[tuple[frozenset[str], frozenset[str]]], metric_names: frozenset[str], role: Role, least_uses: int
 ) -> Iterator[Value]:
     scores = _scores(answers, least_uses)
     other = "patient" if role == "clinician" else "clinician"
@@ -204,7 +201,7 @@ FAMILY = Family(
     parameters={
         "least_uses": Parameter(
             3, 1, "Answered turns of the other with a marker that its score needs (ConvoKit's target_thresh)."
-        ),
+        )
     },
     demonstration=_talk("the"),
 )

@@ -72,7 +72,7 @@ CASE: dict[str, dict[str, Any]] = {
     }
 }
 HIDDEN: dict[str, Any] = {
-    "reference": {**CASE["reference"], "concerns": [{**_CONCERNS[0], "primary": False}, _CONCERNS[1]]},
+    "reference": {**CASE["reference"], "concerns": [{**_CONCERNS[0], "primary": False}, _CONCERNS[1]]}
 }
 STILL_HIDDEN = (
     _clinician("Where does it hurt?", data_gathering=1.0),
@@ -287,13 +287,7 @@ METRICS = (
         "a and b are revealed, a is matched",
         needs=_ALL,
         others=(
-            Example(
-                STILL_HIDDEN,
-                None,
-                "no concern is revealed: the denominator is 0",
-                rater=RATER,
-                transcript=CASE,
-            ),
+            Example(STILL_HIDDEN, None, "no concern is revealed: the denominator is 0", rater=RATER, transcript=CASE),
         ),
     ),
     _metric(
@@ -478,11 +472,7 @@ METRICS = (
         examples=(
             Example(TALK, 0, _HAND + "the risk of 0.4 is below 0.5", rater=RATER, transcript=CASE),
             Example(
-                TALK,
-                1,
-                _HAND + "the risk of 0.4 is over 0.3",
-                transcript=CASE,
-                parameters={"parameters": "guarded"},
+                TALK, 1, _HAND + "the risk of 0.4 is over 0.3", transcript=CASE, parameters={"parameters": "guarded"}
             ),
         ),
     ),
@@ -546,7 +536,7 @@ FAMILY = Family(
             "default",
             "guarded",
             "the trace's parameter file: `default`, `guarded`, or the path of a file of your own (.yaml)",
-        ),
+        )
     },
     demonstration=TALK,
 )

@@ -453,7 +453,7 @@ FAMILY = Family(
             "authors",
             "how T is counted: `counted` clinician messages before the diagnosis, or (messages − 1) / 2 as in the "
             "`authors`' summary script",
-        ),
+        )
     },
     demonstration=_TALK,
 )

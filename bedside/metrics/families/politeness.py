@@ -98,9 +98,7 @@ def _load(path: Path) -> Any:
     """The spaCy pipeline in a folder, with what parsing doesn't need left out."""
     if not (path / SPACY).is_file():
         raise ModelError(
-            "it is not a spaCy pipeline",
-            where=str(path),
-            todo="name a pipeline's folder or package: en_core_web_sm",
+            "it is not a spaCy pipeline", where=str(path), todo="name a pipeline's folder or package: en_core_web_sm"
         )
     # ConvoKit brings spaCy.
     import_convokit()
@@ -155,8 +153,6 @@ FAMILY = Family(
     metrics=tuple(_metrics()),
     compute=compute,
     model="an English spaCy pipeline with a dependency parser, such as en_core_web_sm",
-    parameters={
-        "model": Parameter("", "en_core_web_sm", "Name of the pipeline's package, or its folder."),
-    },
+    parameters={"model": Parameter("", "en_core_web_sm", "Name of the pipeline's package, or its folder.")},
     demonstration=_TALK,
 )

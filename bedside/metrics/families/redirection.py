@@ -144,10 +144,7 @@ def score_turns(transcript: Transcript, likelihood: Likelihood, window: int) -> 
             stem = [*likelihood.start, *before]
             scored_speeches.append((speech, all_speeches[place + 1], remark))
             groups.append(
-                (
-                    Continuation([*stem, *tokens[place]], answer),
-                    Continuation([*stem, *tokens[place - 2]], answer),
-                )
+                (Continuation([*stem, *tokens[place]], answer), Continuation([*stem, *tokens[place - 2]], answer))
             )
     for (speech, after, remark), pair in zip(scored_speeches, likelihood.weigh(groups), strict=True):
         score = redirection_score(*(float(values.sum()) for values in pair))

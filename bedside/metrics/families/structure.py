@@ -199,10 +199,7 @@ METRICS = (
         digits=1,
         definition="Number of messages, of the whole transcript and of each role. A turn is one message.",
         source=_SOURCE,
-        examples=(
-            Example(_TALK, 4, _BY_HAND),
-            Example(_TALK, 2, _BY_HAND, role="patient"),
-        ),
+        examples=(Example(_TALK, 4, _BY_HAND), Example(_TALK, 2, _BY_HAND, role="patient")),
     ),
     Metric(
         name="exchanges",

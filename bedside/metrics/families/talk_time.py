@@ -107,8 +107,6 @@ FAMILY = Family(
         ),
     ),
     compute=compute,
-    parameters={
-        "first_and_last": Parameter(False, True, "Whether the first and the last turn count as well."),
-    },
+    parameters={"first_and_last": Parameter(False, True, "Whether the first and the last turn count as well.")},
     demonstration=_TALK,
 )

@@ -210,11 +210,7 @@ class _Trainer:
         if self._lora:
             peft = library("peft", _EXTRA)
             settings = peft.LoraConfig(
-                r=_RANK,
-                lora_alpha=_SCALE,
-                lora_dropout=_DROPOUT,
-                target_modules="all-linear",
-                task_type="CAUSAL_LM",
+                r=_RANK, lora_alpha=_SCALE, lora_dropout=_DROPOUT, target_modules="all-linear", task_type="CAUSAL_LM"
             )
             try:
                 with self._torch.random.fork_rng(), quiet():

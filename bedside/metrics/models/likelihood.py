@@ -115,8 +115,7 @@ class Likelihood:
         at = torch.tensor([place for tree in trees for place in tree.places], device=device)
         branch = torch.tensor([branch for tree in trees for branch in tree.branches], device=device)
         of = torch.repeat_interleave(
-            torch.arange(len(trees), device=device),
-            torch.tensor([len(tree.tokens) for tree in trees], device=device),
+            torch.arange(len(trees), device=device), torch.tensor([len(tree.tokens) for tree in trees], device=device)
         )
         seen = (of[:, None] == of) & ((branch == _TRUNK) | (branch[:, None] == branch)) & (at <= at[:, None])
         kind = self._model.dtype

@@ -190,9 +190,7 @@ def _transformers(path: Path, config: Mapping[str, Any]) -> tuple[Logits, Any, i
             if within:
                 within(ids.shape[1])
             output = model(
-                input_ids=torch.from_numpy(ids).to(where),
-                attention_mask=torch.from_numpy(mask).to(where),
-                **more,
+                input_ids=torch.from_numpy(ids).to(where), attention_mask=torch.from_numpy(mask).to(where), **more
             )
         return output.logits.float().cpu().numpy()
 

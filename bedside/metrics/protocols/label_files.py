@@ -161,11 +161,7 @@ class LabelForm(Generic[Labels]):
         return {**into, self.protocol: {**by_rater, rater: {**before, **labels}}}
 
     def replaced(
-        self,
-        transcript: Transcript,
-        rater: str,
-        whole: Mapping[str, Any],
-        by_turn: Mapping[int, Mapping[str, Any]],
+        self, transcript: Transcript, rater: str, whole: Mapping[str, Any], by_turn: Mapping[int, Mapping[str, Any]]
     ) -> Transcript:
         """The transcript with one rater's labels, in place of all others of the protocol.
 

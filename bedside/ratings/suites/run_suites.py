@@ -25,9 +25,7 @@ def suites_of(run: Run) -> tuple[Suite, ...]:
                 suites[name] = Suite.model_validate(own_suite)
             except ValidationError as error:
                 raise RunError(
-                    f"the suite {name!r} in the run's manifest can't be read",
-                    where=str(run.path),
-                    todo="score again",
+                    f"the suite {name!r} in the run's manifest can't be read", where=str(run.path), todo="score again"
                 ) from error
         elif name in SUITES and name not in suites:
             suites[name] = SUITES.load(name)

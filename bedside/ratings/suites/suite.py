@@ -27,8 +27,7 @@ def _labelled(names: Any) -> Any:
 
 #: Names in the order of tables, each with its label in print; a bare list where names are printed as they are.
 Labelled = Annotated[
-    Mapping[str, str],
-    BeforeValidator(_labelled, json_schema_input_type=Mapping[str, str] | list[str | float]),
+    Mapping[str, str], BeforeValidator(_labelled, json_schema_input_type=Mapping[str, str] | list[str | float])
 ]
 
 

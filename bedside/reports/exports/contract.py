@@ -48,10 +48,5 @@ class ExportForm:
 
 #: All forms of export; other packages add theirs through the entry points ``bedside.exports``.
 EXPORT_FORMS: Registry[ExportForm] = Registry(
-    "bedside.reports.exports.shipped",
-    "FORM",
-    "form of export",
-    ExportForm,
-    group="bedside.exports",
-    folders=True,
+    "bedside.reports.exports.shipped", "FORM", "form of export", ExportForm, group="bedside.exports", folders=True
 )

@@ -115,9 +115,7 @@ def _check_judgements(run: Run, form: str, holds: bool, text: bool) -> None:
         )  # fmt: skip
     if not text:
         raise InputError(
-            "what judges were asked holds what was said",
-            where="`judgements`",
-            todo="leave it out, or keep the text",
+            "what judges were asked holds what was said", where="`judgements`", todo="leave it out, or keep the text"
         )
     if not (run.path / FILE_NAME).is_file():
         raise InputError("the run has no judgements", where=str(run.path), todo="leave out `judgements`")

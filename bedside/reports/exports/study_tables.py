@@ -130,10 +130,7 @@ def _metrics(study: ExportedStudy) -> StudyTable:
     }
     frame = pl.DataFrame(rows, schema={name: kind for name, (kind, _) in columns.items()}, orient="row")
     return StudyTable(
-        "metrics",
-        "a metric, rubric or code",
-        {name: holds for name, (_, holds) in columns.items()},
-        frame.lazy(),
+        "metrics", "a metric, rubric or code", {name: holds for name, (_, holds) in columns.items()}, frame.lazy()
     )
 
 
@@ -197,10 +194,7 @@ def _conversations(study: ExportedStudy, scratch: Path) -> Iterator[StudyTable]:
     schema = dict.fromkeys(("transcript_id", "reference", "provenance"), pl.String())
     yield _transcripts(study, pl.DataFrame(references, schema=schema, orient="row"))
     yield StudyTable(
-        "turns",
-        "a turn of a conversation",
-        {name: holds for name, (_, holds) in of_turns.items()},
-        turns.result(),
+        "turns", "a turn of a conversation", {name: holds for name, (_, holds) in of_turns.items()}, turns.result()
     )
 
 
@@ -212,20 +206,14 @@ def _judgements(study: ExportedStudy, scratch: Path) -> StudyTable:
     columns: dict[str, tuple[pl.DataType, str]] = {
         "rater": (pl.String(), "the judge, as in the ratings"),
         "transcript_id": (pl.String(), "the transcript that was asked about"),
-        "unit": (
-            pl.String(),
-            "the unit, as in the ratings; several turns asked about at once have one judgement",
-        ),
+        "unit": (pl.String(), "the unit, as in the ratings; several turns asked about at once have one judgement"),
         "rubric": (pl.String(), "the rubric"),
         "version": (pl.String(), "of the rubric's wording"),
         "replicate": (pl.Int32(), "number of the pass, from 0"),
         "parameters": (pl.String(), "of sampling, as JSON"),
         "state": (pl.String(), "what became of it, such as `answered` or `failed`"),
         "prompt": (pl.String(), "what the judge was asked; null where the run didn't keep it"),
-        "replies": (
-            pl.String(),
-            "everything it replied, as a JSON list; more than one where it was asked again",
-        ),
+        "replies": (pl.String(), "everything it replied, as a JSON list; more than one where it was asked again"),
         "answer": (pl.String(), "what the last reply was read as, as JSON; null where it couldn't be read"),
         "error": (pl.String(), "why there is no answer; null where there is one"),
         "input_tokens": (pl.Int64(), "tokens of what was asked; null where the provider doesn't say"),
@@ -319,11 +307,4 @@ def _answers(ratings: pl.DataFrame) -> Iterator[tuple[str, str, str, str, Any, s
             name += f" round {round}"
         if pair:
             name += f" against {second_id(unit)}"
-        yield (
-            transcript,
-            unit,
-            metric,
-            name,
-            value if label is None else label,
-            reason if error is None else error,
-        )
+        yield (transcript, unit, metric, name, value if label is None else label, reason if error is None else error)

@@ -53,8 +53,7 @@ def build(view: RatingsView, seed: int, options: AgreementOptions) -> Drawing | 
         # Names that don't fit side by side stand in two rows by turns.
         tight = 0.2 / (1.02 - least) * _WIDTH < _BAND
         top.set_xticks(
-            list(_BANDS),
-            [words + "\n\n" * (tight and not place % 2) for place, words in enumerate(_BANDS.values())],
+            list(_BANDS), [words + "\n\n" * (tight and not place % 2) for place, words in enumerate(_BANDS.values())]
         )
         top.tick_params(length=0, labelsize=8, labelcolor="#555555")
         top.spines["top"].set_visible(False)

@@ -152,10 +152,7 @@ def build(view: RatingsView, seed: int, options: BarsOptions) -> Drawing | None:
 
 def _scale_of(item: MeasureRow, samples: Samples) -> _Scale:
     low, high = next((sample.bounds for sample in samples.values()), (None, None))
-    return _Scale(
-        None if low is None else low * item.scale,
-        None if high is None else high * item.scale,
-    )
+    return _Scale(None if low is None else low * item.scale, None if high is None else high * item.scale)
 
 
 def _apart(view: RatingsView, items: Sequence[tuple[MeasureRow, Samples]], by: str | None) -> Iterator[_BarPanel]:
@@ -173,10 +170,7 @@ def _apart(view: RatingsView, items: Sequence[tuple[MeasureRow, Samples]], by: s
             for stratum in strata
         )
         yield _BarPanel(
-            with_arrow(item.title, item.direction),
-            by.replace("_", " ") if by else "",
-            _scale_of(item, samples),
-            groups,
+            with_arrow(item.title, item.direction), by.replace("_", " ") if by else "", _scale_of(item, samples), groups
         )
 
 

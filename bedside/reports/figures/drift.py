@@ -59,12 +59,7 @@ def build(view: RatingsView, seed: int, options: DriftFigureOptions) -> Drawing 
             length_drift = drift_of(view, options, seed)
         else:
             length_drift = drift(
-                view,
-                options.by,
-                lengths=options.lengths,
-                metrics=metrics.rated or None,
-                resamples=1,
-                seed=seed,
+                view, options.by, lengths=options.lengths, metrics=metrics.rated or None, resamples=1, seed=seed
             )
     except DataError:
         return None

@@ -100,13 +100,7 @@ def _scale(item: MeasureRow, samples: Samples) -> tuple[float, float] | None:
 
 
 def _strip(
-    axis: Any,
-    item: MeasureRow,
-    samples: Samples,
-    systems: Sequence[str],
-    *,
-    against: str | None,
-    most: int,
+    axis: Any, item: MeasureRow, samples: Samples, systems: Sequence[str], *, against: str | None, most: int
 ) -> None:
     for position, system in enumerate(systems):
         sample: Sample | None = samples.get((system, ()))

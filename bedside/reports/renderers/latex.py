@@ -8,14 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bedside.reports.renderers.markdown import plain
-from bedside.reports.renderers.table_layout import (
-    CONTINUED,
-    FittedTable,
-    Frame,
-    PlacedTable,
-    TablePart,
-    place,
-)
+from bedside.reports.renderers.table_layout import CONTINUED, FittedTable, Frame, PlacedTable, TablePart, place
 from bedside.reports.renderers.wrapped_text import (
     BARE_POINTS,
     NumberShape,
@@ -191,10 +184,7 @@ def _tabular(part: TablePart, *, siunitx: bool) -> list[str]:
     shapes = _shapes(part.fitted) if siunitx else [None] * len(part.fitted.columns)
     columns = "".join(_column(part.fitted, number, shape) for number, shape in enumerate(shapes))
     written = [rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}", r"\toprule", *_spans(part.fitted)]
-    written += [
-        _latex_row(_title(part.fitted, number, shape) for number, shape in enumerate(shapes)),
-        r"\midrule",
-    ]
+    written += [_latex_row(_title(part.fitted, number, shape) for number, shape in enumerate(shapes)), r"\midrule"]
     for place_of_run, run in enumerate(part.runs):
         if run.heading is not None:
             if place_of_run:

@@ -8,15 +8,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Literal
 
-from bedside.reports.renderers.wrapped_text import (
-    BOLD,
-    ITALIC,
-    RAISED,
-    lines,
-    number_shape,
-    text_width,
-    widest_piece,
-)
+from bedside.reports.renderers.wrapped_text import BOLD, ITALIC, RAISED, lines, number_shape, text_width, widest_piece
 from bedside.reports.table_content import Cell, Column, Row, TableContent
 
 #: What may be broken into lines: nothing, headings, columns of text too, or anything, within a word if need be.
@@ -467,14 +459,7 @@ def column_parts(table: TableContent, width: float, *, aligned: bool = False) ->
 
 
 def _parts(
-    table: TableContent,
-    size: TextSize,
-    width: float,
-    broken: Broken,
-    *,
-    names: int,
-    share: float,
-    aligned: bool,
+    table: TableContent, size: TextSize, width: float, broken: Broken, *, names: int, share: float, aligned: bool
 ) -> list[FittedTable] | None:
     """The parts in a size; None where the names don't fit their share, or a column doesn't fit beside them."""
 

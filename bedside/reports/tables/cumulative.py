@@ -63,9 +63,7 @@ def curves_of(view: RatingsView, metrics: Sequence[str], by: Sequence[str] = ())
     """The curves of each metric, group of raters, system and stratum; passes and people are averaged first."""
     strata = strata_of(view, by)
     rated = view.ratings.filter(pl.col("metric").is_in(list(metrics))).with_columns(
-        pl.col("system").fill_null(ALL),
-        view.rater_group().alias("group"),
-        turn_indices(pl.Int32).alias("turn"),
+        pl.col("system").fill_null(ALL), view.rater_group().alias("group"), turn_indices(pl.Int32).alias("turn")
     )
     if strata is not None:
         rated = rated.join(strata, on="transcript_id", how="left")

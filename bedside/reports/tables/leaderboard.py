@@ -158,9 +158,7 @@ def _parts(view: RatingsView, suites: Sequence[Suite]) -> Iterator[tuple[str, Ra
         yield "", view, [TableMeasure(metric=name) for name in quality_metrics(view)[:_MOST]]
 
 
-def _by_part(
-    results: Sequence[PlannedTable],
-) -> list[tuple[Mapping[str, Sequence[str]], list[PlannedTable]]]:
+def _by_part(results: Sequence[PlannedTable]) -> list[tuple[Mapping[str, Sequence[str]], list[PlannedTable]]]:
     """The tables by the part of the transcripts that they are about; where the first is about one, only such."""
     parts: dict[tuple[tuple[str, tuple[str, ...]], ...], list[PlannedTable]] = {}
     for planned in results:

@@ -77,10 +77,7 @@ class PublishedCells:
 
 
 def published_cells(
-    items: Sequence[MeasureRow],
-    places: Collection[Place],
-    options: ResultsOptions,
-    order: StudyOrder,
+    items: Sequence[MeasureRow], places: Collection[Place], options: ResultsOptions, order: StudyOrder
 ) -> PublishedCells:
     """Where each printed number stands: by the titles of measures, and the names or labels of systems and levels.
 
@@ -155,11 +152,7 @@ def _levels_of(factor: str, position: int, places: Collection[Place], order: Stu
 
 
 def _only_stratum(
-    number: PublishedNumber,
-    system: str | None,
-    places: Collection[Place],
-    options: ResultsOptions,
-    order: StudyOrder,
+    number: PublishedNumber, system: str | None, places: Collection[Place], options: ResultsOptions, order: StudyOrder
 ) -> tuple[str, ...] | None:
     """The only stratum of a system that has all levels of a printed number; None where there are none, or several."""
     printed = {_key(level) for level in number.levels}
@@ -213,10 +206,7 @@ def best_cells(layout: ResultsLayout, references: Mapping[int, Sample]) -> BestC
         ordered = {place: samples[place] for place in sorted(samples, key=lambda key: (systems.index(key[0]), key[1]))}
         reference = references.get(position)
         best_places, second_places = places_ranked(
-            layout.items[position],
-            ordered,
-            options.best,
-            reference.estimate if reference is not None else None,
+            layout.items[position], ordered, options.best, reference.estimate if reference is not None else None
         )
         best |= {(position, place) for place in best_places}
         second |= {(position, place) for place in second_places}

@@ -19,12 +19,7 @@ from bedside.simulation.patient_quality import is_checked
 _TITLE = "Simulation card"
 _SIMULATED, _ACTORS, _OWN = "What was simulated", "Who took part", "bedside's own, where the source is silent"
 #: Roles as the card names them, by an actor's role.
-_ROLES = {
-    "clinician": "Clinician under test",
-    "patient": "Patient",
-    "evaluator": "Evaluator",
-    "ranker": "Ranker",
-}
+_ROLES = {"clinician": "Clinician under test", "patient": "Patient", "evaluator": "Evaluator", "ranker": "Ranker"}
 
 
 class Fact(NamedTuple):
@@ -35,11 +30,7 @@ class Fact(NamedTuple):
     value: str
 
 
-COLUMNS = (
-    recorded("part"),
-    Column("", "left", field="name"),
-    Column("", "left", field="value"),
-)
+COLUMNS = (recorded("part"), Column("", "left", field="name"), Column("", "left", field="value"))
 
 
 def _simulated(talks: SimulatedTalks) -> Iterator[tuple[str, str, str]]:

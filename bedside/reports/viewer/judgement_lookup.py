@@ -17,14 +17,7 @@ import orjson
 
 from bedside.core.errors import RunError
 from bedside.core.files import address_to_read
-from bedside.judges.store import (
-    FILE_NAME,
-    Judgement,
-    open_to_read,
-    read_judgement,
-    read_prompt_pieces,
-    reading,
-)
+from bedside.judges.store import FILE_NAME, Judgement, open_to_read, read_judgement, read_prompt_pieces, reading
 from bedside.ratings.names import judge_rater, pair_unit
 from bedside.ratings.rubric_metrics import preference_metric
 from bedside.ratings.run import Run, run_simulations

@@ -99,11 +99,7 @@ def chosen_transcripts(
 
 
 def write_copy(
-    viewed: ViewedRun,
-    ids: Collection[str],
-    folder: Path,
-    *,
-    progress: Callable[[int, int], None] | None = None,
+    viewed: ViewedRun, ids: Collection[str], folder: Path, *, progress: Callable[[int, int], None] | None = None
 ) -> ViewCopy:
     """Write a copy of the page with these transcripts, whole or not at all; an earlier copy there is replaced.
 

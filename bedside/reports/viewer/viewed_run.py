@@ -540,9 +540,7 @@ class ViewedRun:
             yield
         except (*_DAMAGE, ValueError, LookupError, TypeError, AttributeError) as error:
             raise RunError(
-                "the table is missing or damaged",
-                where=str(self.path / name),
-                todo="score again into a new run",
+                "the table is missing or damaged", where=str(self.path / name), todo="score again into a new run"
             ) from error
 
 
@@ -586,9 +584,7 @@ def _factor_columns(texts: pl.Series) -> list[pl.Series]:
     names = dict.fromkeys(name for row in rows for name in row)
     return [
         pl.Series(
-            f"{FACTOR}{name}",
-            [None if (level := row.get(name)) is None else str(level) for row in rows],
-            pl.String(),
+            f"{FACTOR}{name}", [None if (level := row.get(name)) is None else str(level) for row in rows], pl.String()
         )
         for name in sorted(names)
     ]
@@ -665,13 +661,7 @@ def conversation(viewed: ViewedRun, name: str) -> dict[str, Any]:
     for rating in viewed.ratings(name).iter_rows(named=True):
         unit, first = rating["unit"], rating["transcript_id"]
         content = {key: rating[key] for key in _TOLD}
-        content |= {
-            "unit": unit,
-            "kind": rater_kind(rating["rater"]),
-            "turn": None,
-            "first": None,
-            "second": None,
-        }
+        content |= {"unit": unit, "kind": rater_kind(rating["rater"]), "turn": None, "first": None, "second": None}
         if is_turn(unit):
             content["turn"] = turn_index(unit)
         elif is_pair(unit):

@@ -221,18 +221,7 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
         "answer to a question",
         r"\A\W*(?:(?:it's|it’s|it is|its|i'm|i am|im|yes|yeah|sure|um|uh|er|erm|hi|hello|oh|ok|okay|of course|well|so|ja|"
         rf"ähm|also|ich bin)\b\W*)*\K{_WORD}(?:[ \t]+{_PARTICLES}{_WORD}){{0,3}}(?=[ \t]*(?:[.!,;?…-]|\n|$))",
-        beside=(
-            "name",
-            "names",
-            "surname",
-            "called",
-            "nickname",
-            "spell",
-            "speaking",
-            "heißen",
-            "vorname",
-            "nachname",
-        ),
+        beside=("name", "names", "surname", "called", "nickname", "spell", "speaking", "heißen", "vorname", "nachname"),
     ),
     IdentifierPattern(
         "name",
@@ -393,9 +382,7 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
         ),
     ),
     IdentifierPattern(
-        "email",
-        "written",
-        r"(?<![\w.+-])[\p{L}\d._%+-]{1,64}@[\p{L}\d-]{1,63}(?:\.[\p{L}\d-]{1,63}){1,5}(?<![.-])",
+        "email", "written", r"(?<![\w.+-])[\p{L}\d._%+-]{1,64}@[\p{L}\d-]{1,63}(?:\.[\p{L}\d-]{1,63}){1,5}(?<![.-])"
     ),
     IdentifierPattern(
         "email",
@@ -482,9 +469,7 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
         ),
     ),
     IdentifierPattern(
-        "record_number",
-        "US social security",
-        r"(?<![\d-])(?!000|666|9)\d{3}-(?!00)\d\d-(?!0000)\d{4}(?![\d-])",
+        "record_number", "US social security", r"(?<![\d-])(?!000|666|9)\d{3}-(?!00)\d\d-(?!0000)\d{4}(?![\d-])"
     ),
     IdentifierPattern(
         "record_number", "British NHS", r"(?<![\d-])\d{3}[ -]\d{3}[ -]\d{4}(?![\d-])", beside=("nhs", "chi")
@@ -496,9 +481,7 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
     ),
     IdentifierPattern("record_number", "German health insurance", r"\b(?-i:[A-Z])\d{9}\b"),
     IdentifierPattern(
-        "record_number",
-        "Chinese identity card",
-        r"(?<!\d)[1-9]\d{5}(?:19|20)\d\d(?:0[1-9]|1[0-2])\d{5}[\dXx](?!\d)",
+        "record_number", "Chinese identity card", r"(?<!\d)[1-9]\d{5}(?:19|20)\d\d(?:0[1-9]|1[0-2])\d{5}[\dXx](?!\d)"
     ),
     IdentifierPattern(
         "address",
@@ -549,19 +532,7 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
         "postal_code",
         "German with its town",
         r"(?<![\w.,/+-])\d{5}(?=[ ]+(?-i:\p{Lu}\p{Ll}{2,})(?![ ]+(?:pro|am|im)\b))",
-        beside=(
-            "plz",
-            "straße",
-            "str",
-            "adresse",
-            "wohne",
-            "wohnt",
-            "anschrift",
-            "platz",
-            "weg",
-            "postleitzahl",
-            "in",
-        ),
+        beside=("plz", "straße", "str", "adresse", "wohne", "wohnt", "anschrift", "platz", "weg", "postleitzahl", "in"),
     ),
     IdentifierPattern("postal_code", "Chinese", r"(?:邮编|邮政编码)\s?(?:是|[:：])?\s?\K\d{6}(?!\d)"),
     IdentifierPattern(
@@ -594,19 +565,7 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
         "place",
         "German behind its postal code",
         r"(?<![\w.,/+-])\d{5}[ ]+\K(?-i:(?:Bad[ ]+)?\p{Lu}\p{Ll}{2,}(?:-\p{Lu}\p{Ll}+)?)\b",
-        beside=(
-            "plz",
-            "straße",
-            "str",
-            "adresse",
-            "wohne",
-            "wohnt",
-            "wohnhaft",
-            "anschrift",
-            "platz",
-            "weg",
-            "in",
-        ),
+        beside=("plz", "straße", "str", "adresse", "wohne", "wohnt", "wohnhaft", "anschrift", "platz", "weg", "in"),
     ),
     IdentifierPattern(
         "place",

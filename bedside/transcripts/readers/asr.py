@@ -68,9 +68,7 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
     recogniser = _recogniser(item)
     if recogniser is None:
         raise InputError(
-            f"no speech recogniser that bedside knows writes this {json_kind(item)}",
-            where=where,
-            todo=_SEE,
+            f"no speech recogniser that bedside knows writes this {json_kind(item)}", where=where, todo=_SEE
         )
     pieces = recogniser(item)
     _note_alternatives(source, item, where)

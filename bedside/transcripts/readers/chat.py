@@ -68,9 +68,7 @@ def _transcript(source: SourceFile) -> Transcript:
             code = head[1:].strip()
             if not code or "\t" in code or not content.strip():
                 raise InputError(
-                    "this is no utterance",
-                    where=where,
-                    todo="write it as *CODE:, a tab, and what is said",
+                    "this is no utterance", where=where, todo="write it as *CODE:, a tab, and what is said"
                 )
             for inserted in _INSERTED.findall(content):
                 source.account.note_unread("words of others within a turn", inserted.replace("_", " "), where)

@@ -62,9 +62,7 @@ def _companion(source: SourceFile, name: str) -> dict[str, dict[str, Any]]:
         return {key: entry.get("meta", entry) for key, entry in entries.items()}
     except (orjson.JSONDecodeError, AttributeError) as error:
         raise InputError(
-            "this is not a ConvoKit file of objects by id",
-            where=source.companions[-1][0],
-            todo="mend or remove it",
+            "this is not a ConvoKit file of objects by id", where=source.companions[-1][0], todo="mend or remove it"
         ) from error
 
 

@@ -228,10 +228,7 @@ def _layout(source: SourceFile, table: Sequence[_Row]) -> _Layout | None:
             raise InputError(f"there is no column {mapped[name]!r}", where=place, todo=f"columns: {', '.join(first)}")
         return called or [at for at, cells in enumerate(columns) if at not in taken.values() and cells and fits(cells)]
 
-    for name, fits in (
-        ("time", lambda cells: all(map(_STAMP.fullmatch, cells))),
-        ("speaker", partial(_names, source)),
-    ):
+    for name, fits in (("time", lambda cells: all(map(_STAMP.fullmatch, cells))), ("speaker", partial(_names, source))):
         taken.update((name, at) for at in fitting(name, fits)[:1])
     if "speaker" not in taken or len({*columns[taken["speaker"]]}) < 2:
         return None

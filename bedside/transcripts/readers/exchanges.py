@@ -13,12 +13,7 @@ from bedside.transcripts.labelled_text import check_quoted
 from bedside.transcripts.message_lists import MODEL_SPEAKERS
 from bedside.transcripts.row_order import in_order
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.table_layout import (
-    Group,
-    TableLayout,
-    field_columns,
-    unknown_roles,
-)
+from bedside.transcripts.table_layout import Group, TableLayout, field_columns, unknown_roles
 from bedside.transcripts.table_rows import TABLE_ENDINGS, raw_tables, table
 from bedside.transcripts.transcript import Dialogue, Transcript, role_of
 

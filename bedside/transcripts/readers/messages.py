@@ -7,20 +7,8 @@ from functools import partial
 
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.json_source import line_spans
-from bedside.transcripts.message_lists import (
-    MODEL_SPEAKERS,
-    SPEAKER_KEYS,
-    TEXT_KEYS,
-    is_message,
-    message_turns,
-)
-from bedside.transcripts.request_answers import (
-    LISTS,
-    claims_record,
-    list_of,
-    talks,
-    unrepeated,
-)
+from bedside.transcripts.message_lists import MODEL_SPEAKERS, SPEAKER_KEYS, TEXT_KEYS, is_message, message_turns
+from bedside.transcripts.request_answers import LISTS, claims_record, list_of, talks, unrepeated
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.table_layout import tells_transcripts
 from bedside.transcripts.transcript import Transcript

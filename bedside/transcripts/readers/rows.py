@@ -177,9 +177,7 @@ class _Utterances:
                 )
         if any(row[self._coder] == before[self._coder] for _, before in rows):
             raise InputError(
-                f"coder {row[self._coder]!r} coded turn {turn!r} twice",
-                where=where,
-                todo="keep one of the rows",
+                f"coder {row[self._coder]!r} coded turn {turn!r} twice", where=where, todo="keep one of the rows"
             )
 
     def _known(self, rows: Group, varying: Mapping[str, int]) -> dict[str, object]:

@@ -12,15 +12,7 @@ from bedside.core.errors import AmbiguousError, InputError
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.labelled_text import LabelledLines, labelled_lines, parted, set_aside, settle_labels
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.timed_speech import (
-    NO_SPEAKER,
-    Utterance,
-    one_talk,
-    seconds,
-    talk,
-    text_lines,
-    whole_text,
-)
+from bedside.transcripts.timed_speech import NO_SPEAKER, Utterance, one_talk, seconds, talk, text_lines, whole_text
 from bedside.transcripts.transcript import Transcript
 
 _TIME = r"(?:\d{1,4}:)?\d{1,2}:\d{2}[.,]\d{1,3}"

@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bedside.transcripts.contract import Claim, Head, Reader
-from bedside.transcripts.labelled_text import (
-    Line,
-    dialogues,
-    labelled_lines,
-    labelled_speech,
-    names_two_speakers,
-)
+from bedside.transcripts.labelled_text import Line, dialogues, labelled_lines, labelled_speech, names_two_speakers
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.timed_speech import talk, text_lines, whole_text
 from bedside.transcripts.transcript import Transcript

@@ -97,9 +97,7 @@ def _transcript(source: SourceFile) -> Transcript:
             tiers += _tiers(source, data.decode(), path)
         except UnicodeDecodeError as error:
             raise InputError(
-                "not UTF-8",
-                where=printable_path(path),
-                todo="say which encoding the files are in with `encoding=NAME`",
+                "not UTF-8", where=printable_path(path), todo="say which encoding the files are in with `encoding=NAME`"
             ) from error
     chosen = chosen_tiers(source, tiers)
     if not siblings or len({tier.name.casefold() for tier in chosen}) == len(chosen):

@@ -66,24 +66,10 @@ _MODEL = (
     "extra.metadata.model_name", "extra.metadata.model", "attributes.llm.model_name", "attributes.gen_ai.request.model",
     "attributes.gen_ai.response.model", "attributes.ai.model.id",
 )  # fmt: skip
-_TOOLS = (
-    "tools",
-    "attributes.llm.tools",
-    "attributes.gen_ai.tool.definitions",
-    "extra.invocation_params.tools",
-)
+_TOOLS = ("tools", "attributes.llm.tools", "attributes.gen_ai.tool.definitions", "extra.invocation_params.tools")
 _PROMPT = ("attributes.gen_ai.system_instructions",)
 #: Where records within a record stand.
-_WITHIN = (
-    "observations",
-    "runs",
-    "child_runs",
-    "spans",
-    "data.spans",
-    "resourceSpans",
-    "scopeSpans",
-    "batches",
-)
+_WITHIN = ("observations", "runs", "child_runs", "spans", "data.spans", "resourceSpans", "scopeSpans", "batches")
 _TOLD_ELSEWHERE = (*_WITHIN, *_TIME, "name")
 #: What kind a record is of, and kinds that are calls of a model.
 _KIND = ("type", "run_type", "span_kind", "attributes.openinference.span.kind", "attributes.mlflow.spanType",
@@ -374,8 +360,7 @@ def _joined(source: SourceFile, name: str, calls: list[_Call]) -> list[dict[str,
                 )
             if not shared and (is_sent_all or _quotes(before, asked)):
                 aside = next(
-                    (other for other in calls if other is not call and not _holds(now, _keys(other.messages))),
-                    last,
+                    (other for other in calls if other is not call and not _holds(now, _keys(other.messages))), last
                 )
                 raise AmbiguousError(
                     f"the calls {aside.name!r} and {call.name!r} of {name!r} don't go on from each other",

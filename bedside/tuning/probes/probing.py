@@ -268,9 +268,7 @@ class ProbeOrder:
             raise InputError(f"a margin of {self.margin:g} allows nothing", where="`margin`", todo="give more than 0")
         if self.translator is not None and self.translations is not None:
             raise InputError(
-                "translations are there, and a model is to make some",
-                where="`translator`",
-                todo="leave one out",
+                "translations are there, and a model is to make some", where="`translator`", todo="leave one out"
             )
 
     @property

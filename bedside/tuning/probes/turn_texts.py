@@ -154,8 +154,7 @@ class PassageText:
 def of_turns(transcript: Transcript, language: str) -> PassageText:
     """A conversation to be translated."""
     return PassageText(
-        f"{transcript.id} [translation {language}]",
-        tuple((turn.role, turn.text) for turn in transcript.turns),
+        f"{transcript.id} [translation {language}]", tuple((turn.role, turn.text) for turn in transcript.turns)
     )
 
 

@@ -324,10 +324,7 @@ def test_two_hundred_turns_are_coded_beside_what_was_said(talks: Run, browser: A
         assert served.stop()[0] == 0
     rows = people(run, "question", "client_talk")
     assert rows.height == 200
-    assert set(rows.select("metric", "label").iter_rows()) == {
-        ("question", "open"),
-        ("client_talk", "change"),
-    }
+    assert set(rows.select("metric", "label").iter_rows()) == {("question", "open"), ("client_talk", "change")}
 
 
 #: All that a reader sees or is read out, once each; what was said and written by people is marked.

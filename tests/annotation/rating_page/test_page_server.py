@@ -68,14 +68,7 @@ def share(client: httpx.Client, served: ServedPage, rater: str) -> list[str]:
 
 def body(mark: str, version: int = 0, state: str = "submitted", **more: Any) -> dict[str, Any]:
     choices = {"empathy": ["4"], "goal_alignment": ["2"]}
-    sending = {
-        "state": state,
-        "version": version,
-        "mark": mark,
-        "seconds": 3,
-        "choices": choices,
-        "texts": {},
-    }
+    sending = {"state": state, "version": version, "mark": mark, "seconds": 3, "choices": choices, "texts": {}}
     return {**sending, **more}
 
 

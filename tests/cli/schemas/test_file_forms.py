@@ -174,10 +174,7 @@ SUITE = {
 }
 CRITERION = {"name": "warm", "criterion": "Is it warm?", "steps": ["Look."],
     "bands": [{"lowest": 0, "highest": 10, "outcome": "all"}]}  # fmt: skip
-ENDPOINTS = [
-    "http://a:1/v1#m",
-    {"address": "http://b:1/v1#m", "weight": 2, "max_concurrency": 8, "key_env": "KEY"},
-]
+ENDPOINTS = ["http://a:1/v1#m", {"address": "http://b:1/v1#m", "weight": 2, "max_concurrency": 8, "key_env": "KEY"}]
 SCRIPT = {
     "name": "brisk",
     "language": "en",
@@ -332,10 +329,7 @@ def changes(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[str, Any]]:
             if isinstance(path[-1], str):
                 yield f"without {path}", at(path, lambda place, step: place.pop(step))
         if isinstance(part, dict):
-            yield (
-                f"{path} with one key more",
-                at((*path, "surplus"), lambda place, step: place.__setitem__(step, 1)),
-            )
+            yield (f"{path} with one key more", at((*path, "surplus"), lambda place, step: place.__setitem__(step, 1)))
             for key, value in part.items():
                 yield from walk(value, (*path, key))
         elif isinstance(part, list) and part:

@@ -60,10 +60,7 @@ def talks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file."""
     path = tmp_path_factory.mktemp("talks") / "talks.jsonl"
     turns = [
-        {
-            "role": ("clinician", "patient")[n % 2],
-            "text": f"Well, how do you sleep on day {n}? I wake at three.",
-        }
+        {"role": ("clinician", "patient")[n % 2], "text": f"Well, how do you sleep on day {n}? I wake at three."}
         for n in range(20)
     ]
     path.write_text("".join(json.dumps({"id": f"t{n}", "turns": turns}) + "\n" for n in range(COUNT)))
@@ -309,11 +306,7 @@ def test_the_command_itself_is_killed(talks: Path, plain: Path, tmp_path: Path) 
     process.wait()
     assert not out.exists()
     done = subprocess.run(
-        [sys.executable, "-c", COMMAND, str(talks), str(out)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=True,
+        [sys.executable, "-c", COMMAND, str(talks), str(out)], capture_output=True, text=True, cwd=ROOT, check=True
     )
     resumed = re.search(r"^Took (\d+) parts? over that had been scored before\.", done.stdout, re.MULTILINE)
     assert resumed is not None

@@ -357,10 +357,7 @@ def test_calls_are_no_more_than_allowed(batch: Batch) -> None:
 
 def test_one_file_is_for_one_model(batch: Batch, tmp_path: Path) -> None:
     files = write_batch(Run(batch.run), [JUDGE, "http://127.0.0.1:9/v1#other"], EMPATHY, batch.calls).files
-    assert [(file.path.name, file.model) for file in files] == [
-        ("calls-1.jsonl", "tiny"),
-        ("calls-2.jsonl", "other"),
-    ]
+    assert [(file.path.name, file.model) for file in files] == [("calls-1.jsonl", "tiny"), ("calls-2.jsonl", "other")]
     answers = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     with JudgeServer() as server:
         for file, path in zip(files, answers, strict=True):

@@ -22,12 +22,7 @@ from bedside.judges.llm.protocol import Reply, Request, Sampling
 
 #: A name that each client of the package takes.
 EXAMPLES = {
-    "openai_compatible": (
-        "http://127.0.0.1:9/v1#m",
-        "https://example.org/v1#m",
-        "openai/gpt-x",
-        "openrouter/a/b",
-    ),
+    "openai_compatible": ("http://127.0.0.1:9/v1#m", "https://example.org/v1#m", "openai/gpt-x", "openrouter/a/b"),
     "azure": ("azure/deployment",),
     "anthropic": ("anthropic/claude-x",),
     "bedrock": ("bedrock/us.anthropic.claude-x-v1:0",),

@@ -74,11 +74,7 @@ def test_an_answer_is_read_up_to_its_limit() -> None:
 @pytest.mark.server
 @pytest.mark.parametrize(
     ("action", "words"),
-    [
-        (Action(drop=True), "the connection failed"),
-        (Action(delay=1.0), "no answer within 0.2 s"),
-        (None, "failed"),
-    ],
+    [(Action(drop=True), "the connection failed"), (Action(delay=1.0), "no answer within 0.2 s"), (None, "failed")],
     ids=["dropped", "late", "nobody is there"],
 )
 def test_no_answer(action: Action | None, words: str) -> None:

@@ -35,21 +35,12 @@ def test_what_a_table_says_is_left_out() -> None:
         ({"error": {"message": "no", "param": "reasoning.effort", "code": "x"}}, None),
         ({"error": {"message": "Unsupported parameter: 'top_logprobs'"}}, "probabilities"),
         ({"object": "error", "message": "logprobs is not supported", "code": 400}, "probabilities"),
-        (
-            {"detail": [{"loc": ["body", "temperature"], "msg": "Extra inputs are not permitted"}]},
-            "temperature",
-        ),
+        ({"detail": [{"loc": ["body", "temperature"], "msg": "Extra inputs are not permitted"}]}, "temperature"),
         ({"error": "unknown field reasoning_effort"}, "reasoning_effort"),
-        (
-            {"error": {"message": "messages: the temperature of the talk is unknown", "param": "messages"}},
-            None,
-        ),
+        ({"error": {"message": "messages: the temperature of the talk is unknown", "param": "messages"}}, None),
         ({"error": {"message": "the temperature in the room was 20"}}, None),
         ({"error": {"message": "response_format is not supported", "param": "response_format"}}, None),
-        (
-            {"error": {"message": "error: {'loc': ('body',), 'msg': 'invalid', 'input': {'temperature': 0"}},
-            None,
-        ),
+        ({"error": {"message": "error: {'loc': ('body',), 'msg': 'invalid', 'input': {'temperature': 0"}}, None),
         # No seed is sent.
         ({"message": "[{'loc': ('body', 'seed'), 'msg': 'not permitted', 'input': 1}]"}, None),
         ({}, None),

@@ -61,9 +61,7 @@ def scaled(*descriptors: str, **last: Any) -> dict[str, Any]:
 def answered(kind: str, *parts: dict[str, Any]) -> dict[str, Any]:
     """A rubric of another kind, whose answer has these parts."""
     return changed(
-        kind=kind,
-        scale=None,
-        answer=[{"name": "ab"[at], "descriptor": "x", **part} for at, part in enumerate(parts)],
+        kind=kind, scale=None, answer=[{"name": "ab"[at], "descriptor": "x", **part} for at, part in enumerate(parts)]
     )
 
 
@@ -241,14 +239,7 @@ def test_a_description_shows_everything_and_notes_hold_no_deviation(name: str) -
     text, shown = describe(rubric), rubric.shown()
     described = [level.descriptor for level in shown.scale] + [label.descriptor for label in shown.labels]
     described += [part.descriptor for part in shown.answer]
-    words = (
-        shown.definition,
-        shown.instructions,
-        shown.not_applicable,
-        rubric.source,
-        rubric.notes,
-        rubric.version,
-    )
+    words = (shown.definition, shown.instructions, shown.not_applicable, rubric.source, rubric.notes, rubric.version)
     assert [part for part in (*described, *words, *rubric.deviations) if part and part not in text] == []
     assert "{" not in text
     assert not re.search(r"\bours\b|\bour own\b", rubric.notes or "")
@@ -291,9 +282,7 @@ def test_version_is_twelve_hexadecimal_digits() -> None:
     assert len({rubric.version for rubric in RUBRICS.all().values()}) == len(SHIPPED)
 
 
-def test_version_ignores_order_line_breaks_how_numbers_are_written_and_how_often_it_is_read(
-    tmp_path: Path,
-) -> None:
+def test_version_ignores_order_line_breaks_how_numbers_are_written_and_how_often_it_is_read(tmp_path: Path) -> None:
     rubric = read(PACING)
     version = rubric.version
     assert rubric.shown().version == version == rubric.version
@@ -329,10 +318,7 @@ def test_a_rubric_cannot_be_changed() -> None:
 
 X = {"label": "a", "descriptor": "x"}
 TEXT, INDEX = {"type": "text"}, {"type": "index", "of": "turns"}
-PAIRS = {
-    "type": "list",
-    "items": [{"name": "one", "type": "index", "of": "background", "descriptor": "The number."}],
-}
+PAIRS = {"type": "list", "items": [{"name": "one", "type": "index", "of": "background", "descriptor": "The number."}]}
 MALFORMED: dict[str, tuple[dict[str, Any] | str, str]] = {
     "unknown key": (changed(colour="red"), "colour: unknown key"),
     "levels without keys": (changed(scale=[0, 1]), "scale.0: it must hold keys and values"),

@@ -119,10 +119,7 @@ def test_majority_and_ties() -> None:
 
 def test_gold_is_the_majority_and_ties_are_counted(talk: Talk) -> None:
     transcript = session(
-        talk,
-        {"anna": "open", "ben": "none"},
-        {"anna": "open", "ben": "open", "cleo": "closed"},
-        {"anna": "none"},
+        talk, {"anna": "open", "ben": "none"}, {"anna": "open", "ben": "open", "cleo": "closed"}, {"anna": "none"}
     )
     found = evaluate_coder([transcript], coded_by(["open", "open", "none"]))
     assert (found.scores[0].turns, found.scores[0].ties) == (2, 1)
@@ -176,10 +173,7 @@ def test_files_shown_in_the_docs_are_read(block: str, name: str, tmp_path: Path)
     (tmp_path / name).write_text(" ".join(shown.split("\n")) if block == "json" else shown, "utf-8")
     (transcript,) = read_transcripts(tmp_path / name)
     codes = people_codes(transcript)
-    assert codes["anna"] == {
-        0: {"question": "open", "reflection": "none"},
-        1: {"client_talk": "change"},
-    }
+    assert codes["anna"] == {0: {"question": "open", "reflection": "none"}, 1: {"client_talk": "change"}}
     assert codes["ben"][0] == {"question": "open"}
 
 

@@ -93,8 +93,7 @@ NONE = (
 
 
 @pytest.mark.parametrize(
-    ("text", "label"),
-    [*((t, "open") for t in OPEN), *((t, "closed") for t in CLOSED), *((t, "none") for t in NONE)],
+    ("text", "label"), [*((t, "open") for t in OPEN), *((t, "closed") for t in CLOSED), *((t, "none") for t in NONE)]
 )
 def test_question(text: str, label: str) -> None:
     assert question(text) == label

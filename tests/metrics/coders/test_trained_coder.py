@@ -29,14 +29,7 @@ REFLECTION = ("So you feel tired of it", "It sounds like a heavy week", "You mis
 CHANGE = ("I want to stop this week", "I will cut down on it", "I need to do it for my kids")
 SUSTAIN = ("I like it too much to stop", "I don't want to stop it", "It is no problem for me")
 NEUTRAL = ("Hm", "Last Tuesday", "He said so")
-TOPICS = (
-    "with the tea",
-    "about the garden",
-    "at the station",
-    "in the choir",
-    "with the boat",
-    "on the hill",
-)
+TOPICS = ("with the tea", "about the garden", "at the station", "in the choir", "with the boat", "on the hill")
 
 
 def corpus(sessions: int = 16, *, second: bool = False) -> list[Transcript]:
@@ -313,11 +306,7 @@ def bare(arrays: dict[str, Any]) -> None:
         (lacking, True, "array patient.columns is missing"),
         (infinite, True, "holds what is no number"),
         (bare, True, "not a trained coder"),
-        (
-            new_card(codes={"question": ["open", "none"]}),
-            True,
-            "question with the labels open, none is unknown",
-        ),
+        (new_card(codes={"question": ["open", "none"]}), True, "question with the labels open, none is unknown"),
         (new_card(name="../x y"), True, "lacks a name"),
     ],
 )
@@ -393,11 +382,7 @@ def test_train_show_score_and_evaluate(tmp_path: Path, capsys: pytest.CaptureFix
     ],
 )
 def test_bad_calls_are_one_line(
-    call: list[str],
-    message: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    call: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     coded = written(tmp_path, corpus(8))
@@ -438,11 +423,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "vocab.txt").write_text("\n".join(vocabulary), "utf-8")
     torch.manual_seed(0)
     config = transformers.BertConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=16,
+        vocab_size=len(vocabulary), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16
     )
     transformers.BertModel(config).eval().save_pretrained(folder)
     transformers.BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)

@@ -24,9 +24,7 @@ def tokenizer(window: int = WINDOW) -> Any:
     inner = Tokenizer(models.WordPiece({piece: at for at, piece in enumerate(pieces)}, unk_token="[UNK]"))
     inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     inner.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1",
-        special_tokens=[("[CLS]", 1), ("[SEP]", 2)],
+        single="[CLS] $A [SEP]", pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
     )
     return cast(Any, transformers).PreTrainedTokenizerFast(
         tokenizer_object=inner,
@@ -40,11 +38,7 @@ def tokenizer(window: int = WINDOW) -> Any:
 
 
 def classifier(
-    kind: str = "DebertaV2",
-    labels: tuple[str, ...] = LABELS,
-    window: int = WINDOW,
-    seed: int = 0,
-    **more: Any,
+    kind: str = "DebertaV2", labels: tuple[str, ...] = LABELS, window: int = WINDOW, seed: int = 0, **more: Any
 ) -> Any:
     """A classifier with random weights that are large enough for its probabilities to differ."""
     import torch

@@ -18,15 +18,7 @@ import pytest
 from bedside.core.errors import MissingExtraError, ModelError
 from bedside.metrics.models import nli as module
 from bedside.metrics.models.nli import Inference, NliModel, label_order, load_nli, sentences
-from tests.metrics.models.classifiers import (
-    LABELS,
-    WINDOW,
-    change_config,
-    classifier,
-    export,
-    save,
-    tokenizer,
-)
+from tests.metrics.models.classifiers import LABELS, WINDOW, change_config, classifier, export, save, tokenizer
 
 pytestmark = pytest.mark.model
 

@@ -40,16 +40,7 @@ def test_labels_take_the_place_of_a_judge(tmp_path: Path, capsys: pytest.Capture
     }
     (tmp_path / "labels.jsonl").write_text(json.dumps(labels) + "\n")
     assert (
-        run(
-            "score",
-            EXAMPLE,
-            "--suite",
-            "medconceal",
-            "--labels",
-            tmp_path / "labels.jsonl",
-            "--out",
-            tmp_path / "run",
-        )
+        run("score", EXAMPLE, "--suite", "medconceal", "--labels", tmp_path / "labels.jsonl", "--out", tmp_path / "run")
         == 0
     )
     made = bedside.read_run(tmp_path / "run")
@@ -66,15 +57,7 @@ def test_labels_need_a_protocol(tmp_path: Path, capsys: pytest.CaptureFixture[st
     err = refused(capsys, "score", EXAMPLE, "--labels", tmp_path / "labels.jsonl", "--out", tmp_path / "run")
     assert "--suite medconceal or --suite note2chat" in err
     err = refused(
-        capsys,
-        "score",
-        EXAMPLE,
-        "--suite",
-        "medconceal",
-        "--labels",
-        tmp_path / "no.jsonl",
-        "--out",
-        tmp_path / "run",
+        capsys, "score", EXAMPLE, "--suite", "medconceal", "--labels", tmp_path / "no.jsonl", "--out", tmp_path / "run"
     )
     assert "no.jsonl: there is no such file" in err
     assert not (tmp_path / "run").exists()

@@ -50,13 +50,7 @@ TRUTH = Parameters.model_validate(
     }
 )
 SMALL_REVEAL = {"decay": (0.5,), "high": (0.5, 0.6, 0.7), "low": (0.5, 0.6), "consecutive": (2,)}
-SMALL_ADDRESS = {
-    "decay": (0.5,),
-    "probability": (0.5, 0.7),
-    "evidence": (0.65,),
-    "lag": (1, 2),
-    "consecutive": (1, 2),
-}
+SMALL_ADDRESS = {"decay": (0.5,), "probability": (0.5, 0.7), "evidence": (0.65,), "lag": (1, 2), "consecutive": (1, 2)}
 
 
 def drawn_turns(

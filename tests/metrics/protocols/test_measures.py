@@ -96,10 +96,7 @@ def test_open_turns_by_peoples_codes() -> None:
         return "clinician", "x", {"codes": {who: {"question": label} for who, label in codes.items()}}
 
     said = conversation(
-        ("clinician", "x"),
-        coded(anna="open", ben="open", eva="closed"),
-        coded(anna="none"),
-        ("clinician", "x"),
+        ("clinician", "x"), coded(anna="open", ben="open", eva="closed"), coded(anna="none"), ("clinician", "x")
     )
     found = measure(said, trace, turn_limit=8, open_coder="human")
     assert found.open_after.value == 0.5, "most say open; none; the last turn is not coded"
@@ -124,11 +121,11 @@ def test_summary_over_cases() -> None:
     assert found.reveal_rate.value == 3 / 8
     assert found.reveal_rate_by_case.value == pytest.approx((1 + 0.5 + 0) / 3)
     assert found.full_reveal_rate.value == pytest.approx(1 / 3)
-    assert (
-        found.turns_to_full_reveal.value,
-        found.turns_to_full_reveal.n,
-        found.turns_to_full_reveal.dropped,
-    ) == (3, 1, 2)
+    assert (found.turns_to_full_reveal.value, found.turns_to_full_reveal.n, found.turns_to_full_reveal.dropped) == (
+        3,
+        1,
+        2,
+    )
     assert found.turns_per_revealed.value == 3
     assert (found.success_rate.value, found.success_rate.n, found.success_rate.dropped) == (0.5, 2, 1)
     # Concerns revealed by turn 1, 2, 3, 4 of 8; the second case ends after turn 2 and stays as it was.

@@ -180,10 +180,7 @@ def script(messages: int, conveyed: list[int | None], hits: list[bool]) -> tuple
 
 
 @pytest.mark.slow
-@given(
-    st.integers(1, 6),
-    st.lists(st.tuples(st.one_of(st.none(), st.integers(1, 99)), st.booleans()), max_size=8),
-)
+@given(st.integers(1, 6), st.lists(st.tuples(st.one_of(st.none(), st.integers(1, 99)), st.booleans()), max_size=8))
 @settings(max_examples=200, deadline=None)
 def test_equals_the_published_script_with_its_count_of_questions(
     exchanges: int, rows: list[tuple[int | None, bool]]

@@ -10,15 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from bedside.metrics.protocols.medconceal import (
-    FEATURES,
-    PARAMETERS,
-    Concern,
-    Parameters,
-    Trace,
-    replay,
-    trace,
-)
+from bedside.metrics.protocols.medconceal import FEATURES, PARAMETERS, Concern, Parameters, Trace, replay, trace
 from bedside.metrics.protocols.medconceal.labels import CategoryName, ConcernTurnLabels
 from bedside.metrics.protocols.medconceal.policy import (
     Step,
@@ -98,10 +90,7 @@ def test_progressive_mode_tightens_with_each_revealed_concern() -> None:
     assert replay(given, ["a", "b"], "a", changed("reveal", progressive=0.5)).revealed_at == {"a": 2, "b": 6}
     # Concerns of one turn meet the same thresholds, in whatever order they stand.
     together = [Step(index, False, (1.0, 1.0), 0.0) for index in range(3)]
-    assert replay(together, ["a", "b"], "a", changed("reveal", progressive=0.9)).revealed_at == {
-        "a": 2,
-        "b": 2,
-    }
+    assert replay(together, ["a", "b"], "a", changed("reveal", progressive=0.9)).revealed_at == {"a": 2, "b": 2}
 
 
 # -- a slow oracle ---------------------------------------------------------------------------------------
@@ -155,12 +144,7 @@ def parameter_sets(draw: st.DrawFn, *, progressive: bool = False) -> Parameters:
     low, high = sorted((draw(THRESHOLDS), draw(THRESHOLDS)))
     more = {"progressive": draw(st.floats(0, 0.9)) if progressive else 0.0}
     first = changed(
-        "reveal",
-        decay=draw(st.floats(0, 0.9)),
-        low=low,
-        high=high,
-        consecutive=draw(st.integers(1, 3)),
-        **more,
+        "reveal", decay=draw(st.floats(0, 0.9)), low=low, high=high, consecutive=draw(st.integers(1, 3)), **more
     )
     return first.model_copy(
         update={
@@ -198,8 +182,7 @@ def test_replay_equals_the_slow_oracle(given: list[Step], parameters: Parameters
 # -- what must always hold ---------------------------------------------------------------------------------
 
 MANY = st.lists(
-    st.tuples(st.tuples(PROBABILITIES, PROBABILITIES, PROBABILITIES), PROBABILITIES, st.booleans()),
-    max_size=10,
+    st.tuples(st.tuples(PROBABILITIES, PROBABILITIES, PROBABILITIES), PROBABILITIES, st.booleans()), max_size=10
 ).map(lambda rows: [Step(index, blocked, p, a) for index, (p, a, blocked) in enumerate(rows)])
 
 
@@ -244,11 +227,7 @@ def test_more_evidence_never_reveals_or_addresses_later(
 ) -> None:
     never = len(given) + 1
     more = [
-        replace(
-            step,
-            reveal=(data.draw(st.floats(step.reveal[0], 1)),),
-            address=data.draw(st.floats(step.address, 1)),
-        )
+        replace(step, reveal=(data.draw(st.floats(step.reveal[0], 1)),), address=data.draw(st.floats(step.address, 1)))
         for step in given
     ]
     before, after = run(given, parameters), run(more, parameters)

@@ -98,11 +98,7 @@ def test_the_best_is_paired_with_the_worst_of_each_kind() -> None:
 
 
 def test_a_diagnosis_can_be_the_best() -> None:
-    turn = (
-        candidate(1, "diagnosing", 1.5),
-        candidate(2, "asking", 1.0),
-        candidate(3, "diagnosing", 0.0),
-    )
+    turn = (candidate(1, "diagnosing", 1.5), candidate(2, "asking", 1.0), candidate(3, "diagnosing", 0.0))
     assert names(turn_pairs(interview(turn), seed=0)[0]) == [
         ("talk#1.1", "talk#1.3"), ("talk#1.1", "talk#1.2"),
     ]  # fmt: skip

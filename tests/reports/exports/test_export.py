@@ -187,8 +187,7 @@ def test_reasons_call_people_by_their_other_names(tmp_path: Path) -> None:
     scored = bedside.score(talk, tmp_path / "run", metrics="turns").run
     file = tmp_path / "ratings.csv"
     file.write_text(
-        "item,rater,metric,value,reason\na,al,warm,3,human:alma said 4\nb,alma,warm,4,as human:al did\n",
-        "utf-8",
+        "item,rater,metric,value,reason\na,al,warm,3,human:alma said 4\nb,alma,warm,4,as human:al did\n", "utf-8"
     )
     bedside.import_ratings(scored, file, scales="1-5")
     bedside.export(scored, "hf-folder", tmp_path / "out", **FOR_OTHERS)

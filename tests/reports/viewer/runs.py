@@ -70,11 +70,7 @@ def rich_run(folder: Path) -> Run:
     """A run with computed metrics, a judge asked twice whose judgements are kept, people who differ, codes of turns,
     preferences, and missing ratings."""
     with JudgeServer() as server:
-        options: dict[str, Any] = {
-            "rubrics": ["empathy", "partnership"],
-            "metrics": ["structure"],
-            "passes": 2,
-        }
+        options: dict[str, Any] = {"rubrics": ["empathy", "partnership"], "metrics": ["structure"], "passes": 2}
         run = bedside.judge(talks(), server.judge, out=folder / "run", **options).run
     rows: list[tuple[Any, ...]] = []
     for number, talk in enumerate(talks()):

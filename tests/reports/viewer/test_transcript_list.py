@@ -19,13 +19,7 @@ from bedside.core.errors import InputError, RunError
 from bedside.judges.store import read_judgements, read_prompt
 from bedside.ratings.run import Run
 from bedside.reports.viewer.judgement_lookup import JudgementLookup, StateLookup
-from bedside.reports.viewer.viewed_run import (
-    ListQuery,
-    NoSuchTranscriptError,
-    ViewedRun,
-    conversation,
-    read_query,
-)
+from bedside.reports.viewer.viewed_run import ListQuery, NoSuchTranscriptError, ViewedRun, conversation, read_query
 from bedside.transcripts.transcript import Transcript, Turn
 from tests.analysis.simulated_run import simulated_run
 from tests.judges.llm.server import JudgeServer
@@ -132,10 +126,7 @@ def test_transcripts_are_filtered_and_sorted(viewed: ViewedRun) -> None:
         ([HOSTILE_ID], {"text": "GAMMA", "cases": ("case-0",)}),
         ([HOSTILE_ID], {"text": "<i>"}),
         ([], {"text": ".*"}),
-        (
-            [f"case-1/{name}" for name in SYSTEMS],
-            {"factors": (("persona", ("terse",)), ("length", ("16", "24")))},
-        ),
+        ([f"case-1/{name}" for name in SYSTEMS], {"factors": (("persona", ("terse",)), ("length", ("16", "24")))}),
         ([], {"factors": (("nothing", ("1",)),)}),
     ):
         assert listed(viewed, **wanted) == expected

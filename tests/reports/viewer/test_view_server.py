@@ -80,11 +80,7 @@ class TestServed:
 
     def test_what_is_asked_in_vain_is_said_in_a_line(self, client: httpx.Client, served: ServedView) -> None:
         wrong = ("sort=shoes", "from=much", "start=-1", "start=1e9", "start=99999999999999999999")
-        statuses = {
-            "/conversation?id=nobody": 404,
-            "/conversation": 404,
-            **{f"/list?{own}": 422 for own in wrong},
-        }
+        statuses = {"/conversation?id=nobody": 404, "/conversation": 404, **{f"/list?{own}": 422 for own in wrong}}
         for path, status in statuses.items():
             answer = client.get(path, headers=known(served))
             assert (answer.status_code, path) == (status, path)

@@ -154,14 +154,7 @@ def play(
         return reply
 
     start = situation(
-        simulator,
-        case,
-        setting=setting,
-        length=length,
-        persona=persona,
-        options=options,
-        seed=seed,
-        repeat=repeat,
+        simulator, case, setting=setting, length=length, persona=persona, options=options, seed=seed, repeat=repeat
     )
     try:
         outcome, _, _ = run_exchange(simulator.converse(start), kept, most=most)

@@ -15,15 +15,7 @@ from bedside.simulation.simulators.asking import (
     plain_text,
     without_thought,
 )
-from bedside.simulation.simulators.calls import (
-    CLOSING_LINE,
-    OPENING_LINE,
-    ActorReply,
-    Call,
-    Exchange,
-    Line,
-    together,
-)
+from bedside.simulation.simulators.calls import CLOSING_LINE, OPENING_LINE, ActorReply, Call, Exchange, Line, together
 from bedside.simulation.simulators.contract import UnusableConversationError
 from tests.simulation.simulators.playing import Table, run_exchange
 
@@ -135,8 +127,7 @@ def number(value: object) -> int:
 
 def test_data_are_asked_for_until_they_can_be_read() -> None:
     decided, calls, _ = run_exchange(
-        ask_for_data(DECISION, number),
-        Table({"decide": ["nonsense", '{"m": 1}', '<think>x</think>{"n": 3}']}),
+        ask_for_data(DECISION, number), Table({"decide": ["nonsense", '{"m": 1}', '<think>x</think>{"n": 3}']})
     )
     assert decided.value == 3
     assert [reason for _, reason in decided.refused][1] == "there is no number n"

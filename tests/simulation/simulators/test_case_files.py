@@ -13,12 +13,7 @@ from hypothesis import given, settings, strategies as st
 from bedside.core.errors import InputError
 from bedside.core.records import records
 from bedside.simulation.simulators.case import Case
-from bedside.simulation.simulators.case_files import (
-    case_text,
-    check_cases,
-    read_cases,
-    read_personas,
-)
+from bedside.simulation.simulators.case_files import case_text, check_cases, read_cases, read_personas
 
 SIMULATORS = Path(__file__).parents[3] / "bedside" / "simulation" / "simulators"
 CASES: list[dict[str, Any]] = [
@@ -83,11 +78,7 @@ def test_folders_and_several_paths_are_read_in_order(tmp_path: Path) -> None:
     ("before", "after", "message"),
     [
         ("Fever for three days", "", r"note\.findings\.0\.text: it must not be empty"),
-        (
-            "chief_complaint",
-            "cheif_complaint",
-            r"note\.cheif_complaint: unknown key; did you mean chief_complaint",
-        ),
+        ("chief_complaint", "cheif_complaint", r"note\.cheif_complaint: unknown key; did you mean chief_complaint"),
         ("deflections", "deflection", r"patient\.deflection: unknown key; did you mean deflections"),
         ("voiced", "voice", r"hidden\.concerns\.0\.voice: unknown key; did you mean voiced"),
     ],
@@ -165,13 +156,7 @@ def test_the_cases_and_personas_of_the_docs_are_read_and_clean(tmp_path: Path) -
     path = written(tmp_path, "case.yaml", case)
     ((_, insulin),) = read_cases(path)
     assert list(check_cases(path)) == []
-    assert insulin.model_dump(exclude_defaults=True).keys() >= {
-        "chart",
-        "patient",
-        "hidden",
-        "note",
-        "intervention",
-    }
+    assert insulin.model_dump(exclude_defaults=True).keys() >= {"chart", "patient", "hidden", "note", "intervention"}
     assert len(read_personas(written(tmp_path, "personas.yaml", personas))) == 2
     told = yaml.safe_load(case.replace("I've had high sugar for six years.", "My father went blind from insulin."))
     (tmp_path / "leaky.yaml").write_text(yaml.safe_dump(told), "utf-8")

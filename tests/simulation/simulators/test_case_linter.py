@@ -52,10 +52,7 @@ def test_a_good_case_earns_no_remark() -> None:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        (
-            {"chart": {"Social history": "Terrified of needles since school."}},
-            ("warning", "chart.Social history"),
-        ),
+        ({"chart": {"Social history": "Terrified of needles since school."}}, ("warning", "chart.Social history")),
         (
             {"patient": {"narrative": "He fears a fainting fit at the sight of needles."}},
             ("warning", "patient.narrative"),
@@ -72,18 +69,9 @@ def test_a_good_case_earns_no_remark() -> None:
         ({"patient": {"deflections": []}}, ("warning", "patient.deflections")),
         ({"hidden": {"concerns": [{**CONCERN, "voiced": []}]}}, ("warning", "hidden.concerns.0.voiced")),
         ({"hidden": {"concerns": [{**CONCERN, "primary": False}]}}, ("warning", "hidden.concerns")),
-        (
-            {"hidden": {"concerns": [CONCERN, {**CONCERN, "id": "other"}]}},
-            ("warning", "hidden.concerns"),
-        ),
-        (
-            {"hidden": {"concerns": [CONCERN, {**CONCERN, "primary": False}]}},
-            ("error", "hidden.concerns.1.id"),
-        ),
-        (
-            {"note": {"findings": [{"text": "High blood sugar"}]}},
-            ("warning", "note.findings.0.text"),
-        ),
+        ({"hidden": {"concerns": [CONCERN, {**CONCERN, "id": "other"}]}}, ("warning", "hidden.concerns")),
+        ({"hidden": {"concerns": [CONCERN, {**CONCERN, "primary": False}]}}, ("error", "hidden.concerns.1.id")),
+        ({"note": {"findings": [{"text": "High blood sugar"}]}}, ("warning", "note.findings.0.text")),
         ({"note": {"vignette": "Diagnosed with type 2 diabetes mellitus."}}, ("warning", "note.vignette")),
     ],
 )

@@ -110,12 +110,7 @@ def test_its_rules_actors_bring_conversations_to_a_good_end(name: str) -> None:
 
 @pytest.mark.soak
 @simulators
-@settings(
-    max_examples=budget(20, 3000),
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=True,
-)
+@settings(max_examples=budget(20, 3000), deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 @given(seed=st.integers(0, 2**32), bad=st.sampled_from((0.0, 0.05, 0.3, 1.0)))
 def test_it_ends_whatever_is_replied(name: str, seed: int, bad: float) -> None:
     simulator = SIMULATORS.load(name)

@@ -22,11 +22,7 @@ from tests.simulation.simulators.playing import Table, by_rules, play, run_excha
 
 
 def reason(
-    text: str,
-    language: str = "en",
-    earlier: Sequence[str] = (),
-    sentences: int | None = 3,
-    words: int | None = 60,
+    text: str, language: str = "en", earlier: Sequence[str] = (), sentences: int | None = 3, words: int | None = 60
 ) -> str | None:
     fault = patient_fault(text, language=language, earlier=earlier, sentences=sentences, words=words)
     return None if fault is None else fault.reason
@@ -102,10 +98,7 @@ def test_a_fault_is_named(text: str, language: str, expected: str) -> None:
         ("It went from 120 to 140. Dr. Brown said that's high.", "en"),
         ("The doctor said: rest. So I did.", "en"),
         ("f*** this, I'm so tired of it all.", "en"),
-        (
-            "Metformin, lisinopril, atorvastatin, insulin glargine, aspirin, calcium, vitamin D, zinc." * 4,
-            "en",
-        ),
+        ("Metformin, lisinopril, atorvastatin, insulin glargine, aspirin, calcium, vitamin D, zinc." * 4, "en"),
         ("El Niño, la Traviata, Los Angeles: I've forgotten which one it was.", "en"),
         ("我在吃 sertraline 和 quetiapine，每天晚上各一片。", "zh"),
         ("朋友建议我来看看。", "zh"),
@@ -355,8 +348,7 @@ def test_what_a_person_typed_can_still_be_wrong_otherwise() -> None:
     form = Fault("form", "Write words.", form=True, beneath=leak)
     with pytest.raises(UnusableConversationError, match="reveals what is hidden"):
         run_exchange(
-            ask_patient(Call("patient", "reply", 1), lambda text: form),
-            lambda _: ActorReply("{}", typed=True),
+            ask_patient(Call("patient", "reply", 1), lambda text: form), lambda _: ActorReply("{}", typed=True)
         )
 
 

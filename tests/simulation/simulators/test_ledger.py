@@ -27,12 +27,7 @@ from tests.simulation.simulators.playing import run_exchange
 def test_a_message_is_written_down_with_its_marks_and_counted() -> None:
     ledger = Ledger()
     ledger.say("clinician", Spoken("Hello.", flags=("too long",), refused=(("", "empty"),)))
-    ledger.say(
-        "patient",
-        Spoken("Hm.", thought="Well.", refused=(("", "empty"),)),
-        {"stage": "exit"},
-        {"p": {"z": 1}},
-    )
+    ledger.say("patient", Spoken("Hm.", thought="Well.", refused=(("", "empty"),)), {"stage": "exit"}, {"p": {"z": 1}})
     assert ledger.lines == [Line("clinician", "Hello."), Line("patient", "Hm.")]
     assert ledger.turns == [
         SpokenTurn("clinician", "Hello.", {"flags": ["too long"]}),
@@ -67,8 +62,7 @@ def test_a_clinician_that_repeats_itself_ends_the_conversation_the_third_time_ru
 
 
 @pytest.mark.parametrize(
-    ("flags", "stop"),
-    [(("refusal",), "refused"), (("failed",), "clinician failed"), (("empty",), "clinician empty")],
+    ("flags", "stop"), [(("refusal",), "refused"), (("failed",), "clinician failed"), (("empty",), "clinician empty")]
 )
 def test_a_silent_clinician_is_counted_and_ends_the_conversation(flags: tuple[str, ...], stop: str) -> None:
     ledger = Ledger()

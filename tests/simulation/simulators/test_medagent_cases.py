@@ -12,12 +12,7 @@ STUDY = (
     "A 24-year-old woman comes because of spells of fear. Her pulse is 92/min. She avoids the bus. "
     "Which of the following is the most likely diagnosis?"
 )
-ROW = {
-    "id": "m/1",
-    "clinical_case_study": STUDY,
-    "mental_health_classification": "Yes",
-    "answer": "Panic disorder",
-}
+ROW = {"id": "m/1", "clinical_case_study": STUDY, "mental_health_classification": "Yes", "answer": "Panic disorder"}
 OTHER = {**ROW, "id": "m2", "mental_health_classification": "no"}
 
 

@@ -19,10 +19,7 @@ OSCE: dict[str, Any] = {
         "Patient_Actor": {
             "Demographics": "31-year-old woman",
             "History": "An itching rash on both wrists for two weeks.",
-            "Symptoms": {
-                "Primary_Symptom": "Itching rash",
-                "Secondary_Symptoms": ["Worse at night", "Small blisters"],
-            },
+            "Symptoms": {"Primary_Symptom": "Itching rash", "Secondary_Symptoms": ["Worse at night", "Small blisters"]},
             "Past_Medical_History": "Hay fever.",
             "Social_History": "Works in a nursery; a new bracelet.",
             "Review_of_Systems": "Information not provided.",
@@ -80,11 +77,7 @@ def test_agentclinic_is_read(tmp_path: Path) -> None:
     assert case.speaker == "patient"
     assert case.note is not None
     assert case.note.chief_complaint == "Itching rash"
-    assert [finding.text for finding in case.note.findings] == [
-        "Itching rash",
-        "Worse at night",
-        "Small blisters",
-    ]
+    assert [finding.text for finding in case.note.findings] == ["Itching rash", "Worse at night", "Small blisters"]
 
 
 def test_what_agentclinics_measurement_actor_has_is_in_no_prompt(tmp_path: Path) -> None:

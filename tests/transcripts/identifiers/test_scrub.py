@@ -74,9 +74,7 @@ def test_what_is_seen_is_shown_where_that_is_asked_for(capsys: pytest.CaptureFix
     assert "\x1b" not in out
 
 
-def test_nothing_seen_ends_with_0_and_says_what_could_not_be_looked_at(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_nothing_seen_ends_with_0_and_says_what_could_not_be_looked_at(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = scrubbed(capsys, "nothing.jsonl")
     assert code == 0
     assert "1 transcript in languages that can't be looked at" in " ".join(out.split())
@@ -137,11 +135,7 @@ def test_numbers_and_times_in_data_are_looked_at_too(tmp_path: Path, capsys: pyt
         ("meta.ssn.0", "123456789"),
     }
     [copy] = read_transcripts(tmp_path / "masked")
-    assert copy.reference == {
-        "mrn": "[RECORD_NUMBER]",
-        "wardPatient": {"patientId": "[RECORD_NUMBER]"},
-        "words": 61234,
-    }
+    assert copy.reference == {"mrn": "[RECORD_NUMBER]", "wardPatient": {"patientId": "[RECORD_NUMBER]"}, "words": 61234}
     assert copy.factors == talk["factors"]
     assert copy.turns[0].meta == {"time": "[DATE]T10:11:12Z", "start": 12000, "ssn": ["[RECORD_NUMBER]"]}
     assert copy.turns[1].meta == {"time": "00:01:23.000"}

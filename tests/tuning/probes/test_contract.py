@@ -24,10 +24,7 @@ LINES = {
         "Guten Tag, wie ist es Ihnen seit dem letzten Mal gegangen? Bitte erzählen Sie mir. Ich habe Zeit.",
         "Nicht so gut. Ich schlafe schlecht und kann nicht mehr so arbeiten wie sonst.",
     ),
-    "zh": (
-        "您好，上次见面以后您过得怎么样？请告诉我。我有时间。",
-        "不太好。我睡不好，也不能像以前那样工作。",
-    ),
+    "zh": ("您好，上次见面以后您过得怎么样？请告诉我。我有时间。", "不太好。我睡不好，也不能像以前那样工作。"),
 }
 VARIANTS = [
     pytest.param(probe, variant, id=f"{probe.name}.{variant.name}")

@@ -67,8 +67,7 @@ class BedrockPoster:
             return PostAnswer(400, {}, told.encode(), f"400: {told}")
         except BotoCoreError as error:
             raise LanguageModelError(
-                f"Amazon's settings can't be used: {self.secrets.line(str(error))}",
-                todo="check the region and the key",
+                f"Amazon's settings can't be used: {self.secrets.line(str(error))}", todo="check the region and the key"
             ) from error
         answer.pop("ResponseMetadata", None)
         return PostAnswer(200, {}, orjson.dumps(answer, default=str), "200")

@@ -106,12 +106,7 @@ class HostedModel:
     """
 
     def __init__(
-        self,
-        name: ModelName,
-        provider: Provider,
-        sampling: Sampling,
-        chat: ProviderChat,
-        poster: Poster | None = None,
+        self, name: ModelName, provider: Provider, sampling: Sampling, chat: ProviderChat, poster: Poster | None = None
     ) -> None:
         self.max_prompt_tokens = sampling.max_prompt_tokens
         self._name = name
@@ -214,7 +209,5 @@ class HostedModel:
 def refused_key(provider: Provider, words: str) -> LanguageModelError:
     """The error where a provider refuses the key."""
     return LanguageModelError(
-        f"{provider.title} refuses the key ({words})",
-        where=provider.address,
-        todo=f"check {provider.key_name}",
+        f"{provider.title} refuses the key ({words})", where=provider.address, todo=f"check {provider.key_name}"
     )

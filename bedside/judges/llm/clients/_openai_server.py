@@ -74,9 +74,7 @@ def stop(problem: ServerProblem, words: str, address: ChatAddress, model: str) -
         country = "country" in said or "unsupported_country_region_territory" in problem.codes
         todo = "ask from a country that is served, or name another model" if country else f"check {address.access}"
         return LanguageModelError(
-            f"{partner} refuses access ({words})",
-            where=where,
-            todo=f"{todo}; the key is in {address.key_name}",
+            f"{partner} refuses access ({words})", where=where, todo=f"{todo}; the key is in {address.key_name}"
         )
     return None
 
@@ -106,14 +104,10 @@ def no_model(words: str, address: ChatAddress, model: str, models: Iterable[str]
         )
     if models is not None:
         return LanguageModelError(
-            f"{address.partner} has no model {model!r} ({words})",
-            where=address.where,
-            todo=nearest(model, models),
+            f"{address.partner} has no model {model!r} ({words})", where=address.where, todo=nearest(model, models)
         )
     return LanguageModelError(
-        f"there is no model {model!r} or no chat at this address ({words})",
-        where=address.where,
-        todo=address.no_model,
+        f"there is no model {model!r} or no chat at this address ({words})", where=address.where, todo=address.no_model
     )
 
 

@@ -46,8 +46,7 @@ def base_address(variable: str, usual: str) -> str:
     address = os.environ.get(variable, "").strip() or usual
     if holds_secret(address):
         raise RegistryError(
-            f"the address in {variable} holds a name, password or query",
-            todo="put the key into its own variable",
+            f"the address in {variable} holds a name, password or query", todo="put the key into its own variable"
         )
     return address.rstrip("/")
 

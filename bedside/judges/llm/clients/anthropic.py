@@ -6,13 +6,7 @@ from typing import Any
 
 import orjson
 
-from bedside.judges.llm.clients._provider import (
-    Provider,
-    base_address,
-    environment_key,
-    finished_reply,
-    strict_schema,
-)
+from bedside.judges.llm.clients._provider import Provider, base_address, environment_key, finished_reply, strict_schema
 from bedside.judges.llm.contract import ClientKind
 from bedside.judges.llm.deepeval_library import listed_facts, listed_price
 from bedside.judges.llm.model_names import ModelName, provider_and_model

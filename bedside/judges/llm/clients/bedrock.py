@@ -13,15 +13,7 @@ from bedside.judges.llm.contract import ClientKind
 from bedside.judges.llm.deepeval_library import listed_facts, listed_price
 from bedside.judges.llm.model_names import ModelName, provider_and_model
 from bedside.judges.llm.prices import ModelFacts
-from bedside.judges.llm.protocol import (
-    Client,
-    DeclinedError,
-    LanguageModelError,
-    Reply,
-    Request,
-    Sampling,
-    TokenCounts,
-)
+from bedside.judges.llm.protocol import Client, DeclinedError, LanguageModelError, Reply, Request, Sampling, TokenCounts
 from bedside.judges.llm.server_problems import Secrets
 
 #: Where its region is looked for first: only for Bedrock.
@@ -164,11 +156,7 @@ def _open(name: ModelName, sampling: Sampling) -> Client:
     _check(name)
     region, secrets = _region(), Secrets()
     provider = Provider(
-        "Bedrock",
-        f"Bedrock in {region}",
-        _KEYS,
-        "",
-        no_model="check the model's id, and that the region has it",
+        "Bedrock", f"Bedrock in {region}", _KEYS, "", no_model="check the model's id, and that the region has it"
     )
     poster = BedrockPoster(region, sampling.timeout, secrets)
     return HostedModel(name, provider, sampling, _ConverseChat(name, sampling, listed_facts(name), secrets), poster)

@@ -81,10 +81,7 @@ class _ContentsChat:
         if system and chat:
             content["systemInstruction"] = {"parts": [{"text": message.content} for message in system]}
         content["contents"] = [
-            {
-                "role": "model" if message.role == "assistant" else "user",
-                "parts": [{"text": message.content}],
-            }
+            {"role": "model" if message.role == "assistant" else "user", "parts": [{"text": message.content}]}
             for message in chat or system
         ]
         return orjson.dumps(content)

@@ -49,12 +49,7 @@ class _OllamaChat:
         self._model = name.model
         options = {"num_predict": sampling.max_tokens, "num_ctx": room + sampling.max_tokens}
         # Prompts that don't fit are refused in place of being cut.
-        self._body: dict[str, Any] = {
-            "model": name.model,
-            "stream": False,
-            "truncate": False,
-            "options": options,
-        }
+        self._body: dict[str, Any] = {"model": name.model, "stream": False, "truncate": False, "options": options}
 
     def content(self, request: Request, form: int, unsent: frozenset[str]) -> bytes:
         """The body of a request; see :class:`bedside.judges.llm.clients._hosted_model.ProviderChat`."""
@@ -79,8 +74,7 @@ class _OllamaChat:
 
         text = data["message"].get("content") or ""
         counts = TokenCounts(
-            input_tokens=token_count(data.get("prompt_eval_count")),
-            output_tokens=token_count(data.get("eval_count")),
+            input_tokens=token_count(data.get("prompt_eval_count")), output_tokens=token_count(data.get("eval_count"))
         )
         cut = data.get("done_reason") == "length"
         if not text.strip():

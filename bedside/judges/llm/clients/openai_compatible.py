@@ -51,8 +51,7 @@ def _server_name(text: str) -> ModelName:
         raise RegistryError("the model's address can't be read", todo="write http://host:port/v1#model")
     if holds_secret(url):
         raise RegistryError(
-            "the address of a model must hold no name, password or query",
-            todo=f"put the key into {SERVER_KEY}",
+            "the address of a model must hold no name, password or query", todo=f"put the key into {SERVER_KEY}"
         )
     if not model.strip():
         raise RegistryError(f"no model is named after {url}", todo=f"write {url}#model")
@@ -82,11 +81,7 @@ def _address(name: ModelName) -> ChatAddress:
     if not key and (name.provider is not None or name.key != SERVER_KEY):
         raise LanguageModelError(f"{name.key} is not set", todo="export it, or name another model")
     address = ChatAddress(
-        f"{name.url}/chat/completions",
-        name.url,
-        sendable_key(name.key, key),
-        name.key,
-        models_url=f"{name.url}/models",
+        f"{name.url}/chat/completions", name.url, sendable_key(name.key, key), name.key, models_url=f"{name.url}/models"
     )
     return replace(address, **_ADVICE.get(name.provider or "", {}))
 

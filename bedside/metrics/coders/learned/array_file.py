@@ -140,9 +140,7 @@ def _unpacked(path: Path, kind: ArrayFileKind) -> Arrays:
     # A damaged archive or header makes the libraries raise whatever its parts happen to raise.
     except Exception as error:
         raise InputError(
-            f"not a {kind.what} ({error})"[:200],
-            where=str(path),
-            todo=f"give a file that {kind.command} wrote",
+            f"not a {kind.what} ({error})"[:200], where=str(path), todo=f"give a file that {kind.command} wrote"
         ) from error
 
 

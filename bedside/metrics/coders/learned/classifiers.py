@@ -166,10 +166,7 @@ class RoleModel:
                 chosen[code] = kind, which
                 continue
             exists, is_there = decided[code, "exists"]
-            chosen[code] = (
-                np.hstack([exists[:, :1], exists[:, 1:] * kind]),
-                np.where(is_there == 1, which + 1, 0),
-            )
+            chosen[code] = (np.hstack([exists[:, :1], exists[:, 1:] * kind]), np.where(is_there == 1, which + 1, 0))
         return chosen
 
 

@@ -60,11 +60,7 @@ class Embeddings:
         for at in range(0, len(order), _BATCH):
             batch = order[at : at + _BATCH]
             tokens = tokenizer(
-                [texts[k] for k in batch],
-                padding=True,
-                truncation=True,
-                max_length=LONGEST,
-                return_tensors="pt",
+                [texts[k] for k in batch], padding=True, truncation=True, max_length=LONGEST, return_tensors="pt"
             )
             with torch.inference_mode():
                 hidden = model(**tokens).last_hidden_state

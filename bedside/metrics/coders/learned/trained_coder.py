@@ -22,13 +22,7 @@ from bedside.core.errors import InputError
 from bedside.core.json_shape import INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit
 from bedside.metrics.coders.contract import Coder, TurnCodes
 from bedside.metrics.coders.learned import array_file, features as _features
-from bedside.metrics.coders.learned.array_file import (
-    ArrayFileKind,
-    content_hash,
-    file_state,
-    read_arrays,
-    write_arrays,
-)
+from bedside.metrics.coders.learned.array_file import ArrayFileKind, content_hash, file_state, read_arrays, write_arrays
 from bedside.metrics.coders.learned.classifiers import RoleModel, from_arrays, to_arrays
 from bedside.metrics.coders.learned.embeddings import Embeddings, needed_embeddings
 from bedside.metrics.coders.learned.training_set import text_hash

@@ -28,13 +28,7 @@ import bedside
 from bedside.core.errors import InputError
 from bedside.metrics.coders.learned import features as _features
 from bedside.metrics.coders.learned.array_file import content_hash
-from bedside.metrics.coders.learned.classifiers import (
-    Calibration,
-    Decision,
-    Numbers,
-    RoleModel,
-    decisions_for,
-)
+from bedside.metrics.coders.learned.classifiers import Calibration, Decision, Numbers, RoleModel, decisions_for
 from bedside.metrics.coders.learned.embeddings import Embeddings
 from bedside.metrics.coders.learned.features import TurnFeatures
 from bedside.metrics.coders.learned.trained_coder import CODER_NAME, FORMAT, TrainedCoder, arrays_of
@@ -205,13 +199,7 @@ def _sparse_regression(rows: Any, positive: NDArray[np.bool_], seed: int) -> Num
     with _unfinished_allowed():
         # One of the numbers is constant, so no intercept is needed.
         model = LogisticRegression(
-            C=_GRAMS_C,
-            solver="liblinear",
-            dual=True,
-            fit_intercept=False,
-            max_iter=40,
-            tol=1e-3,
-            random_state=seed,
+            C=_GRAMS_C, solver="liblinear", dual=True, fit_intercept=False, max_iter=40, tol=1e-3, random_state=seed
         )
         return cast(Numbers, model.fit(rows, positive).coef_[0])
 
@@ -305,11 +293,7 @@ def _class_weights(probabilities: Numbers, classes: Rows, shares: Numbers) -> Nu
 
 
 def out_of_fold(
-    training: TrainingSet,
-    *,
-    folds: int = FOLDS,
-    seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    training: TrainingSet, *, folds: int = FOLDS, seed: int = 0, progress: Callable[[int, int], None] | None = None
 ) -> tuple[ExistingCodes, dict[str, tuple[NDArray[np.str_], Numbers]]]:
     """Codes of every turn from coders that were trained without its transcript.
 
@@ -358,10 +342,7 @@ def out_of_fold(
             progress(done, folds)
     code_names = tuple(training.labels)
     return ExistingCodes(OUT_OF_FOLD, code_names, codes), {
-        code: (
-            np.concatenate([gold for gold, _ in parts]),
-            np.vstack([probabilities for _, probabilities in parts]),
-        )
+        code: (np.concatenate([gold for gold, _ in parts]), np.vstack([probabilities for _, probabilities in parts]))
         for code, parts in calibration.items()
     }
 

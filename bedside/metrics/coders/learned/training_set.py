@@ -90,9 +90,7 @@ class TrainingSet:
 
 
 def read_training_set(
-    transcripts: Iterable[Transcript],
-    codes: Sequence[str] | None = None,
-    embeddings: Embeddings | None = None,
+    transcripts: Iterable[Transcript], codes: Sequence[str] | None = None, embeddings: Embeddings | None = None
 ) -> TrainingSet:
     """Features and gold codes of transcripts that people coded.
 

@@ -389,9 +389,7 @@ def session_qualities(transcripts: Sequence[Transcript], factor: str | None) -> 
 
 
 def session_scores(
-    sessions: Sequence[tuple[Transcript, dict[int, CodedTurn]]],
-    coder: CodeSource,
-    qualities: Sequence[bool | None],
+    sessions: Sequence[tuple[Transcript, dict[int, CodedTurn]]], coder: CodeSource, qualities: Sequence[bool | None]
 ) -> tuple[SessionScore, ...]:
     scores = []
     for measure in MEASURES:
@@ -420,11 +418,7 @@ def session_scores(
 
 
 def _session_score(
-    measure: str,
-    people: Sequence[float],
-    coder_values: Sequence[float],
-    high: Sequence[bool | None],
-    sessions: int,
+    measure: str, people: Sequence[float], coder_values: Sequence[float], high: Sequence[bool | None], sessions: int
 ) -> SessionScore:
     from scipy.stats import pearsonr, spearmanr
 
@@ -465,10 +459,7 @@ def _areas(
 
 
 def _verdict(
-    people: Sequence[float],
-    coder_values: Sequence[float],
-    spearman: float | None,
-    areas: tuple[float, float] | None,
+    people: Sequence[float], coder_values: Sequence[float], spearman: float | None, areas: tuple[float, float] | None
 ) -> tuple[str, str]:
     """Whether a coder's measure may be used, and why."""
     if spearman is None or len(people) < FEWEST_FOR_VERDICT:
@@ -476,10 +467,7 @@ def _verdict(
     if spearman >= RANKS_AS_PEOPLE:
         use, why = "yes", "it ranks sessions nearly as people's codes do"
     elif spearman >= RANKS_ROUGHLY:
-        use, why = (
-            "with care",
-            "it ranks sessions only roughly as people's codes do: for means of many sessions",
-        )
+        use, why = ("with care", "it ranks sessions only roughly as people's codes do: for means of many sessions")
     else:
         use, why = "no", "it hardly ranks sessions as people's codes do"
     reasons = [f"{why} (Spearman {spearman:.2f})"]

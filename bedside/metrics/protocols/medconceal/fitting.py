@@ -12,18 +12,9 @@ from numpy.typing import NDArray
 
 from bedside.core.errors import DataError
 from bedside.metrics.protocols.label_files import Measured
-from bedside.metrics.protocols.medconceal.labels import (
-    CATEGORIES,
-    FEATURES,
-    CategoryName,
-)
+from bedside.metrics.protocols.medconceal.labels import CATEGORIES, FEATURES, CategoryName
 from bedside.metrics.protocols.medconceal.policy import PARAMETERS, REVEAL_FEATURES, Parameters
-from bedside.metrics.protocols.medconceal.trace import (
-    LabelledCourse,
-    LabelledTurn,
-    feature_values,
-    labelled_courses,
-)
+from bedside.metrics.protocols.medconceal.trace import LabelledCourse, LabelledTurn, feature_values, labelled_courses
 
 # -- The regressions behind a fitted policy -------------------------------------------------------------
 
@@ -90,9 +81,7 @@ def address_data(courses: Sequence[LabelledCourse], parameters: Parameters) -> R
 
 def _data(x: list[list[float]], y: list[int], case: list[int], width: int) -> RegressionData:
     return RegressionData(
-        np.array(x, dtype=np.float64).reshape(-1, width),
-        np.array(y, dtype=np.int64),
-        np.array(case, dtype=np.int64),
+        np.array(x, dtype=np.float64).reshape(-1, width), np.array(y, dtype=np.int64), np.array(case, dtype=np.int64)
     )
 
 
@@ -347,9 +336,7 @@ def _searched(
             differences += course.reveal_errors(trace) if part == "reveal" else course.address_errors(trace)
         points.append(
             GridPoint(
-                thresholds,
-                float(np.mean(differences)),
-                float(np.mean([difference == 0 for difference in differences])),
+                thresholds, float(np.mean(differences)), float(np.mean([difference == 0 for difference in differences]))
             )
         )
     return tuple(sorted(points, key=lambda point: point.error))

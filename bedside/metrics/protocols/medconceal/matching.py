@@ -130,11 +130,7 @@ def _length_of_match(pattern: str, text: str) -> int:
         current = [row]
         for column, character in enumerate(reversed(tail), start=1):
             current.append(
-                min(
-                    previous[column] + 1,
-                    current[column - 1] + 1,
-                    previous[column - 1] + (wanted != character),
-                )
+                min(previous[column] + 1, current[column - 1] + 1, previous[column - 1] + (wanted != character))
             )
         previous = current
     return min(range(len(previous)), key=lambda length: (previous[length], abs(length - len(pattern))))
@@ -351,8 +347,7 @@ def score_case(
     fine = _matched(checked, ids, len(findings))
     final = tuple(
         replace(
-            outcome,
-            matched=outcome.refused is None and (outcome.proposal.finding, outcome.proposal.concern) in fine,
+            outcome, matched=outcome.refused is None and (outcome.proposal.finding, outcome.proposal.concern) in fine
         )
         for outcome in checked
     )

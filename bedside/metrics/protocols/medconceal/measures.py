@@ -24,12 +24,7 @@ from bedside.metrics.protocols.medconceal.labels import (
     turn_rater,
 )
 from bedside.metrics.protocols.medconceal.matching import CaseScore, score_case
-from bedside.metrics.protocols.medconceal.policy import (
-    Parameters,
-    challenge_cues,
-    find_parameters,
-    is_blocked,
-)
+from bedside.metrics.protocols.medconceal.policy import Parameters, challenge_cues, find_parameters, is_blocked
 from bedside.metrics.protocols.medconceal.trace import Trace, trace
 from bedside.ratings.values import WARNING, Value, missing
 from bedside.transcripts.language import not_english

@@ -498,12 +498,7 @@ def tightened(threshold: float, progressive: float, before: int) -> float:
 
 
 def turn_step(
-    turn: int,
-    text: str,
-    labels: ConcernTurnLabels,
-    *,
-    concerns: Sequence[Concern],
-    parameters: Parameters,
+    turn: int, text: str, labels: ConcernTurnLabels, *, concerns: Sequence[Concern], parameters: Parameters
 ) -> Step:
     """What a labelled clinician turn brings to the policy.
 
@@ -525,8 +520,6 @@ def turn_step(
             for concern in concerns
         ),
         address_probability(
-            z,
-            next((concern.category for concern in concerns if concern.id == primary), None),
-            parameters,
+            z, next((concern.category for concern in concerns if concern.id == primary), None), parameters
         ),
     )

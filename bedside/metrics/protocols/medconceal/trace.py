@@ -126,10 +126,7 @@ def replay(steps: Sequence[Step], concerns: Sequence[str], primary: str | None, 
 
 
 def trace(
-    transcript: Transcript,
-    concerns: Sequence[Concern],
-    labels: Mapping[int, ConcernTurnLabels],
-    parameters: Parameters,
+    transcript: Transcript, concerns: Sequence[Concern], labels: Mapping[int, ConcernTurnLabels], parameters: Parameters
 ) -> Trace:
     """The trace of a labelled conversation.
 
@@ -204,9 +201,7 @@ class LabelledCourse:
             )
         if len(table) < len(self.turns) * len(self.concerns):
             raise DataError(
-                "not every concern has a row for every turn",
-                where=f"case {case!r}",
-                todo="give all turns of a case",
+                "not every concern has a row for every turn", where=f"case {case!r}", todo="give all turns of a case"
             )
         self.rows: list[list[LabelledTurn]] = [
             [table[turn, concern] for concern in self.concerns] for turn in self.turns
@@ -221,9 +216,7 @@ class LabelledCourse:
         marked = {row.concern for row in rows if row.addressed is not None}
         if len(marked) > 1:
             raise DataError(
-                "two concerns have 'addressed' labels",
-                where=f"case {case!r}",
-                todo="label the primary concern only",
+                "two concerns have 'addressed' labels", where=f"case {case!r}", todo="label the primary concern only"
             )
         self.primary: str | None = marked.pop() if marked else None
 
@@ -243,8 +236,7 @@ class LabelledCourse:
         """Number of the turn (from 1) labelled as disclosing the concern; one after the last where none is."""
         place = self.concerns.index(concern)
         return next(
-            (number for number, row in enumerate(self.rows, start=1) if row[place].revealed),
-            len(self.turns) + 1,
+            (number for number, row in enumerate(self.rows, start=1) if row[place].revealed), len(self.turns) + 1
         )
 
     def addressed_at(self) -> int:
@@ -252,8 +244,7 @@ class LabelledCourse:
         assert self.primary is not None
         place = self.concerns.index(self.primary)
         return next(
-            (number for number, row in enumerate(self.rows, start=1) if row[place].addressed),
-            len(self.turns) + 1,
+            (number for number, row in enumerate(self.rows, start=1) if row[place].addressed), len(self.turns) + 1
         )
 
     def reveal_errors(self, trace: Trace) -> list[int]:

@@ -249,10 +249,7 @@ def dont_know_and_repeats(transcript: Transcript, labels: HistoryLabels | None =
         if not kinds:
             none = Measured(missing="no labels of the replies' kind")
             return none, none
-    return (
-        ratio(kinds.count("dont_know"), len(kinds), ""),
-        ratio(kinds.count("already_asked"), len(kinds), ""),
-    )
+    return (ratio(kinds.count("dont_know"), len(kinds), ""), ratio(kinds.count("already_asked"), len(kinds), ""))
 
 
 def reply_rate(

@@ -12,29 +12,13 @@ from pydantic import Field
 
 from bedside.core.errors import InputError
 from bedside.core.files import read_text
-from bedside.metrics.protocols.label_files import (
-    Bit,
-    Index,
-    LabelForm,
-    LabelledTranscript,
-    Strict,
-    Text,
-    TurnKey,
-)
+from bedside.metrics.protocols.label_files import Bit, Index, LabelForm, LabelledTranscript, Strict, Text, TurnKey
 from bedside.transcripts.transcript import Transcript
 
 # -- What Note2Chat's arithmetic is given ---------------------------------------------------------------
 
 Category = Literal[
-    "site",
-    "onset",
-    "character",
-    "radiation",
-    "associated",
-    "timing",
-    "exacerbating_relieving",
-    "severity",
-    "history",
+    "site", "onset", "character", "radiation", "associated", "timing", "exacerbating_relieving", "severity", "history"
 ]
 #: The SOCRATES categories of a finding, and history (past illnesses and treatments).
 CATEGORIES: tuple[Category, ...] = get_args(Category)
@@ -50,9 +34,7 @@ class ClinicalFinding(Strict):
     text: Text | None = Field(None, description="The finding in the note's words.")
     categories: tuple[Category, ...] = Field((), description="Its SOCRATES categories.")
     opening: bool = Field(
-        False,
-        description="Whether the opening complaint already says it; such a finding is not counted.",
-        strict=True,
+        False, description="Whether the opening complaint already says it; such a finding is not counted.", strict=True
     )
     message: Index | None = Field(
         description="Position (from 0) of the last message that conveys it; null where none does."
@@ -142,8 +124,7 @@ def read_split(train: str | os.PathLike[str] | None = None, test: str | os.PathL
         InputError: a file can't be read or holds no ids, or a case is in both.
     """
     return CaseSplit(
-        None if train is None else frozenset(_ids(train)),
-        frozenset() if test is None else frozenset(_ids(test)),
+        None if train is None else frozenset(_ids(train)), frozenset() if test is None else frozenset(_ids(test))
     )
 
 

@@ -250,15 +250,11 @@ def rewarded(
         for name, value in (("alpha", alpha), ("outside", outside)):
             if value is not None:
                 raise InputError(
-                    "the rule code doesn't know it",
-                    where=f"`{name}`",
-                    todo="leave it out, or use the rule paper",
+                    "the rule code doesn't know it", where=f"`{name}`", todo="leave it out, or use the rule paper"
                 )
     if rule == "paper" and alpha is None:
         raise InputError(
-            "the rule paper needs the price of an exchange",
-            where="`alpha`",
-            todo="name it, or use the rule code",
+            "the rule paper needs the price of an exchange", where="`alpha`", todo="name it, or use the rule code"
         )
     by_case: dict[str, list[tuple[Transcript, History]]] = {}
     left_out: list[tuple[str, str]] = []

@@ -5,13 +5,7 @@ from __future__ import annotations
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.contract import Simulator, facts_in
 from bedside.simulation.simulators.multisense.conversation import SensemakingCase, chart_lines, known_facts, problems
-from bedside.simulation.simulators.multisense.sensemaker import (
-    FREE,
-    converse,
-    most_calls,
-    plain_brief,
-    scaffold_brief,
-)
+from bedside.simulation.simulators.multisense.sensemaker import FREE, converse, most_calls, plain_brief, scaffold_brief
 from bedside.simulation.simulators.multisense.stages import FOLDER
 from bedside.simulation.simulators.multisense.toy_speakers import RULES
 

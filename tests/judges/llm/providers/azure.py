@@ -41,9 +41,7 @@ def error(status: int, code: str, said: str) -> Answer:
 #: A rate limit (how-to/quota).
 LIMITED = Answer(
     error(
-        429,
-        "429",
-        "Requests have exceeded call rate limit of your current pricing tier. Retry after 1 second.",
+        429, "429", "Requests have exceeded call rate limit of your current pricing tier. Retry after 1 second."
     ).body,
     429,
     {"retry-after-ms": "200", "Retry-After": "1", "x-ratelimit-remaining-requests": "0"},

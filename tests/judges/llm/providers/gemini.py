@@ -15,12 +15,7 @@ def content(call: Call, text: str | None = None, **parts: Any) -> Answer:
     words = fitting(settings.get("responseJsonSchema")) if text is None else text
     candidate = {"content": {"role": "model", "parts": [{"text": words}]}, "finishReason": "STOP", "index": 0,
                  **parts.get("candidate", {})}  # fmt: skip
-    usage = {
-        "promptTokenCount": 500,
-        "candidatesTokenCount": 40,
-        "totalTokenCount": 540,
-        **parts.get("usage", {}),
-    }
+    usage = {"promptTokenCount": 500, "candidatesTokenCount": 40, "totalTokenCount": 540, **parts.get("usage", {})}
     return Answer({"candidates": [candidate], "usageMetadata": usage, "modelVersion": "gemini", "responseId": "r"})
 
 

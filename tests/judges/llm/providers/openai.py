@@ -26,14 +26,7 @@ def chat(call: Call, text: str | None = None, **parts: Any) -> Answer:
     choice = {"index": 0, "message": message, "finish_reason": "stop", **parts.get("choice", {})}
     usage = {"prompt_tokens": 500, "completion_tokens": 40, "total_tokens": 540, **parts.get("usage", {})}
     model = call.body.get("model")
-    body = {
-        "id": "1",
-        "object": "chat.completion",
-        "created": 0,
-        "model": model,
-        "choices": [choice],
-        "usage": usage,
-    }
+    body = {"id": "1", "object": "chat.completion", "created": 0, "model": model, "choices": [choice], "usage": usage}
     return Answer(body)
 
 

@@ -621,12 +621,7 @@ APART = {
         case("gemini", "", thought_parts, (500, 100, 300, 60)),
         case("open", "", reply("open", '{"reason": "turn 1", "score": 4}', **APART), (100, 100, None, 80)),
         # docs.ollama.com/capabilities/thinking: it comes beside the content.
-        case(
-            "ollama",
-            "",
-            reply("ollama", message={"thinking": 'It says {"score": 1}.'}),
-            (500, 40, None, None),
-        ),
+        case("ollama", "", reply("ollama", message={"thinking": 'It says {"score": 1}.'}), (500, 40, None, None)),
     ],
 )
 def test_thinking_is_counted_and_no_part_of_the_reply(

@@ -8,13 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bedside.core.errors import InputError
-from bedside.simulation.simulators.calm_it.client_fields import (
-    APPRAISALS,
-    BACKGROUND_KEYS,
-    grown,
-    labels,
-    listed,
-)
+from bedside.simulation.simulators.calm_it.client_fields import APPRAISALS, BACKGROUND_KEYS, grown, labels, listed
 from bedside.simulation.simulators.calm_it.state_calls import (
     TURN_LENGTHS,
     allowed_actions,

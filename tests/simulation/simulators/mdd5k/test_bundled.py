@@ -24,14 +24,7 @@ from bedside.simulation.simulators.mdd5k.case_fields import patient_lines, recor
 from bedside.simulation.simulators.mdd5k.doctor import draw_doctor, find_doctors
 from bedside.simulation.simulators.scripts import read_script
 from tests.conftest import exit_code
-from tests.simulation.simulators.playing import (
-    Played,
-    by_rules,
-    by_script,
-    check_recorded,
-    play,
-    transcript_of,
-)
+from tests.simulation.simulators.playing import Played, by_rules, by_script, check_recorded, play, transcript_of
 
 CASES = {case.id: case for _, case in read_cases(SIMULATOR.cases)}
 SETTINGS = [setting.name for setting in SIMULATOR.settings]

@@ -67,10 +67,7 @@ def test_the_form_is_that_of_the_released_files(mdd5k: Path) -> None:
 
 def test_each_of_several_systems_has_a_folder() -> None:
     both = [talk("clinician", "patient"), talk("clinician", "patient", system="openai/gpt b")]
-    assert sorted(dialogue_files(both)) == [
-        "a/conversations/c.json",
-        "openai-gpt-b/conversations/c.json",
-    ]
+    assert sorted(dialogue_files(both)) == ["a/conversations/c.json", "openai-gpt-b/conversations/c.json"]
     places = dialogue_files([talk("clinician", system=system) for system in ("..", "nul", "a.")])
     assert sorted(places) == [f"{folder}/conversations/c.json" for folder in ("_nul", "a", "none")]
     with pytest.raises(InputError):

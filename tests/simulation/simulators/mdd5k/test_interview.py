@@ -210,12 +210,7 @@ def test_a_patient_that_cannot_be_used_is_missing_data() -> None:
 
 
 @pytest.mark.soak
-@settings(
-    max_examples=budget(25, 3000),
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+@settings(max_examples=budget(25, 3000), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(
     seed=st.integers(0, 2**32),
     bad=st.sampled_from((0.0, 0.02, 0.1)),
@@ -230,12 +225,7 @@ def test_with_any_options_it_ends_within_the_calls_that_it_says(
 ) -> None:
     draw = random.Random(seed)
     talk = play(
-        SIMULATOR,
-        case,
-        lambda call: any_reply(call, draw, bad=bad),
-        setting=setting,
-        options=options,
-        seed=seed,
+        SIMULATOR, case, lambda call: any_reply(call, draw, bad=bad), setting=setting, options=options, seed=seed
     )
     most = SIMULATOR.most_calls(situation(SIMULATOR, case, setting=setting, options=options))
     calls = Counter(call.actor for call in talk.calls)

@@ -15,14 +15,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from bedside.simulation.simulators.contract import Draws
 from bedside.simulation.simulators.mdd5k.doctor import PARSE
 from bedside.simulation.simulators.mdd5k.interview import most_exchanges, most_released_exchanges, overruled
-from tests.simulation.simulators.mdd5k.scripted_steps import (
-    GROUPS,
-    ScriptedSteps,
-    corrected,
-    often,
-    released,
-    tree,
-)
+from tests.simulation.simulators.mdd5k.scripted_steps import GROUPS, ScriptedSteps, corrected, often, released, tree
 from tests.soak import budget
 
 SEEDS = range(150)
@@ -230,12 +223,7 @@ def test_judging_begins_with_the_first_question_on_the_topic() -> None:
 
 
 @pytest.mark.soak
-@settings(
-    max_examples=budget(60, 5000),
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+@settings(max_examples=budget(60, 5000), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(
     group=st.sampled_from(GROUPS),
     seed=st.integers(0, 2**32),

@@ -96,10 +96,7 @@ def test_a_file_of_ones_own_is_read(tmp_path: Path) -> None:
         ("十五岁那年班主任老师当着全班批评我，我不敢去学校，后来每次走进教室都发抖。", "zh"),
         ("数学老师说我不是学习的料，我记了两年，由于老师的这句话我再也不举手。", "zh"),
         ("When I was 17, my best friend stopped talking to me, and nobody ever told me why.", "en"),
-        (
-            "Three years ago my teacher scolded me before the class. The Sunday after, I could not get up.",
-            "en",
-        ),
+        ("Three years ago my teacher scolded me before the class. The Sunday after, I could not get up.", "en"),
     ],
 )
 def test_a_good_story_is_taken(text: str, language: str) -> None:

@@ -18,16 +18,7 @@ from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.medconceal import SIMULATOR
 from bedside.simulation.simulators.medconceal.consultation import TASKS
 from bedside.simulation.simulators.medconceal.reserved_patient import gives_away, says, stance_of
-from tests.simulation.simulators.medconceal.scenes import (
-    ANSWERS,
-    ASKS,
-    CASE,
-    NOTHING,
-    PROBE,
-    actors,
-    bundled,
-    honest,
-)
+from tests.simulation.simulators.medconceal.scenes import ANSWERS, ASKS, CASE, NOTHING, PROBE, actors, bundled, honest
 from tests.simulation.simulators.playing import Played, play
 from tests.soak import budget
 
@@ -50,18 +41,10 @@ def replies(talk: Played) -> list[str]:
     ("text", "known", "expected"),
     [
         ("I dread fainting on the escalator, like my sister did.", "", True),  # voiced
-        (
-            "i DREAD fainting on the escalator like my sister did!",
-            "",
-            True,
-        ),  # the same sentence, but for its marks
+        ("i DREAD fainting on the escalator like my sister did!", "", True),  # the same sentence, but for its marks
         ("My sister took the escalator.", "", True),  # 2 of dread, fainting, escalator and sister
         ("The escalator was out of order.", "", False),  # 1 of 4
-        (
-            "The escalator was out of order.",
-            "Her sister dreads it.",
-            False,
-        ),  # half of the two left, but one alone
+        ("The escalator was out of order.", "Her sister dreads it.", False),  # half of the two left, but one alone
         ("Fainting on stairs.", "Her sister dreads it.", False),
         ("I get dizzy when I stand up.", "", False),
     ],
@@ -199,9 +182,7 @@ def test_a_deflection_that_gives_something_away_is_never_said() -> None:
         case = CASE.model_copy(update={"patient": patient})
         assert any("`deflections` gives the concern 'a' away" in problem for problem in SIMULATOR.check_case(case))
         talk = play(
-            SIMULATOR,
-            case,
-            actors((NOTHING,), patient=lambda call: LEAKS if call.ordinal == 1 else honest(call)),
+            SIMULATOR, case, actors((NOTHING,), patient=lambda call: LEAKS if call.ordinal == 1 else honest(call))
         )
         if kept:
             fallbacks.add(replies(talk)[0])

@@ -103,10 +103,7 @@ def test_the_scored_trace_is_the_simulated_one(tmp_path: Path) -> None:
     assert revealed
     assert blocked
     assert not ratings.filter(pl.col("reason").str.starts_with("Warning")).height
-    assert {talk.factors["setting"] for talk in transcripts} == {
-        "confirmation, 8 turns",
-        "intervention, 20 turns",
-    }
+    assert {talk.factors["setting"] for talk in transcripts} == {"confirmation, 8 turns", "intervention, 20 turns"}
 
 
 @pytest.mark.slow
@@ -127,17 +124,7 @@ def test_turns_to_fit_a_policy_to_are_what_the_patient_did(tmp_path: Path) -> No
         assert {(row.turn, row.concern) for row in own if row.revealed} == revealed
         assert all((row.addressed is None) == (row.concern != "heart-1") for row in own)
     with pytest.raises(SystemExit) as ended:
-        main(
-            [
-                "simulation",
-                "turns",
-                str(talks),
-                "--out",
-                str(tmp_path / "other.jsonl"),
-                "--parameters",
-                "guarded",
-            ]
-        )
+        main(["simulation", "turns", str(talks), "--out", str(tmp_path / "other.jsonl"), "--parameters", "guarded"])
     assert ended.value.code
     assert not (tmp_path / "other.jsonl").exists()
 

@@ -38,10 +38,7 @@ class Talk:
     """
 
     def __init__(
-        self,
-        decisions: Iterable[bool] = (True,),
-        redundant: Iterable[tuple[bool, bool, bool]] = (),
-        **changes: Any,
+        self, decisions: Iterable[bool] = (True,), redundant: Iterable[tuple[bool, bool, bool]] = (), **changes: Any
     ) -> None:
         self.decisions = list(decisions)
         self.redundant = list(redundant)

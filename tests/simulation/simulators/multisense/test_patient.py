@@ -53,11 +53,7 @@ def test_preparation_is_the_cases_and_the_opening_the_personas() -> None:
 def test_what_is_prepared_is_what_is_used() -> None:
     talk = talked(Talk(), about=case(extra=STUDY))
     opening = talk.asked("opening")[0]
-    assert opening.material["facts"] == (
-        OWN.intents["lifestyle"].definition,
-        "I sleep badly.",
-        "I work at night.",
-    )
+    assert opening.material["facts"] == (OWN.intents["lifestyle"].definition, "I sleep badly.", "I work at night.")
     assert all("Pulse 70." in call.brief for call in talk.asked("candidates"))
     assert not any("Pulse 70." in call.brief for call in talk.calls if call.actor == "patient")
     reference = talk.ended.reference
@@ -124,10 +120,7 @@ def test_intent_gives_way_to_the_goal_when_decisions_are_made() -> None:
     for stage, select, _ in answers():
         first = OWN.goals["function"] if stage >= 4 else OWN.intents["interpretation"]
         assert select.material["facts"][0] == first.definition
-        assert select.material["facts"][1:] == (
-            *cases()["panic"].patient.facts,
-            *cases()["panic"].patient.psychosocial,
-        )
+        assert select.material["facts"][1:] == (*cases()["panic"].patient.facts, *cases()["panic"].patient.psychosocial)
         stages.add(stage)
     assert stages == {1, 2, 3, 4, 5}
 

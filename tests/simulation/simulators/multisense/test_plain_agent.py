@@ -55,8 +55,7 @@ def test_the_agent_is_told_the_chart_and_what_was_said_and_no_more() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "stop", "asked"),
-    [("", "clinician empty", 2), (ActorReply("", declined="unsafe"), "refused", 2)],
+    ("reply", "stop", "asked"), [("", "clinician empty", 2), (ActorReply("", declined="unsafe"), "refused", 2)]
 )
 def test_an_agent_that_says_nothing(reply: str | ActorReply, stop: str, asked: int) -> None:
     talk = talked(Talk(message=reply), **FREE)

@@ -36,16 +36,9 @@ def stages(outcome: Outcome) -> list[int]:
 
 
 @pytest.mark.soak
-@settings(
-    max_examples=budget(10, 3000),
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=True,
-)
+@settings(max_examples=budget(10, 3000), deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 @given(
-    seed=st.integers(0, 2**32),
-    redundant=st.sampled_from((0.0, 0.5, 0.9, 1.0)),
-    unreadable=st.sampled_from((0.0, 0.3)),
+    seed=st.integers(0, 2**32), redundant=st.sampled_from((0.0, 0.5, 0.9, 1.0)), unreadable=st.sampled_from((0.0, 0.3))
 )
 def test_whatever_is_replied(seed: int, redundant: float, unreadable: float) -> None:
     talk = talked(by_chance(seed, redundant=redundant, unreadable=unreadable), seed=seed)
@@ -110,8 +103,7 @@ def _check_patient(ended: Outcome, talk: Played) -> None:
 def test_a_fact_that_is_known_by_meaning_is_not_learned_twice() -> None:
     talk = talked(
         Talk(
-            extraction=lambda call: {"facts": ["He sleeps badly.", f"He said {call.ordinal}."]},
-            matching={"known": [1]},
+            extraction=lambda call: {"facts": ["He sleeps badly.", f"He said {call.ordinal}."]}, matching={"known": [1]}
         )
     )
     learned = [state["learned"] for state in messages(talk.ended)]

@@ -45,20 +45,7 @@ def said(message: str, diagnoses: Sequence[str] | None = None) -> str:
 
 def questions(number: int, diagnoses: Sequence[str] = FIVE) -> list[str | ActorReply]:
     """So many different questions, and then the diagnosis."""
-    words = (
-        "where",
-        "when",
-        "how",
-        "why",
-        "since",
-        "which",
-        "who",
-        "whose",
-        "what",
-        "whether",
-        "whom",
-        "whence",
-    )
+    words = ("where", "when", "how", "why", "since", "which", "who", "whose", "what", "whether", "whom", "whence")
     asked: list[str | ActorReply] = [
         said(f"Tell me {words[n % 12]}{n} it hurt{n} after{n} lunch{n}?") for n in range(number)
     ]

@@ -25,10 +25,7 @@ from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.case_files import leaks, read_cases
 from bedside.simulation.simulators.contract import UnusableConversationError
 from bedside.simulation.simulators.note2chat import SIMULATOR
-from bedside.simulation.simulators.note2chat.preparation import (
-    DischargeNote,
-    prepared_case,
-)
+from bedside.simulation.simulators.note2chat.preparation import DischargeNote, prepared_case
 from bedside.simulation.simulators.scripts import read_script
 from bedside.transcripts.transcript import Transcript, Turn
 from tests.judges.llm.server import Action, JudgeServer, Received, fitting
@@ -117,10 +114,7 @@ def test_a_recorded_interview_is_played_to_its_end() -> None:
     assert ended.reference["ranked_diagnoses"][0] == "pneumonia"
     assert ended.turns[3].meta["thought"].startswith("Cough and fever")
     assert ended.turns[4].text == "Yes, yellow stuff comes up."
-    assert [note2chat.reply_kind(turn.text) for turn in ended.turns[12:16:2]] == [
-        "dont_know",
-        "already_asked",
-    ]
+    assert [note2chat.reply_kind(turn.text) for turn in ended.turns[12:16:2]] == ["dont_know", "already_asked"]
 
 
 # -- scoring ----------------------------------------------------------------------------------------
@@ -182,14 +176,7 @@ def test_a_clinician_that_asks_well_elicits_more_than_one_that_hurries() -> None
 @pytest.mark.slow
 def test_a_folder_of_conversations_is_made_and_scored_without_conversion(tmp_path: Path) -> None:
     talks = tmp_path / "talks"
-    simulate(
-        None,
-        protocol="note2chat",
-        out=talks,
-        clinician=["script:good", "script:silent"],
-        sample=2,
-        seed=1,
-    )
+    simulate(None, protocol="note2chat", out=talks, clinician=["script:good", "script:silent"], sample=2, seed=1)
     bedside.score([talks / "transcripts.jsonl"], suite="note2chat", out=tmp_path / "run")
     ratings = Run(tmp_path / "run").ratings.filter(unit="transcript", metric="history_questions")
     counted = dict(zip(ratings["transcript_id"], ratings["value"], strict=True))
@@ -209,10 +196,7 @@ def test_the_patients_own_sentences_are_counted_in_any_language() -> None:
     values = FAMILIES.load("history_taking").compute(
         talk, frozenset({"dont_know_share", "already_asked_share"}), questions="counted"
     )
-    assert {value.metric: value.value for value in values} == {
-        "dont_know_share": 1 / 3,
-        "already_asked_share": 1 / 3,
-    }
+    assert {value.metric: value.value for value in values} == {"dont_know_share": 1 / 3, "already_asked_share": 1 / 3}
 
 
 # -- with the whole machinery -----------------------------------------------------------------------

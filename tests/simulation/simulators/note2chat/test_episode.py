@@ -29,10 +29,7 @@ def test_the_patient_opens_and_the_diagnosis_ends_it() -> None:
     assert (ended.turns[0].text, ended.turns[-1].text) == ("I have this ache.", "It is this.")
     assert (ended.stop, ended.completed, ended.flags) == ("diagnosis", True, {})
     assert ended.reference == {
-        "findings": [
-            {"text": "qzfinding one.", "categories": ["onset"]},
-            {"text": "qzfinding two.", "categories": []},
-        ],
+        "findings": [{"text": "qzfinding one.", "categories": ["onset"]}, {"text": "qzfinding two.", "categories": []}],
         "diagnosis": "qzdiagnosis",
         "ranked_diagnoses": FIVE,
         "note": "The qzvignette ache began two days ago. It is worse at night.",

@@ -87,17 +87,11 @@ def deep(levels: int) -> Any:
         ({"criteria": "x", "branches": {"maybe": LEAF}}, "no decision tree"),
         ({"criteria": "x", "branches": {"yes": {"diagnoses": []}}}, "no decision tree"),
         (
-            {
-                "criteria": "x",
-                "branches": {"yes": {"diagnoses": [{**LEAF["diagnoses"][0], "is_final": False}]}},
-            },
+            {"criteria": "x", "branches": {"yes": {"diagnoses": [{**LEAF["diagnoses"][0], "is_final": False}]}}},
             "no leaf has a final",
         ),
         (
-            {
-                "criteria": "x",
-                "branches": {"yes": {"diagnoses": [{**LEAF["diagnoses"][0], "condition": "flu"}]}},
-            },
+            {"criteria": "x", "branches": {"yes": {"diagnoses": [{**LEAF["diagnoses"][0], "condition": "flu"}]}}},
             "not final in any leaf",
         ),
         (deep(61), "more than 60"),
@@ -230,10 +224,7 @@ def test_a_round_after_which_the_doctor_knows_beforehand_is_undone() -> None:
     edits = {"edits": [{"revise_turn": 1, "content": "You said it is worse at night?", "comment": ""}]}
     known = {**CLEAR, "doctor_first": 1}
     made, _ = written(
-        table(
-            critic=json.dumps(edits),
-            finding_place=[json.dumps(place) for place in (CLEAR, CLEAR, CLEAR, known)],
-        )
+        table(critic=json.dumps(edits), finding_place=[json.dumps(place) for place in (CLEAR, CLEAR, CLEAR, known)])
     )
     assert made.lines[1].text == "Since when?"
     assert made.flags == {"round undone: the doctor states a finding first": 1}
@@ -305,10 +296,7 @@ def test_the_trees_schema_takes_trees_and_is_one_that_servers_take_strictly(lang
     schema = prompt("decision_tree", language, vignette="v", diagnosis="d").schema
     assert schema is not None
     jsonschema.Draft202012Validator.check_schema(dict(schema))
-    whole = {
-        "criteria": "x",
-        "branches": {"yes": None, "no": {"criteria": "y", "branches": {"yes": LEAF, "no": None}}},
-    }
+    whole = {"criteria": "x", "branches": {"yes": None, "no": {"criteria": "y", "branches": {"yes": LEAF, "no": None}}}}
     jsonschema.validate({"tree": whole}, dict(schema))
     assert read_tree(whole, "qzdiagnosis").branches.yes is None
     with pytest.raises(jsonschema.ValidationError):

@@ -10,10 +10,7 @@ import pytest
 
 from bedside.metrics.protocols.note2chat.turn_candidates import CandidateTurn, TurnReward
 from bedside.simulation.simulators.calls import ActorReply, Call, Line
-from bedside.simulation.simulators.note2chat.record_kinds import (
-    CandidateMaterial,
-    interview_candidates,
-)
+from bedside.simulation.simulators.note2chat.record_kinds import CandidateMaterial, interview_candidates
 from bedside.simulation.simulators.note2chat.rule_actors import TRAINING_RULES
 from bedside.simulation.simulators.note2chat.training_records import DoctorState
 from bedside.simulation.simulators.note2chat.vignette import SENTENCES, sentences
@@ -28,13 +25,7 @@ PLACES: dict[str, dict[str, Any]] = {
     "qzfinding3": {"opening": False, "last": None, "patient_first": None, "doctor_first": None},
 }
 #: What a doctor writes for each turn; the second says the first in other spaces, the fourth says nothing.
-WRITTEN = (
-    "<think>qzthought</think>Where is it?",
-    "Where  is it? ",
-    "1. gout\n2. qzdiagnosis",
-    "",
-    "Is it warm?",
-)
+WRITTEN = ("<think>qzthought</think>Where is it?", "Where  is it? ", "1. gout\n2. qzdiagnosis", "", "Is it warm?")
 #: What is told for the first time by the answers, as numbers of the findings that were not told before, by turn.
 TOLD = {1: [0, 2], 3: [1], 5: []}
 

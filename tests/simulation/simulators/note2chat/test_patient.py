@@ -80,10 +80,7 @@ UNUSABLE = [
     ("疼痛是两天以前开始的。", "wrong language"),
 ]
 #: A reply that is kept and flagged where it stays so.
-KEPT = [
-    ("It hurts. It began two days ago.", "too long"),
-    ("ache " * 61, "too long"),
-]
+KEPT = [("It hurts. It began two days ago.", "too long"), ("ache " * 61, "too long")]
 
 
 @pytest.mark.parametrize(("text", "reason"), UNUSABLE)
@@ -137,10 +134,7 @@ def test_an_answer_in_the_same_words_is_a_repetition_and_no_is_none() -> None:
 
 def test_a_thought_of_the_patient_is_kept_apart() -> None:
     played = replying(f"<think>what do I know?</think>{ANSWER}")
-    assert (played.ended.turns[2].text, played.ended.turns[2].meta) == (
-        ANSWER,
-        {"thought": "what do I know?"},
-    )
+    assert (played.ended.turns[2].text, played.ended.turns[2].meta) == (ANSWER, {"thought": "what do I know?"})
 
 
 def test_what_went_before_a_failure_is_told() -> None:
@@ -210,11 +204,7 @@ def test_a_judge_that_cannot_be_read_is_missing_data() -> None:
 
 
 #: What each side may be asked with, of all that the case holds.
-ALLOWED = {
-    "patient": {"qzvignette", "qzcomplaint"},
-    "clinician": set(),
-    "evaluator": {"qzvignette"},
-}
+ALLOWED = {"patient": {"qzvignette", "qzcomplaint"}, "clinician": set(), "evaluator": {"qzvignette"}}
 CANARIES = {
     "qzvignette", "qzcomplaint", "qzintervention", "qzdiagnosis", "qzfinding", "qzchart", "qznarrative", "qzfact",
     "qzextra",

@@ -11,11 +11,7 @@ from bedside.simulation.simulators.calls import ActorReply, Call
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.contract import UnusableConversationError
 from bedside.simulation.simulators.note2chat import SIMULATOR
-from bedside.simulation.simulators.note2chat.preparation import (
-    ASPECTS,
-    DischargeNote,
-    prepared_case,
-)
+from bedside.simulation.simulators.note2chat.preparation import ASPECTS, DischargeNote, prepared_case
 from tests.simulation.simulators.playing import Replies, Table, by_rules, run_exchange
 
 NOTE = DischargeNote(
