@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         extend_benchmark as extend_benchmark,
         preview_benchmark as preview_benchmark,
     )
+    from bedside.api.chosen_ratings import View as View
     from bedside.api.demonstration import demo as demo
     from bedside.api.installation import doctor as doctor
     from bedside.api.judge_tuning import (
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
         train_coder as train_coder,
     )
     from bedside.api.rating_questions import (
-        View as View,
         agree as agree,
         compare as compare,
         deviation as deviation,
@@ -106,6 +106,7 @@ _NAMES = {
         "reassign sample serve_label_studio"
     ),
     "bedside.api.benchmarking": "benchmark extend_benchmark preview_benchmark",
+    "bedside.api.chosen_ratings": "View",
     "bedside.api.demonstration": "demo",
     "bedside.api.installation": "doctor",
     "bedside.api.judge_tuning": "jury learn_rater preview_probe preview_tuning probe rate tune_judge",
@@ -115,7 +116,7 @@ _NAMES = {
     ),
     "bedside.api.model_training": "evaluate_coder fit_redirection train_coder",
     "bedside.api.rating_questions": (
-        "View agree compare deviation drift estimate explain figure gate plan_difference plan_kappa preferences tables "
+        "agree compare deviation drift estimate explain figure gate plan_difference plan_kappa preferences tables "
         "trend validate"
     ),
     "bedside.api.run_files": "export import_ratings merge read_ratings report to_convokit view",

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from bedside.api.chosen_ratings import ALL_METRICS, ROUNDS
 from bedside.api.judging import named_judges
-from bedside.api.rating_questions import ALL_METRICS, ROUNDS
 from bedside.api.run_files import RunOrFolder, open_run
 from bedside.core.errors import InputError
 from bedside.core.question_settings import HOW, JUDGES, OUTPUT, WHICH, Seeded, option, question, settings_class

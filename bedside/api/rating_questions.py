@@ -24,26 +24,29 @@ from bedside.analysis.choices import (
     Test,
     Weights,
 )
-from bedside.core.errors import DataError, InputError
-from bedside.core.question_settings import (
-    HOW,
-    OPTIONS,
-    WHICH,
-    Seeded,
-    changed_fields,
-    option,
-    question,
-    question_alone,
-    settings_class,
+from bedside.api.chosen_ratings import (
+    ALL_METRICS,
+    GROUPS,
+    RATERS,
+    SYSTEMS,
+    Chosen,
+    Matched,
+    RatingsPart,
+    View,
+    Within,
+    read_source,
+    view_of,
+    was_read,
+    within_of,
 )
-from bedside.core.words import Names, counted, listed, listed_by_name
+from bedside.core.errors import DataError, InputError
+from bedside.core.question_settings import HOW, OPTIONS, WHICH, Seeded, option, question, question_alone, settings_class
+from bedside.core.words import Names, listed
 from bedside.ratings.names import JUDGES, is_judge
-from bedside.ratings.rating_reading import SCALES, FileReading
+from bedside.ratings.rating_reading import FileReading
 from bedside.reports.table import Tables
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from bedside.analysis.agreement import Agreement
     from bedside.analysis.comparison import Comparisons
     from bedside.analysis.deviation import Deviation
@@ -60,250 +63,10 @@ if TYPE_CHECKING:
 
 _RATINGS = "A run (the object or its folder), a file of ratings, a pandas or Polars data frame of them, or a View."
 
-# -- What several questions are asked with --------------------------------------------------------------
-
-
-#: Fields that settings of several kinds have.
-ROUNDS: Any = option(
-    "Rounds of annotation whose ratings by people count; all takes every round together. Needed where people rated "
-    "a metric in several rounds.",
-    "--round", "--rounds", default=None, heading=WHICH, metavar="A,B", form="rounds", offers="rounds",
-)  # fmt: skip
-ALL_METRICS: Any = option(
-    "Metrics or rubrics to look at; * stands for any letters. Without it, all of them.",
-    "--metrics", "--rubric", "--rubrics", default=None, heading=WHICH, metavar="A,B*", form="names", offers="rated",
-)  # fmt: skip
-SYSTEMS: Any = option(
-    "Systems to look at. Without it, all of them.", default=None, heading=WHICH, metavar="A,B", form="names"
-)
-WHERE: Any = option(
-    "Only transcripts with this level of a factor, such as setting=8. Several levels of one factor are taken together.",
-    default=None, heading=WHICH, metavar="FACTOR=LEVEL,…", form="levels",
-)  # fmt: skip
-_RATERS: Any = option(
-    "Raters whose ratings count, such as human:anna or judge:*. Without it, all of them.",
-    default=None, heading=WHICH, metavar="A,B*", form="names", offers="raters",
-)  # fmt: skip
-_GROUPS: Any = option(
-    "Compare the levels of a factor, such as mi_quality, in place of systems; they pair by case where they share "
-    "cases.",
-    default=None, heading=WHICH, metavar="FACTOR",
-)  # fmt: skip
 _WEIGHTS: Any = option(
     "Weights of kappa on ordered scales: quadratic, linear or none. Without it, quadratic.",
     default=None, heading=HOW, metavar="NAME",
 )  # fmt: skip
-
-
-@settings_class
-class PartOfStudy:
-    """The part of a study that a question is about."""
-
-    rounds: Names | None = ROUNDS
-    where: Mapping[str, Names] | None = WHERE
-
-
-@settings_class
-class RatingsPart(PartOfStudy, FileReading):
-    """Which ratings a question is about."""
-
-    scales: Names = SCALES
-
-
-@settings_class
-class MatchedBy:
-    """What systems are matched by."""
-
-    match: Names | None = option(
-        "Factors that systems are matched by; none matches nothing. Without it, conditions that vary within cases that "
-        "systems share.",
-        default=None, heading=WHICH, metavar="A,B", form="names",
-    )  # fmt: skip
-
-
-@settings_class
-class Matched(RatingsPart, MatchedBy):
-    """Which ratings a question is about that sets systems against one another."""
-
-
-@settings_class
-class Within:
-    """Whether a question is answered once for all or for each level of a factor."""
-
-    within: str | None = option(
-        "Factor of the transcripts, such as setting: one answer for each of its levels.",
-        default=None, heading=WHICH, metavar="FACTOR",
-    )  # fmt: skip
-
-
-@settings_class
-class Chosen:
-    """The systems, metrics and raters of a question about quality."""
-
-    systems: Names | None = SYSTEMS
-    metrics: Names | None = option(
-        "Metrics or rubrics to look at; * stands for any letters. Without it, those that people rated, and those of "
-        "which higher or lower is better.",
-        "--metrics", "--rubric", "--rubrics", default=None, heading=WHICH, metavar="A,B*", form="names", offers="rated",
-    )  # fmt: skip
-    raters: Names | None = _RATERS
-
-
-def read_source(source: RatingSource, settings: RatingsPart) -> RatingSource:
-    """What is read from a file or data frame as the settings say; a run as it is.
-
-    Raises:
-        BedsideError: ratings can't be read from it, or what says how a file is read is given of a run.
-    """
-    from bedside.analysis.metric_facts import known_names
-    from bedside.ratings.rating_content import is_frame
-    from bedside.ratings.rating_files import RatingFile, read_rating_file, read_rating_frame, tell_of
-
-    if is_frame(source):
-        return read_rating_frame(source, settings.parsed(settings.scales, known_names()))
-    if isinstance(source, str | os.PathLike) and Path(source).is_file():
-        file = read_rating_file(source, settings.parsed(settings.scales, known_names()))
-        tell_of(file)
-        return file
-    names = [f"`{name}`" for name in changed_fields(settings, FileReading)]
-    if names and _was_read(source):
-        known = source.name if isinstance(source, RatingFile) else getattr(source, "path", source)
-        raise InputError(
-            f"{' and '.join(names)} {'says' if len(names) == 1 else 'say'} how a file of ratings is read, and "
-            f"{'this file' if isinstance(source, RatingFile) else 'a run'} was read before",
-            where=str(known),
-            todo="leave out what is said of files, or name the file in place of the run",
-        )
-    return source
-
-
-def _was_read(source: RatingSource | View) -> bool:
-    """Whether it is a run, or what was read from a file."""
-    return not isinstance(source, str | os.PathLike) or Path(source).is_dir()
-
-
-@settings_class
-class ChosenRatings(Matched, Within):
-    """Ratings that are read once, and the part of them that questions are about.
-
-    Every question to ratings takes a view in place of the run: what is chosen here holds for each of them, and what
-    several need is computed once.
-    """
-
-    groups: str | None = _GROUPS
-
-
-class View:
-    """Ratings that are read once, and the part of them that questions are about.
-
-    Every question to ratings takes a view in place of the run: ``bedside.agree(view)``, ``bedside.compare(view)``. What
-    is chosen here holds for each of them, and what several need is computed once. A question may choose further
-    transcripts among these by ``where``; all else is said here.
-
-    Args:
-        source: a run (the object or its folder), a file of ratings, or a pandas or Polars data frame of them.
-        settings: fields of :class:`ChosenRatings`: ``where``, ``within``, ``rounds``, ``match``, ``groups``,
-            ``scales``, and how a file is read.
-
-    Raises:
-        BedsideError: ratings can't be read from it, or there is no such round, factor or level.
-    """
-
-    def __init__(self, source: RatingSource, **settings: Any) -> None:
-        from bedside.analysis.groups import group_view
-
-        try:
-            chosen = ChosenRatings(**settings)
-        except TypeError as error:
-            raise TypeError(str(error).replace("ChosenRatings.__init__()", "View()")) from None
-        view = view_of(source, chosen)
-        self._view = view if chosen.groups is None else group_view(view, chosen.groups)
-        self._within = chosen.within
-
-    def __repr__(self) -> str:
-        parts = [f"{name}={', '.join(levels)}" for name, levels in self._view.part.where.items()]
-        parts += [f"within {self._within}"] if self._within else []
-        told = f" of {'; '.join(parts)}" if parts else ""
-        return (
-            f"View({self._view.name!r}: {counted(self._view.ratings.height, 'rating')} of "
-            f"{counted(len(self._view.transcripts()), 'transcript')}{told})"
-        )
-
-    @property
-    def ratings(self) -> pl.DataFrame:
-        """The ratings, as of a run: a Polars data frame with a row a rating."""
-        return self._view.ratings
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """The metrics that are rated, in the order of tables."""
-        return tuple(self._view.metrics())
-
-    @property
-    def raters(self) -> tuple[str, ...]:
-        """Who rated."""
-        return tuple(self._view.raters())
-
-    @property
-    def systems(self) -> tuple[str, ...]:
-        """The systems, or the groups in their place, in the order of tables."""
-        return tuple(self._view.systems())
-
-    @property
-    def within(self) -> str | None:
-        """The factor for each of whose levels questions are answered."""
-        return self._within
-
-    def for_question(self, settings: RatingsPart) -> RatingsView:
-        """The ratings that a question is about which is put to this view.
-
-        Raises:
-            InputError: the question says again what the view has chosen.
-            DataError: there is no such factor or level.
-        """
-        said = [name for name in changed_fields(settings, RatingsPart) if name != "where"]
-        if getattr(settings, "match", None) is not None:
-            said.append("match")
-        if getattr(settings, "groups", None) is not None and self._view.part.groups is not None:
-            said.append("groups")
-        if said:
-            raise InputError(
-                f"{' and '.join(f'`{name}`' for name in said)} can't be said of a view, which was read before",
-                where=self._view.name,
-                todo="say it where the view is made",
-            )
-        if self._within is not None and not isinstance(settings, Within):
-            raise InputError(
-                f"this isn't answered for each level of {self._within}, which the view says",
-                where=self._view.name,
-                todo="make a view without `within`, and choose one level with `where`",
-            )
-        return self._view.where(listed_by_name(settings.where, "where") or {})
-
-
-def within_of(source: RatingSource | View, settings: Within) -> str | None:
-    """The factor for each of whose levels a question is answered."""
-    return settings.within or (source.within if isinstance(source, View) else None)
-
-
-def view_of(source: RatingSource | View, settings: RatingsPart) -> RatingsView:
-    """The ratings that a question is about.
-
-    Raises:
-        BedsideError: they can't be read, or there is no such round, factor or level.
-    """
-    from bedside.analysis.ratings_view import open_ratings_view
-    from bedside.ratings.scales import parse_scales
-
-    if isinstance(source, View):
-        return source.for_question(settings)
-    return open_ratings_view(
-        read_source(source, settings),
-        scales=parse_scales(listed(settings.scales, "scales")),
-        rounds=listed(settings.rounds, "rounds"),
-        where=listed_by_name(settings.where, "where"),
-        match=listed(settings.match, "match") if isinstance(settings, Matched) else None,
-    )
 
 
 # -- Do raters agree? -----------------------------------------------------------------------------------
@@ -323,7 +86,7 @@ class AgreeSettings(RatingsPart, Within, Seeded):
     """
 
     metrics: Names | None = ALL_METRICS
-    raters: Names | None = _RATERS
+    raters: Names | None = RATERS
     weights: Weights | None = _WEIGHTS
     alpha: AlphaMetric | None = option(
         "How Krippendorff's alpha takes two answers that differ: nominal, ordinal or interval. Without it, as the "
@@ -504,7 +267,7 @@ class CompareSettings(Matched, Within, Chosen, Seeded):
         $ bedside compare run --systems new,old --alternative greater --adjusted-intervals
     """
 
-    groups: str | None = _GROUPS
+    groups: str | None = GROUPS
     reference: str | None = option(
         "Compare each system with this one only, instead of all with all.",
         "--reference", "--against", default=None, heading=WHICH, metavar="SYSTEM",
@@ -606,7 +369,7 @@ class PreferencesSettings(RatingsPart, Within, Seeded):
         "--rubrics", "--rubric", default=None, heading=WHICH, metavar="A,B*", form="names", offers="rubrics",
     )  # fmt: skip
     systems: Names | None = SYSTEMS
-    raters: Names | None = _RATERS
+    raters: Names | None = RATERS
 
 
 @question(PreferencesSettings, _RATINGS)
@@ -647,7 +410,7 @@ class GateSettings(Matched):
     system: str | None = option(
         "The new system. Without it, the only other one.", default=None, heading=WHICH, metavar="SYSTEM"
     )
-    groups: str | None = _GROUPS
+    groups: str | None = GROUPS
     safety: Mapping[str, float | str] | None = option(
         "A metric of safety, and the level at which a transcript fails, or worse. Rubrics that say fails_at count "
         "without it.",
@@ -711,7 +474,7 @@ class DeviationSettings(Matched, Within):
     )  # fmt: skip
     systems: Names | None = SYSTEMS
     metrics: Names | None = ALL_METRICS
-    raters: Names | None = _RATERS
+    raters: Names | None = RATERS
 
 
 @question(DeviationSettings, _RATINGS)
@@ -730,9 +493,9 @@ def deviation(source: RatingSource | View, settings: DeviationSettings) -> Table
     # What says how a file is read is meant for whichever of the two is a file.
     unread = replace(settings, **{each.name: cast(Any, each.default) for each in fields(FileReading)})
     if path.exists():
-        reading = unread if path.is_dir() and not _was_read(source) else settings
+        reading = unread if path.is_dir() and not was_read(source) else settings
         corpus = open_ratings_view(read_source(path, reading), scales=parse_scales(listed(settings.scales, "scales")))
-    view = view_of(source, unread if path.is_file() and _was_read(source) else settings)
+    view = view_of(source, unread if path.is_file() and was_read(source) else settings)
 
     def answer(view: RatingsView) -> Tables[tuple[Deviation, ...]]:
         deviations = deviations_from(

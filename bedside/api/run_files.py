@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from bedside.api.rating_questions import SYSTEMS, WHERE, MatchedBy, PartOfStudy
+from bedside.api.chosen_ratings import SYSTEMS, WHERE, MatchedBy, PartOfStudy
 from bedside.core.errors import DataError, InputError, one_of
 from bedside.core.question_settings import (
     ARGUMENTS,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from dataclasses import dataclass
 
+import bedside.reports
 from bedside.reports.columns import Block, Column, MetricRow, Part, bounded, by_kind, grid_of, recorded, table_of
+from bedside.reports.notes import Note
 from bedside.reports.simulations import TALKS_COLUMNS
 from bedside.reports.table_content import DASH
 from bedside.simulation.talks_folder import SystemTalks
@@ -75,3 +79,14 @@ def test_a_system_without_a_finished_conversation_says_why_it_has_no_mean() -> N
     table = table_of("simulation", "", [Part((), SystemTalks("A", planned=2))], TALKS_COLUMNS)
     assert table.rows[0].cells[-1].text == DASH
     assert table.notes == (f"{DASH}: none is finished (Messages).",)
+
+
+def test_an_entry_of_the_catalogue_has_a_name_of_its_own() -> None:
+    entries: dict[str, set[int]] = {}
+    for module in pkgutil.walk_packages(bedside.reports.__path__, "bedside.reports."):
+        for value in vars(importlib.import_module(module.name)).values():
+            for entry in value if isinstance(value, tuple) else (value,):
+                if isinstance(entry, Note):
+                    entries.setdefault(entry.id, set()).add(id(entry))
+    assert len(entries) > 100
+    assert not {name for name, same in entries.items() if len(same) > 1}
