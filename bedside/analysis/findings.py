@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from bedside.analysis.agreement import Agreement
+    from bedside.analysis.agreement import Agreement, RatedApart
     from bedside.analysis.comparison import Comparison, Comparisons
     from bedside.analysis.estimation import Estimate
     from bedside.analysis.metric_facts import MetricFacts
@@ -110,10 +110,18 @@ def _bounds(result: Result | None, claims: int) -> tuple[float, float] | None:
 # -- Agreement ------------------------------------------------------------------------------------------
 
 
-def agreement_findings(agreements: Sequence[Agreement]) -> tuple[Finding, ...]:
-    """Who agrees with whom: people among themselves, then each algorithm or judge with people."""
+def agreement_findings(agreements: Sequence[Agreement], apart: Sequence[RatedApart] = ()) -> tuple[Finding, ...]:
+    """Who agrees with whom: people among themselves, then each algorithm or judge with people.
+
+    Args:
+        agreements: all that were computed.
+        apart: metrics by which no two people rated the same.
+    """
     whole = [agreement for agreement in agreements if not agreement.title.endswith(": any or none")]
     findings = list(_agreement(whole, "people", None))
+    if apart:
+        measures = tuple(MeasureFinding(metric.metric, metric.title, n=metric.units) for metric in apart)
+        findings.append(Finding("nobody twice", measures=measures, of=len(measures)))
     for rater in dict.fromkeys(agreement.rater for agreement in whole if agreement.rater is not None):
         findings += _agreement(whole, "mean", rater)
     return tuple(findings)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bedside
-from bedside.analysis.agreement import agree
+from bedside.analysis.agreement import agree, rated_apart
 from bedside.analysis.comparison import compare
 from bedside.analysis.estimation import estimate
 from bedside.analysis.findings import (
@@ -24,6 +24,7 @@ from bedside.ratings.scales import Scale
 from bedside.reports.finding_words import sentences
 from tests.analysis.ratings_rows import Row, view
 
+PEOPLE = ("human:anna", "human:ben")
 METRICS = tuple(f"code_{number}" for number in range(5))
 CASES = 24
 
@@ -129,6 +130,15 @@ def test_the_answer_has_them_and_says_them(tmp_path_factory: pytest.TempPathFact
     assert tables.findings
     assert tables.sentences() == sentences(tables.findings)
     assert tables._repr_html_().startswith(f"<p>{tables.sentences()[0]}")
+
+
+def test_what_nobody_rated_twice_is_said() -> None:
+    rows: list[Row] = [(f"t{n}", "a", f"c{n}", "empathy", rater, 1.0 + n % 3) for n in range(9) for rater in PEOPLE]
+    rows += [(f"t{n}", "a", f"c{n}", "safe", "human:anna", 1.0) for n in range(9)]
+    ratings = view(rows)
+    agreements = agree(ratings)
+    findings = agreement_findings(agreements, rated_apart(ratings, agreements))
+    assert sentences(findings)[-1] == "Agreement on safe is not known: no two people rated the same."
 
 
 def _measure(title: str, estimate: float | None = None, n: int = 12, why: str = "") -> MeasureFinding:

@@ -562,6 +562,7 @@ def agreement_tables(
         if not verdicts:
             raise
     tables: list[Table] = []
+    apart: Sequence[RatedApart] = ()
     if agreements:
         apart = rated_apart(view, agreements, metrics=rated, raters=raters)
         agreement = agreement_table(agreements, apart)
@@ -569,7 +570,7 @@ def agreement_tables(
         tables += confusion_tables(agreements) if confusion else ()
     tables += [audits_table(verdicts)] if verdicts else []
     tables += _retest_tables(view, rated, raters, seed) if rated != [] else []
-    return Tables(tables, agreements, findings=agreement_findings(agreements))
+    return Tables(tables, agreements, findings=agreement_findings(agreements, apart))
 
 
 def _retest_tables(
