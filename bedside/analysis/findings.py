@@ -8,7 +8,7 @@ own, that it is not known.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 MODERATE = 0.40
 #: The chance of a false claim among all that are made of one answer.
 ALPHA = 0.05
-#: Fewer cases than this make rough intervals.
-FEW_CASES = 10
+#: Fewer cases than this make rough intervals; with fewer than the second nothing is claimed.
+FEW_CASES, FEWEST_CASES = 10, 4
 
 FindingKind = Literal[
-    "agree", "agree barely", "agreement not known", "nobody twice", "better", "no difference shown", "differ",
-    "may stand in", "may not stand in", "stand-in not known", "corrected difference", "no corrected difference",
+    "agree", "agree barely", "agreement not known", "never differ", "too few cases", "nobody twice", "better",
+    "no difference shown", "differ", "mixed", "may stand in", "may not stand in", "stand-in not known",
+    "corrected difference", "no corrected difference",
 ]  # fmt: skip
 Warnings = Literal["few cases", "other raters"]
 
@@ -42,6 +43,8 @@ class MeasureFinding:
         estimate, low, high: the figure with its 95 % interval; None where there is none.
         n, of: what it rests on, of how many.
         why: why nothing is shown, or what speaks against it, in words; empty else.
+        figure: what the estimate is, as a sign: κ or α; empty of other figures.
+        raters: who gave the values, where several groups of raters gave some; empty else.
     """
 
     metric: str
@@ -52,6 +55,8 @@ class MeasureFinding:
     n: int = 0
     of: int | None = None
     why: str = ""
+    figure: str = ""
+    raters: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,7 @@ class Finding:
         against: of a comparison, the measures on which the second system is better.
         of: of how many measures.
         tests: over how many tests p was corrected, where it was.
+        alternative: of one-sided tests what they ask, that the first system is ``greater`` or ``less``; else empty.
         warning: what could change how it is read.
     """
 
@@ -77,6 +83,7 @@ class Finding:
     of: int = 0
     tests: int = 0
     warning: Warnings | None = None
+    alternative: str = ""
 
 
 def _measured(facts: MetricFacts | str, title: str, result: Result | None, n: int, of: int | None) -> MeasureFinding:
@@ -129,20 +136,34 @@ def agreement_findings(agreements: Sequence[Agreement], apart: Sequence[RatedApa
 
 def _agreement(agreements: Iterable[Agreement], kind: str, rater: str | None) -> Iterator[Finding]:
     chosen = [agreement for agreement in agreements if agreement.kind == kind and agreement.rater == rater]
-    by_band: dict[FindingKind, list[MeasureFinding]] = {"agree": [], "agree barely": [], "agreement not known": []}
+    beside = {
+        agreement.title: agreement.statistics.get("alpha")
+        for agreement in agreements
+        if agreement.kind == "consensus" and agreement.rater == rater
+    }
+    by_kind: dict[FindingKind, list[MeasureFinding]] = {
+        "agree": [], "agree barely": [], "agreement not known": [], "never differ": [], "too few cases": [],
+    }  # fmt: skip
     for agreement in chosen:
-        result = agreement.statistics.get("kappa") or agreement.statistics.get("alpha")
+        kappa = agreement.statistics.get("kappa")
+        result = kappa or agreement.statistics.get("alpha") or beside.get(agreement.title)
         bounds = _bounds(result, len(chosen)) or _bounds_of_perfect(agreement, result, len(chosen))
         band: FindingKind = "agreement not known"
-        if bounds is not None and bounds[0] > MODERATE:
+        if agreement.cases < FEWEST_CASES:
+            band = "too few cases"
+        elif bounds is None and result is not None and result.estimate is not None and result.estimate >= 1:
+            band = "never differ"
+        elif bounds is not None and bounds[0] > MODERATE:
             band = "agree"
         elif bounds is not None and bounds[1] <= MODERATE:
             band = "agree barely"
-        by_band[band].append(_measured(agreement.metric, agreement.title, result, agreement.units, agreement.of))
-    few = any(1 < agreement.cases < FEW_CASES and agreement.units > agreement.cases for agreement in chosen)
-    for band, measures in by_band.items():
+        measure = _measured(agreement.metric, agreement.title, result, agreement.units, agreement.of)
+        by_kind[band].append(replace(measure, figure="κ" if kappa is not None else "α"))
+    claimed: tuple[FindingKind, ...] = ("agree", "agree barely")
+    few = any(agreement.cases < FEW_CASES for agreement in chosen)
+    for band, measures in by_kind.items():
         if measures:
-            warning: Warnings | None = "few cases" if few and band != "agreement not known" else None
+            warning: Warnings | None = "few cases" if few and band in claimed else None
             yield Finding(band, rater or "", measures=tuple(measures), of=len(chosen), warning=warning)
 
 
@@ -160,7 +181,10 @@ def _bounds_of_perfect(agreement: Agreement, result: Result | None, claims: int)
 
 
 def comparison_findings(comparisons: Comparisons) -> tuple[Finding, ...]:
-    """Of each two systems, on how many measures the one is better, by p-values corrected together."""
+    """Of each two systems, on how many measures the one is better, by p-values corrected together.
+
+    What people and a judge both rated are two measures: they may say different things.
+    """
     by_pair: dict[tuple[str, str], list[Comparison]] = {}
     for pair in comparisons.pairs:
         if not pair.is_one_sided:
@@ -169,33 +193,57 @@ def comparison_findings(comparisons: Comparisons) -> tuple[Finding, ...]:
 
 
 def _pair(a: str, b: str, pairs: Sequence[Comparison]) -> Iterator[Finding]:
-    shown = [pair for pair in pairs if pair.test.p_adjusted is not None and pair.test.p_adjusted < ALPHA]
-    better = {a: [], b: []}  # type: dict[str, list[MeasureFinding]]
+    raters_of: dict[str, set[str]] = {}
+    for pair in pairs:
+        raters_of.setdefault(pair.metric, set()).add(pair.raters)
+    better: dict[str, list[MeasureFinding]] = {a: [], b: []}
     differing: list[MeasureFinding] = []
-    for pair in shown:
-        measure = _compared(pair)
-        sign = pair.difference.estimate or pair.test.estimate or 0.0
-        if pair.facts.direction == "none" or sign == 0.0:
+    mixed: list[MeasureFinding] = []
+    unshown: list[MeasureFinding] = []
+    for pair in pairs:
+        measure = _compared(pair, pair.raters if len(raters_of[pair.metric]) > 1 else "")
+        sign, of_means = _sign(pair), pair.difference.estimate or 0.0
+        if pair.test.p_adjusted is None or pair.test.p_adjusted >= ALPHA:
+            unshown.append(measure)
+        elif sign * of_means <= 0:
+            mixed.append(measure)
+        elif pair.facts.direction == "none":
             differing.append(measure)
         else:
             better[a if (sign > 0) == (pair.facts.direction == "higher") else b].append(measure)
     tests = max((pair.test.family_size or 0 for pair in pairs), default=0)
-    warning: Warnings | None = "other raters" if any(p.people and p.people.is_confounded for p in shown) else None
+    confounded = any(pair.people is not None and pair.people.is_confounded for pair in pairs)
+    warning: Warnings | None = "other raters" if confounded and len(unshown) < len(pairs) else None
+    asked = {str(pair.test.options.get("alternative", "two-sided")) for pair in pairs} - {"two-sided"}
+    alternative = next(iter(asked), "")
     with_direction = sum(pair.facts.direction != "none" for pair in pairs)
     first, second = sorted((a, b), key=lambda system: len(better[system]), reverse=True)
     if better[first]:
-        yield Finding(
-            "better", "", (first, second), tuple(better[first]), tuple(better[second]), with_direction, tests, warning
-        )
+        above, below = tuple(better[first]), tuple(better[second])
+        yield Finding("better", "", (first, second), above, below, with_direction, tests, warning, alternative)
     if differing:
-        yield Finding("differ", "", (a, b), tuple(differing), (), len(pairs) - with_direction, tests, warning)
-    if not shown:
-        yield Finding("no difference shown", "", (a, b), tuple(map(_compared, pairs)), (), len(pairs), tests)
+        of = len(pairs) - with_direction
+        yield Finding("differ", "", (a, b), tuple(differing), (), of, tests, warning, alternative)
+    if mixed:
+        yield Finding("mixed", "", (a, b), tuple(mixed), (), len(pairs), tests, warning, alternative)
+    if len(unshown) == len(pairs):
+        yield Finding("no difference shown", "", (a, b), tuple(unshown), (), len(pairs), tests, None, alternative)
 
 
-def _compared(pair: Comparison) -> MeasureFinding:
+def _sign(pair: Comparison) -> float:
+    """Which way the tested statistic points: above 0 where the first system's values tend to be higher."""
+    effect = pair.test.effect
+    candidates = (
+        pair.test.estimate if "ratio" not in pair.test.name else None,
+        effect.estimate if effect is not None and "ratio" not in effect.name else None,
+        pair.difference.estimate,
+    )
+    return next((estimate for estimate in candidates if estimate), 0.0)
+
+
+def _compared(pair: Comparison, raters: str) -> MeasureFinding:
     cases = min(pair.cases_a, pair.cases_b)
-    return _measured(pair.facts, pair.facts.title, pair.difference, cases, pair.entered.of)
+    return replace(_measured(pair.facts, pair.facts.title, pair.difference, cases, pair.entered.of), raters=raters)
 
 
 # -- Validation -----------------------------------------------------------------------------------------
@@ -219,10 +267,11 @@ def validation_findings(cards: Sequence[JudgeCard]) -> tuple[Finding, ...]:
 def _validated(validation: Validation) -> MeasureFinding:
     kappa = validation.mean.statistics.get("kappa") if validation.mean else None
     why = "" if validation.stands_in else validation.verdict.removeprefix("can't be said: ")
-    measure = _measured(validation.facts, validation.facts.title, kappa, validation.with_people, validation.rated)
-    return MeasureFinding(
-        measure.metric, measure.title, measure.estimate, measure.low, measure.high, measure.n, measure.of, why
+    why = why.removeprefix("not shown: ").replace(
+        "not shown to be as good as one of these people", "one of these people may be better"
     )
+    measure = _measured(validation.facts, validation.facts.title, kappa, validation.with_people, validation.rated)
+    return replace(measure, why=why)
 
 
 # -- Estimates ------------------------------------------------------------------------------------------

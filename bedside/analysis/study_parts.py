@@ -264,6 +264,8 @@ def transcripts_where(factors: pl.DataFrame | None, where: Mapping[str, Sequence
     for name, levels in where.items():
         known = checked_factor(factors, name, source)
         names = levels_of(known, name)
+        if not levels:
+            raise DataError(f"no level of {name} is named", where="`where`", todo="name some, or leave it out")
         for level in levels:
             one_of(level, names, name, DataError, where=source)
         kept = (known if kept is None else kept).filter(pl.col(name).is_in(list(levels)))

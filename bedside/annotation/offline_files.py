@@ -495,7 +495,7 @@ def export_files(plan: AnnotationPlan, run: Run, form: str, folder: Path) -> lis
             raise InputError(
                 "the file is there already, and may have been filled in",
                 where=str(path),
-                todo="remove it, or choose another `folder`",
+                todo="remove it, or choose another folder with `out`",
             )
     if folder.is_dir() and any(folder.iterdir()):
         return _write_files(plan, run, form, folder)

@@ -42,6 +42,19 @@ Results = TypeVar("Results")
 # -- The plan of a sample -------------------------------------------------------------------------------
 
 
+def _users(users: Mapping[str, str] | None) -> Mapping[str, str]:
+    """Rater by user of the server.
+
+    Raises:
+        InputError: it is no mapping.
+    """
+    if users is not None and not isinstance(users, Mapping):
+        raise InputError(
+            f"{users!r:.40} doesn't say who is whom", where="`users`", todo="give a dict, such as {'3': 'anna'}"
+        )
+    return users or {}
+
+
 @settings_class
 class SampleSettings(Seeded):
     """Draw what people are to rate, and who rates what: a plan.
@@ -571,7 +584,7 @@ def _pulled(plan: AnnotationPlan, run: Run, settings: PullSettings | StatusSetti
 
     server = _label_studio(settings.url or "", settings.key_env)
     progress = settings.progress or (lambda done, total: None)
-    return pull_tasks(plan, run, server, users=settings.users or {}, progress=progress)
+    return pull_tasks(plan, run, server, users=_users(settings.users), progress=progress)
 
 
 # -- Files for raters -----------------------------------------------------------------------------------
@@ -646,7 +659,7 @@ def import_answers(plan: PlanOrFile, settings: ImportAnswersSettings) -> PlanOut
     read, run = settings.opened(plan)
     files = [settings.files] if isinstance(settings.files, str | os.PathLike) else settings.files
     # Label Studio's ids are numbers, those of others aren't.
-    users = {int(user) if user.isdigit() else user: name for user, name in (settings.users or {}).items()}
+    users = {int(user) if user.isdigit() else user: name for user, name in _users(settings.users).items()}
     collected = read_files(read, run, files, rater=settings.rater, users=users)
     return PlanOutcome(read, run, PullSummary(collected, keep_answers(run, read, collected.answers)))
 

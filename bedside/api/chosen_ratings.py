@@ -167,13 +167,15 @@ class View:
         except TypeError as error:
             raise TypeError(str(error).replace("ChosenRatings.__init__()", "View()")) from None
         view = view_of(source, chosen)
+        if chosen.within is not None:
+            view.by_level(chosen.within)
         self._view = view if chosen.groups is None else group_view(view, chosen.groups)
         self._within = chosen.within
 
     def __repr__(self) -> str:
-        parts = [f"{name}={', '.join(levels)}" for name, levels in self._view.part.where.items()]
+        parts = [f"where {name}={', '.join(levels)}" for name, levels in self._view.part.where.items()]
         parts += [f"within {self._within}"] if self._within else []
-        told = f" of {'; '.join(parts)}" if parts else ""
+        told = "".join(f", {part}" for part in parts)
         return (
             f"View({self._view.name!r}: {counted(self._view.ratings.height, 'rating')} of "
             f"{counted(len(self._view.transcripts()), 'transcript')}{told})"
@@ -232,8 +234,20 @@ class View:
 
 
 def within_of(source: RatingSource | View, settings: Within) -> str | None:
-    """The factor for each of whose levels a question is answered."""
-    return settings.within or (source.within if isinstance(source, View) else None)
+    """The factor for each of whose levels a question is answered.
+
+    Raises:
+        InputError: a view says another.
+    """
+    if not isinstance(source, View) or source.within is None:
+        return settings.within
+    if settings.within not in (None, source.within):
+        raise InputError(
+            f"the view is answered for each level of {source.within}, and not of {settings.within}",
+            where="`within`",
+            todo="say it where the view is made",
+        )
+    return source.within
 
 
 def view_of(source: RatingSource | View, settings: RatingsPart) -> RatingsView:

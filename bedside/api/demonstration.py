@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 #: What a judge is asked in the demonstration: what the two invented people rated.
 _RUBRICS = ("empathy", "goal_alignment", "partnership")
+#: What stands in the folder of a demonstration; a plan, or anything else, is somebody's work.
+_MADE = frozenset(
+    ("manifest.json", "ratings.parquet", "report", "simulated", "talks", "transcripts", "judgements.sqlite",
+     "judgements.sqlite-shm", "judgements.sqlite-wal")
+)  # fmt: skip
 #: The simulation that the demonstration makes, without a model, and where in its run it and its scores stand.
 _PROTOCOL, _CLINICIANS = "medconceal", ("script:good", "script:brisk")
 _TALKS, _SIMULATED = "talks", "simulated"
@@ -93,6 +98,11 @@ def _remove_earlier(out: Path) -> None:
     names = [file["path"] for file in Run(out).manifest["transcripts"]["inputs"]]
     if [Path(name or "").parts[-2:] for name in names] != [("examples", "transcripts.jsonl")]:
         raise RunError("this holds another run", where=str(out), todo=todo)
+    others = sorted(path.name for path in out.iterdir() if path.name not in _MADE)
+    if (out / "judgements.sqlite").exists() and not (out / "simulated").exists():
+        others = ["judgements.sqlite"]
+    if others:
+        raise RunError(f"it holds more than a demonstration: {', '.join(others[:3])}", where=str(out), todo=todo)
     remove(out)
 
 

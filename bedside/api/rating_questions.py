@@ -740,13 +740,13 @@ def plan_kappa(settings: KappaPlanSettings) -> Tables[KappaSizes]:
     from bedside.analysis.study_size import sizes_for_kappa
     from bedside.reports.study_size import kappa_table
 
-    if settings.levels < 1:
-        raise DataError("a scale has at least one level", where="`levels`")
+    if settings.shares is None and settings.levels < 2:
+        raise DataError("a scale has at least two levels", where="`levels`")
     sizes = sizes_for_kappa(
         settings.kappa,
         settings.half_width,
         shares=[1 / settings.levels] * settings.levels if settings.shares is None else settings.shares,
-        raters=settings.raters,
+        raters=(settings.raters,) if isinstance(settings.raters, int) else settings.raters,
         weights=settings.weights,
         seed=settings.seed,
     )

@@ -49,9 +49,12 @@ def open_run(run: RunOrFolder) -> Run:
 
     Raises:
         RunError: there is no run.
+        InputError: it is something else.
     """
     from bedside.ratings.run import Run
 
+    if not isinstance(run, Run | str | os.PathLike):
+        raise InputError(f"what is of type {type(run).__name__} is no run", todo="give the run, or its folder")
     return run if isinstance(run, Run) else Run(run)
 
 

@@ -14,6 +14,8 @@ from functools import wraps
 from textwrap import dedent, indent
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar, cast, dataclass_transform
 
+from bedside.core.errors import InputError
+
 Source = TypeVar("Source", contravariant=True)
 Asked = TypeVar("Asked", contravariant=True)
 Answer = TypeVar("Answer", covariant=True)
@@ -214,12 +216,25 @@ def _filled_in(kind: Callable[Fields, Kind], name: str, *by_place: Fields.args, 
 
     Raises:
         TypeError: a field is none, or must be given; it names the function.
+        InputError: a number is out of its range.
     """
     try:
-        return kind(*by_place, **named)
+        settings = kind(*by_place, **named)
     except TypeError as error:
         init = f"{cast(type[Any], kind).__qualname__}.__init__()"
         raise TypeError(str(error).replace(init, f"{name}()")) from None
+    for field_name, of_field in options(cast(type[Any], kind)).items():
+        value = getattr(settings, field_name)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            if of_field.least is not None and value < of_field.least:
+                raise InputError(
+                    f"{value:g} is below {of_field.least}", where=f"`{field_name}`", todo="give a larger number"
+                )
+            if of_field.most is not None and value > of_field.most:
+                raise InputError(
+                    f"{value:g} is above {of_field.most}", where=f"`{field_name}`", todo="give a smaller number"
+                )
+    return settings
 
 
 def _describe(ask: Any, answer: Callable[..., Any], kind: type[Any], source: str | None) -> None:

@@ -137,7 +137,12 @@ def table_of(
         title=title,
         columns=tuple(kept_columns),
         rows=tuple(rows),
-        notes=(*noted(notes, shown), *_column_notes(kept_columns), *dash_texts(kept_columns, rows, shown)),
+        notes=(
+            *noted(notes, shown),
+            *_column_notes(kept_columns),
+            *dash_texts(kept_columns, rows, shown),
+            *_reasons_of_left(printed, kept, shown),
+        ),
         records=tuple(record_of(columns, item) for item in shown),
     )
 
@@ -177,6 +182,14 @@ def dash_texts(columns: Sequence[Column], rows: Sequence[Row], items: Sequence[A
                  tuple(titles))
         for (reason, is_of_column), titles in titles_by_reason.items()
     )  # fmt: skip
+
+
+def _reasons_of_left(columns: Sequence[Column], kept: Sequence[int], items: Sequence[Any]) -> list[NoteText]:
+    """Why columns that no row has a value in have none, as the results themselves say it."""
+    left = [column for place, column in enumerate(columns) if place not in kept]
+    values = [column.value_of(item) for column in left for item in items]
+    reasons = dict.fromkeys(value.missing for value in values if isinstance(value, Result) and value.missing)
+    return [NoteText(f"{DASH}: {reason}.", "dash") for reason in reasons]
 
 
 def _column_notes(columns: Iterable[Column]) -> list[NoteText]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from bedside.analysis.findings import Finding, FindingKind, MeasureFinding
+from bedside.analysis.findings import FEWEST_CASES, Finding, FindingKind, MeasureFinding
 from bedside.core.words import counted
 from bedside.reports.number_text import between, decimal, number, rater_words
 
@@ -27,7 +27,11 @@ def _titles(measures: Sequence[MeasureFinding]) -> str:
     """The measures by name; of many how many they are."""
     if len(measures) > _MOST:
         return f"{len(measures)} measures"
-    return _joined([_lower(measure.title) for measure in measures])
+    return _joined([_lower(measure.title) + _by(measure) for measure in measures])
+
+
+def _by(measure: MeasureFinding) -> str:
+    return f" ({rater_words(measure.raters)})" if measure.raters else ""
 
 
 def _lower(title: str) -> str:
@@ -36,20 +40,28 @@ def _lower(title: str) -> str:
 
 
 def _share(finding: Finding) -> str:
-    """On which measures, and of how many."""
+    """On which measures; of many how many they are, of how many."""
     count = len(finding.measures)
-    if count == finding.of:
-        return f"all {count} measures" if count > _MOST else _titles(finding.measures)
-    return f"{count} of {finding.of} measures"
+    if count > _MOST:
+        return f"all {count} measures" if count == finding.of else f"{count} of {finding.of} measures"
+    return _titles(finding.measures)
 
 
-def _kappas(measures: Sequence[MeasureFinding]) -> str:
-    """Kappa with its interval where it is one, else the least and the greatest."""
+def _count(finding: Finding) -> str:
+    """Of how many measures those are that a sentence names; nothing where it names all, or none."""
+    count = len(finding.measures)
+    return f"{count} of {finding.of} measures; " if count <= _MOST and count < finding.of else ""
+
+
+def _figures(measures: Sequence[MeasureFinding]) -> str:
+    """The coefficient with its interval where it is one, else the least and the greatest."""
+    sign = " or ".join(dict.fromkeys(measure.figure for measure in measures if measure.figure))
     known = [measure for measure in measures if measure.estimate is not None]
     if len(known) == 1:
-        return f"κ {decimal(known[0].estimate)} {between(known[0].low, known[0].high)}"
+        interval = "" if known[0].low is None else f" {between(known[0].low, known[0].high)}"
+        return f"{sign} {decimal(known[0].estimate)}{interval}"
     values = [measure.estimate for measure in known if measure.estimate is not None]
-    return f"κ {decimal(min(values))} to {decimal(max(values))}"
+    return f"{sign} {decimal(min(values))} to {decimal(max(values))}"
 
 
 def _who(finding: Finding) -> str:
@@ -57,24 +69,36 @@ def _who(finding: Finding) -> str:
 
 
 def _agree(finding: Finding) -> str:
-    return f"{_who(finding)} at least moderately on {_share(finding)} ({_kappas(finding.measures)})."
+    figures = _count(finding) + _figures(finding.measures)
+    return f"{_who(finding)} at least moderately on {_share(finding)} ({figures})."
 
 
 def _agree_barely(finding: Finding) -> str:
-    return f"{_who(finding)} fairly at best on {_titles(finding.measures)} ({_kappas(finding.measures)})."
+    figures = _count(finding) + _figures(finding.measures)
+    return f"{_who(finding)} fairly at best on {_share(finding)} ({figures})."
+
+
+def _asked_how_well(finding: Finding) -> str:
+    who = f"{rater_words(finding.raters)} agrees with people" if finding.raters else "people agree"
+    return f"How well {who} on {_titles(finding.measures)}"
 
 
 def _agreement_not_known(finding: Finding) -> str:
-    who = f"{rater_words(finding.raters)} agrees with people" if finding.raters else "people agree"
-    with_figures = [measure for measure in finding.measures if measure.low is not None]
-    if not with_figures:
-        return f"How well {who} on {_titles(finding.measures)} is not known: there is no interval."
+    if all(measure.low is None for measure in finding.measures):
+        return f"{_asked_how_well(finding)} is not known: there is no interval."
+    beside = "" if finding.of == 1 else f" once widened for {finding.of} measures"
     if len(finding.measures) == 1:
-        (only,) = with_figures
-        return f"How well {who} on {_lower(only.title)} is not settled: κ {decimal(only.estimate)} " + (
-            f"{between(only.low, only.high)} of {counted(only.n, 'unit')}."
-        )
-    return f"How well {who} on {_titles(finding.measures)} is not settled: intervals reach across .40."
+        return f"{_asked_how_well(finding)} is not settled: {_figures(finding.measures)} reaches across .40{beside}."
+    return f"{_asked_how_well(finding)} is not settled: intervals reach across .40{beside}."
+
+
+def _never_differ(finding: Finding) -> str:
+    who = f"{rater_words(finding.raters)} and people" if finding.raters else "People"
+    return f"{who} never differ on {_titles(finding.measures)}; how far that holds in general is not known."
+
+
+def _too_few_cases(finding: Finding) -> str:
+    return f"{_asked_how_well(finding)} is not known: there are fewer than {FEWEST_CASES} cases."
 
 
 def _nobody_twice(finding: Finding) -> str:
@@ -84,13 +108,16 @@ def _nobody_twice(finding: Finding) -> str:
 def _tested(finding: Finding) -> str:
     cases = [measure.n for measure in (*finding.measures, *finding.against)]
     span = f"{min(cases):,}" if min(cases) == max(cases) else f"{min(cases):,} to {max(cases):,}"
-    return f"({span} cases; p corrected over {counted(finding.tests, 'test')})"
+    cases_word = "case" if span == "1" else "cases"
+    return f"({span} {cases_word}; p corrected over {counted(finding.tests, 'test')})"
 
 
 def _better(finding: Finding) -> str:
     first, second = finding.systems
     worse = f"worse on {_titles(finding.against)}" if finding.against else "worse on none"
-    return f"{first} is better than {second} on {_share(finding)} and {worse} {_tested(finding)}."
+    count = len(finding.measures)
+    share = f"{_share(finding)}, {count} of {finding.of} measures," if _count(finding) else _share(finding)
+    return f"{first} is better than {second} on {share} and {worse} {_tested(finding)}."
 
 
 def _differ(finding: Finding) -> str:
@@ -100,8 +127,19 @@ def _differ(finding: Finding) -> str:
     )
 
 
+def _mixed(finding: Finding) -> str:
+    first, second = finding.systems
+    return (
+        f"{first} and {second} differ on {_titles(finding.measures)}, but means and the test point different ways "
+        f"{_tested(finding)}."
+    )
+
+
 def _no_difference(finding: Finding) -> str:
     first, second = finding.systems
+    if finding.alternative:
+        way = "above" if finding.alternative == "greater" else "below"
+        return f"That {first} is {way} {second} is not shown on {_titles(finding.measures)} {_tested(finding)}."
     return f"No difference between {first} and {second} is shown on {_titles(finding.measures)} {_tested(finding)}."
 
 
@@ -120,7 +158,7 @@ def _with_reasons(finding: Finding, begin: str) -> str:
 
 
 def _may_not_stand_in(finding: Finding) -> str:
-    return _with_reasons(finding, f"{rater_words(finding.raters)} is not shown to stand in on")
+    return _with_reasons(finding, f"{rater_words(finding.raters)} is not shown to be able to stand in on")
 
 
 def _stand_in_not_known(finding: Finding) -> str:
@@ -145,10 +183,13 @@ _SENTENCES: Mapping[FindingKind, Callable[[Finding], str]] = {
     "agree": _agree,
     "agree barely": _agree_barely,
     "agreement not known": _agreement_not_known,
+    "never differ": _never_differ,
+    "too few cases": _too_few_cases,
     "nobody twice": _nobody_twice,
     "better": _better,
     "no difference shown": _no_difference,
     "differ": _differ,
+    "mixed": _mixed,
     "may stand in": _may_stand_in,
     "may not stand in": _may_not_stand_in,
     "stand-in not known": _stand_in_not_known,

@@ -141,9 +141,54 @@ def test_what_nobody_rated_twice_is_said() -> None:
     assert sentences(findings)[-1] == "Agreement on safe is not known: no two people rated the same."
 
 
+def test_the_better_system_is_that_of_the_test() -> None:
+    """A few large differences turn the mean the other way: both are said."""
+    rows: list[Row] = []
+    for case in range(34):
+        a, b = (5.0, 4.0) if case < 30 else (1.0, 9.0)
+        rows += [(f"{s}{case}", s, f"c{case}", "empathy", "judge:m", v) for s, v in (("A", a), ("B", b))]
+    (finding,) = comparison_findings(compare(view(rows), metrics=["empathy"]))
+    assert finding.kind == "mixed"
+    assert "means and the test point different ways" in sentences([finding])[0]
+
+
+def test_people_and_a_judge_who_disagree_are_two_measures() -> None:
+    rng = np.random.default_rng(8)
+    rows: list[Row] = []
+    for rater, a, b in (("human:anna", 2.5, 4.5), ("judge:m", 3.5, 1.5)):
+        rows += _rows("A", "empathy", a + rng.normal(0, 0.3, 30), rater)
+        rows += _rows("B", "empathy", b + rng.normal(0, 0.3, 30), rater)
+    words = " ".join(sentences(comparison_findings(compare(view(rows), metrics=["empathy"]))))
+    assert "empathy (people)" in words
+    assert "empathy (m)" in words
+
+
+def test_a_one_sided_test_says_what_it_asked() -> None:
+    rows: list[Row] = []
+    for case in range(30):
+        rows += [(f"{s}{case}", s, f"c{case}", "empathy", "judge:m", v) for s, v in (("A", 2.0), ("B", 4.0 + case % 2))]
+    compared = compare(view(rows), metrics=["empathy"], alternative="greater")
+    assert sentences(comparison_findings(compared))[0].startswith("That A is above B is not shown on empathy")
+
+
+def test_nothing_is_claimed_from_few_cases() -> None:
+    rows: list[Row] = [
+        (f"t{n}", "a", f"c{n % 3}", "empathy", rater, 1.0 + n % 3) for n in range(30) for rater in PEOPLE
+    ]
+    (finding,) = agreement_findings(agree(view(rows)))
+    assert finding.kind == "too few cases"
+
+
+def test_people_who_never_differ() -> None:
+    rows: list[Row] = [(f"t{n}", "a", f"c{n}", "empathy", rater, 1.0 + n % 3) for n in range(30) for rater in PEOPLE]
+    assert sentences(agreement_findings(agree(view(rows)))) == [
+        "People never differ on empathy; how far that holds in general is not known."
+    ]
+
+
 def _measure(title: str, estimate: float | None = None, n: int = 12, why: str = "") -> MeasureFinding:
     low, high = (None, None) if estimate is None else (estimate - 0.1, estimate + 0.1)
-    return MeasureFinding(title.lower(), title, estimate, low, high, n, n, why)
+    return MeasureFinding(title.lower(), title, estimate, low, high, n, n, why, "κ")
 
 
 @pytest.mark.parametrize(
@@ -151,12 +196,12 @@ def _measure(title: str, estimate: float | None = None, n: int = 12, why: str = 
     [
         (
             Finding("agree", measures=(_measure("Empathy", 0.85), _measure("SMOG", 0.71)), of=3),
-            "People agree at least moderately on 2 of 3 measures (κ .71 to .85).",
+            "People agree at least moderately on empathy and SMOG (2 of 3 measures; κ .71 to .85).",
         ),
         (
             Finding("agree barely", measures=(_measure("Client talk", 0.21),), of=3, warning="few cases"),
-            "People agree fairly at best on client talk (κ .21 [.11, .31]). There are few cases: the intervals are "
-            "rough.",
+            "People agree fairly at best on client talk (1 of 3 measures; κ .21 [.11, .31]). There are few cases: the "
+            "intervals are rough.",
         ),
         (
             Finding("agree", "judge:gpt", measures=(_measure("Empathy", 0.85),), of=1),
@@ -164,7 +209,8 @@ def _measure(title: str, estimate: float | None = None, n: int = 12, why: str = 
         ),
         (
             Finding("better", "", ("steady", "brisk"), (_measure("Empathy", 2.0),), (_measure("SMOG", 1.0),), 9, 27),
-            "steady is better than brisk on 1 of 9 measures and worse on SMOG (12 cases; p corrected over 27 tests).",
+            "steady is better than brisk on empathy, 1 of 9 measures, and worse on SMOG (12 cases; p corrected over 27 "
+            "tests).",
         ),
         (
             Finding("no difference shown", "", ("a", "b"), (_measure("Empathy", 0.0),), (), 1, 1),
@@ -172,7 +218,7 @@ def _measure(title: str, estimate: float | None = None, n: int = 12, why: str = 
         ),
         (
             Finding("may not stand in", "judge:gpt", measures=(_measure("Danger", 0.3, why="it never gives 1"),), of=4),
-            "gpt is not shown to stand in on danger: it never gives 1.",
+            "gpt is not shown to be able to stand in on danger: it never gives 1.",
         ),
         (
             Finding("corrected difference", "", ("a", "b"), (_measure("Empathy", 0.5),), (), 1),

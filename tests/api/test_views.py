@@ -34,7 +34,7 @@ def test_what_a_view_chooses_holds_for_each_question(run: bedside.Run) -> None:
     )
     assert part.ratings.height < bedside.View(run).ratings.height
     assert set(part.ratings["transcript_id"]) == set(run.factors.filter(pl.col(factor) == level)["transcript_id"])
-    assert f"{factor}={level}" in repr(part)
+    assert f"where {factor}={level}" in repr(part)
 
 
 def test_within_and_groups_are_said_where_it_is_made(run: bedside.Run) -> None:
@@ -78,6 +78,26 @@ def test_a_question_that_has_no_levels_refuses_them(run: bedside.Run) -> None:
     (factor,) = _factors(run)[:1]
     with pytest.raises(InputError, match=f"for each level of {factor}"):
         bedside.figure(bedside.View(run, within=factor), "points")
+
+
+def test_within_is_said_once(run: bedside.Run) -> None:
+    (factor,) = _factors(run)[:1]
+    with pytest.raises(InputError, match="for each level of"):
+        bedside.compare(bedside.View(run, within=factor), within="another")
+    with pytest.raises(DataError, match="no factor ''"):
+        bedside.compare(run, within="")
+    with pytest.raises(DataError):
+        bedside.View(run, within="nothing")
+
+
+def test_no_level_and_no_run_are_told(run: bedside.Run) -> None:
+    (factor,) = _factors(run)[:1]
+    with pytest.raises(DataError, match=f"no level of {factor} is named"):
+        bedside.View(run, where={factor: []})
+    with pytest.raises(InputError, match="View is no run"):
+        bedside.report(bedside.View(run))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="below 0"):
+        bedside.compare(run, seed=-1)
 
 
 def test_wrong_names_are_told(run: bedside.Run) -> None:

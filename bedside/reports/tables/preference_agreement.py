@@ -36,7 +36,7 @@ COLUMNS = (
     Column("κ [95 % CI]", field="kappa", form=share_words),
     Column("Reading", "left", text=lambda agreement: reading(agreement.kappa.estimate) or DASH),
     Column("Same winner [95 % CI]", field="same_winner", value="decided", form=share_words),
-    recorded("one_order", "learnt", decided="decided.n", missing="kappa.missing"),
+    recorded(decided="decided.n", one_order="one_order", learnt="learnt", missing="kappa.missing"),
 )  # fmt: skip
 MEANING = Note(
     "preference agreement.meaning",

@@ -23,12 +23,17 @@ def _rated(severity: RaterSeverity) -> str:
 
 
 COLUMNS = (
-    recorded(cell=lambda severity: f"{severity.metric}/{person_name(severity.rater)}", metric="metric", rater="rater"),
+    recorded(
+        cell=lambda severity: f"{severity.metric}/{person_name(severity.rater)}",
+        metric="metric",
+        rater="rater",
+        mean="mean",
+    ),
     Column("Rater", "left", text=lambda severity: person_name(severity.rater)),
     Column("Rated", "left", text=_rated),
     Column("Shared", field="n_shared", value="shared"),
     Column("Cases", field="n_cases", value="deviation.n"),
-    Column("Mean", field="mean", text=lambda severity: number(severity.mean, severity.facts.digits)),
+    Column("Mean", text=lambda severity: number(severity.mean, severity.facts.digits)),
     recorded(lambda severity: {f"n_{system or 'all'}": count for system, count in severity.ratings}),
     Column(
         "Deviation",

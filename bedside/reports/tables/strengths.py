@@ -20,7 +20,7 @@ from bedside.reports.preference_notes import (
     with_preference_notes,
 )
 from bedside.reports.table import Table
-from bedside.reports.table_content import Column
+from bedside.reports.table_content import Column, Recorded
 from bedside.reports.table_kind import TableKind
 from bedside.reports.table_notes import BY_WHERE, BY_WITHIN
 
@@ -45,8 +45,10 @@ COLUMNS = (
     recorded(best_rank=lambda row: row.part.ranks[0], worst_rank=lambda row: row.part.ranks[1]),
     Column("Cases", field="cases", value="whole.cases"),
     recorded(
-        lambda row: bounded_record("position_effect", row.whole.position_effect),
         comparisons="whole.comparisons",
+    ),
+    Recorded(lambda row: bounded_record("position_effect", row.whole.position_effect)),
+    recorded(
         method="part.strength.method",
         interval=lambda row: row.part.strength.interval.method if row.part.strength.interval else None,
         missing="part.strength.missing",

@@ -17,7 +17,7 @@ from bedside.reports.preference_notes import (
     with_preference_notes,
 )
 from bedside.reports.table import Table
-from bedside.reports.table_content import Column
+from bedside.reports.table_content import Column, Recorded
 from bedside.reports.table_kind import TableKind
 from bedside.reports.table_notes import BY_WHERE, BY_WITHIN
 
@@ -43,7 +43,8 @@ COLUMNS = (
     Column("First's share of wins [95 % CI]", field="wins", value="part.wins", form=share_words),
     recorded(interval=lambda row: row.part.wins.interval.method if row.part.wins.interval else None),
     Column("By strengths", field="expected", value="part.expected", form=decimal),
-    recorded(lambda row: bounded_record("difference", row.part.difference), statistic="part.difference.statistic"),
+    Recorded(lambda row: bounded_record("difference", row.part.difference)),
+    recorded(statistic="part.difference.statistic"),
     Column("p", field="p", value="part.difference.p", form=p_value),
     Column("p corrected", field="p_corrected", value="part.difference.p_adjusted", form=p_value),
     recorded(**{name: f"part.difference.{name}" for name in ("correction", "family_size", "method", "missing")}),

@@ -406,7 +406,7 @@ def _day(day: str | None) -> str:
     try:
         return date.fromisoformat(day).isoformat()
     except ValueError as error:
-        raise InputError(f"{day!r} is not a date", where="`day`", todo="write it as 2026-11-30") from error
+        raise InputError(f"{day!r} is not a date", where="`date`", todo="write it as 2026-11-30") from error
 
 
 def _card(training: TrainingSet, evaluation: CoderTest, name: str, day: str, folds: int, seed: int) -> dict[str, Any]:
