@@ -227,13 +227,9 @@ def _filled_in(kind: Callable[Fields, Kind], name: str, *by_place: Fields.args, 
         value = getattr(settings, field_name)
         if isinstance(value, int | float) and not isinstance(value, bool):
             if of_field.least is not None and value < of_field.least:
-                raise InputError(
-                    f"{value:g} is below {of_field.least}", where=f"`{field_name}`", todo="give a larger number"
-                )
+                raise InputError(f"`{field_name}` must be {of_field.least} or more, and is {value:g}")
             if of_field.most is not None and value > of_field.most:
-                raise InputError(
-                    f"{value:g} is above {of_field.most}", where=f"`{field_name}`", todo="give a smaller number"
-                )
+                raise InputError(f"`{field_name}` must be {of_field.most} or less, and is {value:g}")
     return settings
 
 

@@ -157,7 +157,7 @@ GOLDEN = {
     ),
     "a file that is there": (
         "FOLDER/files/anna.csv: the file is there already, and may have been filled in; remove it, or "
-        "choose another `folder`"
+        "choose another folder with `out`"
     ),
     "a form that is none": ("`form`: there is no form 'docx'; did you mean doccano?"),
     "users of Label Studio": (

@@ -96,7 +96,7 @@ def test_no_level_and_no_run_are_told(run: bedside.Run) -> None:
         bedside.View(run, where={factor: []})
     with pytest.raises(InputError, match="View is no run"):
         bedside.report(bedside.View(run))  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="below 0"):
+    with pytest.raises(InputError, match="`seed` must be 0 or more"):
         bedside.compare(run, seed=-1)
 
 

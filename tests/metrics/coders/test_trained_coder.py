@@ -126,7 +126,7 @@ def test_the_date_can_come_from_the_environment(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     assert _day(None) == "1970-01-02"
-    with pytest.raises(InputError, match="`day`"):
+    with pytest.raises(InputError, match="`date`"):
         _day("yesterday")
 
 
