@@ -6,6 +6,8 @@ Roles such as ``:func:`bedside.score``` and literals become Markdown; arguments 
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
 from typing import Any
 
@@ -35,5 +37,32 @@ class SphinxRoles(griffe.Extension):
 
     def on_instance(self, *, obj: griffe.Object, **kwargs: Any) -> None:
         """Mend one object's docstring; griffe calls this for each object that it reads."""
+        if isinstance(obj, griffe.Function) and any(
+            str(decorator.value).startswith("question") for decorator in obj.decorators
+        ):
+            _as_called(obj)
         if obj.docstring is not None:
             obj.docstring.value = with_each_argument(as_markdown(obj.docstring.value))
+
+
+def _as_called(function: griffe.Function) -> None:
+    """Give a function that is made of settings the arguments and the docstring that it has where it is called."""
+    called = getattr(importlib.import_module(function.module.path), function.name)
+    kinds = {
+        inspect.Parameter.POSITIONAL_ONLY: griffe.ParameterKind.positional_only,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD: griffe.ParameterKind.positional_or_keyword,
+        inspect.Parameter.KEYWORD_ONLY: griffe.ParameterKind.keyword_only,
+    }
+    parameters = inspect.signature(called).parameters.values()
+    function.parameters = griffe.Parameters(
+        *(
+            griffe.Parameter(
+                each.name,
+                annotation=None if each.annotation is each.empty else str(each.annotation),
+                kind=kinds[each.kind],
+                default=None if each.default is each.empty else repr(each.default),
+            )
+            for each in parameters
+        )
+    )
+    function.docstring = griffe.Docstring(inspect.getdoc(called) or "", parent=function)

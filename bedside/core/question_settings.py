@@ -8,6 +8,7 @@ command line makes the command from the same fields.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import wraps
@@ -248,7 +249,10 @@ def _describe(ask: Any, answer: Callable[..., Any], kind: type[Any], source: str
     by_place = [field for field in own.values() if field.kind is not inspect.Parameter.KEYWORD_ONLY]
     by_name = [own[name] for name in named if own[name] not in by_place]
     more, sections = _parts(answer.__doc__ or "")
-    texts = {**{parameter.name: source for parameter in sources}, **{name: field.help for name, field in named.items()}}
+    texts = {
+        **{parameter.name: source for parameter in sources},
+        **{name: _python_words(field) for name, field in named.items()},
+    }
     arguments = [f"{name}: {text}" for name, text in texts.items()]
     written = (_about(kind), more, "\n    ".join(["Args:", *arguments]), sections)
     ask.__doc__ = "\n\n".join(part for part in written if part) + "\n"
@@ -257,6 +261,13 @@ def _describe(ask: Any, answer: Callable[..., Any], kind: type[Any], source: str
         return_annotation=inspect.signature(answer).return_annotation,
     )
     ask.settings, ask.with_settings = kind, answer
+
+
+def _python_words(field: Option) -> str:
+    """What a field says of an argument: an option that takes something away is an argument that is false, and names
+    that ``--help`` fills in are left out."""
+    words = re.sub(r" \(\{\w+\}\)", "", field.help)
+    return f"If false: {words[:1].lower()}{words[1:]}" if field.form == "unless" else words
 
 
 def _about(kind: type[Any]) -> str:

@@ -43,7 +43,7 @@ class ScoreSettings:
         "--no-text", default=True, heading=READING, form="unless",
     )  # fmt: skip
     labels: str | os.PathLike[str] | None = option(
-        "Labels to score the suite {protocols} from, in place of a judge's answers; the suite's page in the "
+        "Labels to score a protocol's suite ({protocols}) from, in place of a judge's answers; the suite's page in the "
         "documentation shows their form.",
         default=None, heading=READING, metavar="FILE", form="path",
     )  # fmt: skip

@@ -108,7 +108,7 @@ def test_entries_and_public_names_have_pages(pages: dict[str, Any]) -> None:
 
 def test_the_reference_says_what_docstrings_say(pages: dict[str, Any]) -> None:
     said = " ".join("".join(pages["reference/score"].xpath("//article")[0].itertext()).split())
-    for words in ("Score transcripts into a run.", "a suite's name, the path of a suite file", "ScoringSummary"):
+    for words in ("Score transcripts into a run.", "What is scored: the name of a suite", "ScoringSummary"):
         assert words in said
     every = [
         "".join(page.xpath("//article")[0].itertext())
