@@ -160,10 +160,12 @@ def _agreement(agreements: Iterable[Agreement], kind: str, rater: str | None) ->
         measure = _measured(agreement.metric, agreement.title, result, agreement.units, agreement.of)
         by_kind[band].append(replace(measure, figure="κ" if kappa is not None else "α"))
     claimed: tuple[FindingKind, ...] = ("agree", "agree barely")
-    few = any(agreement.cases < FEW_CASES for agreement in chosen)
+    few = {agreement.title for agreement in chosen if agreement.cases < FEW_CASES}
     for band, measures in by_kind.items():
         if measures:
-            warning: Warnings | None = "few cases" if few and band in claimed else None
+            warning: Warnings | None = None
+            if band in claimed and any(measure.title in few for measure in measures):
+                warning = "few cases"
             yield Finding(band, rater or "", measures=tuple(measures), of=len(chosen), warning=warning)
 
 
@@ -202,10 +204,10 @@ def _pair(a: str, b: str, pairs: Sequence[Comparison]) -> Iterator[Finding]:
     unshown: list[MeasureFinding] = []
     for pair in pairs:
         measure = _compared(pair, pair.raters if len(raters_of[pair.metric]) > 1 else "")
-        sign, of_means = _sign(pair), pair.difference.estimate or 0.0
+        sign, of_means = _sign(pair), pair.difference.estimate
         if pair.test.p_adjusted is None or pair.test.p_adjusted >= ALPHA:
             unshown.append(measure)
-        elif sign * of_means <= 0:
+        elif of_means is not None and sign * of_means <= 0:
             mixed.append(measure)
         elif pair.facts.direction == "none":
             differing.append(measure)
@@ -266,12 +268,8 @@ def validation_findings(cards: Sequence[JudgeCard]) -> tuple[Finding, ...]:
 
 def _validated(validation: Validation) -> MeasureFinding:
     kappa = validation.mean.statistics.get("kappa") if validation.mean else None
-    why = "" if validation.stands_in else validation.verdict.removeprefix("can't be said: ")
-    why = why.removeprefix("not shown: ").replace(
-        "not shown to be as good as one of these people", "one of these people may be better"
-    )
     measure = _measured(validation.facts, validation.facts.title, kappa, validation.with_people, validation.rated)
-    return replace(measure, why=why)
+    return replace(measure, why=validation.why)
 
 
 # -- Estimates ------------------------------------------------------------------------------------------

@@ -52,10 +52,12 @@ class Verdict:
     Attributes:
         stands_in: True where it may, False where that is not shown, None where it can't be said.
         words: the same in words, with the reasons.
+        why: the reasons alone; empty where it may.
     """
 
     stands_in: bool | None
     words: str
+    why: str = ""
 
 
 def verdict_on(
@@ -78,13 +80,16 @@ def verdict_on(
     """
     unknown = _unknown(units, alternative)
     if unknown is not None or alternative is None:
-        return Verdict(None, f"can't be said: {unknown}")
+        reason = unknown or ""
+        return Verdict(None, f"can't be said: {reason}", reason)
     reasons = _reasons(units, agreement, levels)
+    worse = [] if alternative.replaceable else ["one of these people may be better"]
+    why = "; ".join((*worse, *reasons))
     if not alternative.replaceable:
         reasons.insert(0, "not shown to be as good as one of these people")
     elif reasons:
         reasons[0] = f"not shown: {reasons[0]}"
-    return Verdict(not reasons, "; ".join(reasons) or "may stand in for one of these people")
+    return Verdict(not reasons, "; ".join(reasons) or "may stand in for one of these people", why)
 
 
 def _unknown(units: CheckedUnits, alternative: AlternativeAnnotator | None) -> str | None:
@@ -169,7 +174,7 @@ class Validation(MetricRatings):
             of what people said; agreement with each person and the alternative annotator test take the originals.
         failures: ratings the rater failed to give.
         stands_in: whether it may stand in for one of these people; None where that can't be said.
-        verdict: the same in words, with the reason.
+        verdict: the same in words, with the reason; why: the reason alone, empty where it may.
     """
 
     rater: str
@@ -196,6 +201,7 @@ class Validation(MetricRatings):
     failures: int
     stands_in: bool | None
     verdict: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,6 +373,7 @@ def _validation(compared: _JudgedMetric, judge: str) -> Validation:
         failures=judgements["error"].len() - judgements["error"].null_count(),
         stands_in=verdict.stands_in,
         verdict=verdict.words,
+        why=verdict.why,
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bedside.core.errors import InputError
-from bedside.core.question_settings import WHICH, changed_fields, option, settings_class
+from bedside.core.question_settings import WHICH, changed_fields, filled_in, option, settings_class
 from bedside.core.words import Names, counted, listed, listed_by_name
 from bedside.ratings.rating_reading import SCALES, FileReading
 
@@ -134,11 +134,7 @@ def was_read(source: RatingSource | View) -> bool:
 
 @settings_class
 class ChosenRatings(Matched, Within):
-    """Ratings that are read once, and the part of them that questions are about.
-
-    Every question to ratings takes a view in place of the run: what is chosen here holds for each of them, and what
-    several need is computed once.
-    """
+    """What a view is made with."""
 
     groups: str | None = GROUPS
 
@@ -162,10 +158,7 @@ class View:
     def __init__(self, source: RatingSource, **settings: Any) -> None:
         from bedside.analysis.groups import group_view
 
-        try:
-            chosen = ChosenRatings(**settings)
-        except TypeError as error:
-            raise TypeError(str(error).replace("ChosenRatings.__init__()", "View()")) from None
+        chosen = filled_in(ChosenRatings, "View", **settings)
         view = view_of(source, chosen)
         if chosen.within is not None:
             view.by_level(chosen.within)

@@ -188,7 +188,7 @@ def question(
     def made(answer: Callable[[Source, Asked], Answer]) -> Answering[Source, Fields, Asked, Answer]:
         @wraps(answer)
         def ask(source: Source, /, *given: Fields.args, **named: Fields.kwargs) -> Answer:
-            return answer(source, _filled_in(kind, answer.__name__, *given, **named))
+            return answer(source, filled_in(kind, answer.__name__, *given, **named))
 
         _describe(ask, answer, cast(type[Any], kind), source)
         return cast("Answering[Source, Fields, Asked, Answer]", ask)
@@ -204,7 +204,7 @@ def question_alone(
     def made(answer: Callable[[Asked], Answer]) -> AnsweringAlone[Fields, Asked, Answer]:
         @wraps(answer)
         def ask(*given: Fields.args, **named: Fields.kwargs) -> Answer:
-            return answer(_filled_in(kind, answer.__name__, *given, **named))
+            return answer(filled_in(kind, answer.__name__, *given, **named))
 
         _describe(ask, answer, cast(type[Any], kind), None)
         return cast("AnsweringAlone[Fields, Asked, Answer]", ask)
@@ -212,7 +212,7 @@ def question_alone(
     return made
 
 
-def _filled_in(kind: Callable[Fields, Kind], name: str, *by_place: Fields.args, **named: Fields.kwargs) -> Kind:
+def filled_in(kind: Callable[Fields, Kind], name: str, *by_place: Fields.args, **named: Fields.kwargs) -> Kind:
     """The settings of what a function was called with.
 
     Raises:

@@ -291,7 +291,8 @@ def grid_of(
         for block in blocks:
             part = block.of(item)
             record = {} if part is None else record_of(block.columns, part)
-            texts = [_column_in(block, column).text_of(item) for column in block.columns if isinstance(column, Column)]
+            printed = [column for column in block.columns if isinstance(column, Column)]
+            texts = [DASH if part is None else column.text_of(part) for column in printed]
             cells += [Cell(text, record=len(records) if record else None) for text in texts]
             records += [record] if record else []
         rows.append(Row(tuple(cells), group(item)))

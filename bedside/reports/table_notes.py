@@ -21,8 +21,7 @@ from bedside.ratings.names import is_human, person_name, rated_by_humans
 from bedside.ratings.study_design import is_settled
 from bedside.reports.measures import named_metrics
 from bedside.reports.notes import NoteText
-from bedside.reports.number_text import DASH, p_value, rater_words
-from bedside.reports.table_content import Column, Row
+from bedside.reports.number_text import p_value, rater_words
 
 if TYPE_CHECKING:
     from bedside.reports.figure_kind import Drawing, FigureKind
@@ -152,30 +151,6 @@ def chance_notes(chances: Mapping[str, Collection[float]], instead: str = "") ->
                 f"differ if all had been.{f' {instead}' if instead else ''}"
             )
     return notes
-
-
-# -- Why cells of a table hold a dash -------------------------------------------------------------------
-
-
-def dash_notes(columns: Sequence[Column], rows: Iterable[Row], reasons: Mapping[str, str]) -> tuple[str, ...]:
-    """A note on each reason for which some cell is a dash.
-
-    Args:
-        columns, rows: of the table.
-        reasons: why a cell of the column with this title is a dash; under the empty title, why one of any other is.
-    """
-    dashed = {
-        column.title for row in rows for column, cell in zip(columns, row.cells, strict=True) if cell.text == DASH
-    }
-    titles_by_reason: dict[str, list[str]] = {}
-    for column in dict.fromkeys(column.title for column in columns if column.title in dashed):
-        reason = reasons.get(column, reasons.get(""))
-        if reason is not None:
-            titles_by_reason.setdefault(reason, []).append(column)
-    return tuple(
-        f"{DASH}: {reason} ({', '.join(titles)})." if "" not in reasons else f"{DASH}: {reason}."
-        for reason, titles in titles_by_reason.items()
-    )
 
 
 # -- Notes on what the numbers of a table or figure average over ----------------------------------------

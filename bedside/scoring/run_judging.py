@@ -28,7 +28,6 @@ from bedside.judges.judgement_queue import JudgingStage, ask_judge
 from bedside.judges.llm.contract import check_models
 from bedside.judges.llm.endpoints import named_models
 from bedside.judges.llm.protocol import Client
-from bedside.judges.pair_question import PairQuestion
 from bedside.judges.prompt import ITEMS_PER_CALL, Conversation, Question
 from bedside.judges.questions import JudgeAnswer, QuestionGroup, QuestionSet
 from bedside.judges.raters import RatingRows, rubric_rater
@@ -476,7 +475,10 @@ class FinishedJudging:
             "available": pairs.available,
             "without_partner": [asdict(lacking) for lacking in pairs.without_partner],
             "complete": summary.complete,
-            "prompts": {rubric.name: PairQuestion(rubric).version for rubric in self.order.work.rubrics},
+            "prompts": {
+                rubric.name: count.version
+                for rubric, count in zip(self.order.work.rubrics, summary.rubrics, strict=True)
+            },
             "rubrics": [asdict(count) for count in summary.rubrics],
             "ratings": summary.ratings,
             "missing": missing_counts(self.ratings),

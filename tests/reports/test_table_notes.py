@@ -11,11 +11,12 @@ from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.reports.build import judge_cards, write_report
+from bedside.reports.columns import dash_texts
 from bedside.reports.comparison_notes import with_people_notes
 from bedside.reports.contents import make_drawing, make_tables
 from bedside.reports.number_text import DASH
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.reports.table_notes import chance_notes, chances_by_title, dash_notes, said_once
+from bedside.reports.table_notes import chance_notes, chances_by_title, said_once
 from tests.conftest import conversation
 from tests.reports.builders import PROTOCOLS, file_of, full_table, made_run, rating, scored
 
@@ -95,12 +96,14 @@ def test_dashes_have_reasons(tmp_path: Path, suite: str | None) -> None:
 
 
 def test_a_reason_names_the_columns_it_is_of() -> None:
-    columns = (Column("System", "left"), Column("A"), Column("B"), Column("C"))
+    columns = (
+        Column("System", "left"), Column("A", dash="asked once"), Column("B", dash="no people"),
+        Column("C", dash="asked once"),
+    )  # fmt: skip
     texts = (("x", DASH, "1", DASH), ("y", "2", "3", DASH))
     rows = [Row(tuple(map(Cell, own))) for own in texts]
-    reasons = {"A": "asked once", "B": "no people", "C": "asked once"}
-    assert dash_notes(columns, rows, reasons) == ("–: asked once (A, C).",)
-    assert dash_notes(columns, rows[1:], {"A": "asked once"}) == ()
+    assert dash_texts(columns, rows, texts) == ("–: asked once (A, C).",)
+    assert dash_texts(columns[:2], rows[1:], texts[1:]) == ()
 
 
 @pytest.mark.slow
