@@ -86,8 +86,9 @@ class _Recorder:
             self.event()
 
     def _elsewhere(self, path: Any) -> bool:
-        named = isinstance(path, str | bytes | os.PathLike) and os.path.isabs(path)
-        return named and not os.fsdecode(path).startswith(str(self.root))
+        if isinstance(path, int):  # a file that is open already, as a compiled module's is when it is first imported
+            path = os.readlink(f"/proc/self/fd/{path}")
+        return os.path.isabs(path) and not os.fsdecode(path).startswith(f"{self.root}/")
 
     def event(self) -> None:
         """Something is about to change."""
