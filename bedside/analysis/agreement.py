@@ -151,6 +151,7 @@ def _transcript_counts(
 
 #: A code that is split once more: whether there is any, beside which kind.
 _NONE = "none"
+_ANY_OR_NONE = ": any or none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +216,11 @@ class Agreement:
     def of(self) -> int:
         """All units of which those that count are some: that a person rated; beside people, that the rater rated."""
         return self.units + self.alone + (self.ties if self.kind == "consensus" else 0)
+
+    @property
+    def is_any_or_none(self) -> bool:
+        """Whether what is compared is only whether there is any, not which."""
+        return self.title.endswith(_ANY_OR_NONE)
 
     @property
     def between(self) -> str:
@@ -410,7 +416,7 @@ def _of_metric(view: RatingsView, name: str, ratings: pl.DataFrame, forms: Asked
         collapsed = [[cell if cell in (None, _NONE) else "any" for cell in row] for row in grid.cells]
         any_or_none = replace(grid, cells=np.array(collapsed, dtype=object).reshape(grid.cells.shape))
         collapsed_final = {unit: label if label == _NONE else "any" for unit, label in final.items()}
-        compared = replace(compared, title=f"{title}: any or none", levels=(_NONE, "any"), final=collapsed_final)
+        compared = replace(compared, title=f"{title}{_ANY_OR_NONE}", levels=(_NONE, "any"), final=collapsed_final)
         agreements += _rows(compared, any_or_none)
     return agreements
 

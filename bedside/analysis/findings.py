@@ -124,7 +124,7 @@ def agreement_findings(agreements: Sequence[Agreement], apart: Sequence[RatedApa
         agreements: all that were computed.
         apart: metrics by which no two people rated the same.
     """
-    whole = [agreement for agreement in agreements if not agreement.title.endswith(": any or none")]
+    whole = [agreement for agreement in agreements if not agreement.is_any_or_none]
     findings = list(_agreement(whole, "people", None))
     if apart:
         measures = tuple(MeasureFinding(metric.metric, metric.title, n=metric.units) for metric in apart)

@@ -134,20 +134,22 @@ def _judge(transcripts: Path, run: Run, model: str, show: Show) -> None:
 
 
 def _report(run: Run, show: Show) -> Report:
-    """Write the report; show the results, the agreement, and where the files are."""
+    """Compare the systems and the raters, write the report, and show the results and where the files are."""
     from bedside.analysis.ratings_view import open_ratings_view
     from bedside.analysis.selection import quality_metrics
+    from bedside.api.rating_questions import agree, compare
     from bedside.api.run_files import report
     from bedside.reports.tables.results import results_table
 
-    show(f"3. bedside compare {run.path}; bedside agree {run.path}; bedside report {run.path}\n")
+    show(f"3. bedside compare {run.path}\n")
+    show(compare(run.path))
+    show(f"4. bedside agree {run.path}\n")
+    show(agree(run.path))
+    show(f"5. bedside report {run.path}\n")
     written = report(run.path)
     view = open_ratings_view(run.path)
     results = results_table(view, quality_metrics(view))
-    for table in (results, *(table for table in written.tables if table.name == "agreement")):
-        if table is not None:
-            show([table])
-    show("The whole report, with the comparison of systems:")
+    show([] if results is None else [results])
     show(f"  {written.page}")
     endings = sorted({file.suffix.lstrip(".") for file in written.files} - {"html"})
     show(f"  and every table as {', '.join(endings)} in {written.files[0].parent}")
@@ -162,13 +164,13 @@ def _simulate(out: Path, show: Show) -> Report:
 
     talks, run = out / _TALKS, out / _SIMULATED
     clinicians = " ".join(f"--clinician {name}" for name in _CLINICIANS)
-    show(f"\n4. bedside simulate --protocol {_PROTOCOL} {clinicians} --out {talks}")
+    show(f"\n6. bedside simulate --protocol {_PROTOCOL} {clinicians} --out {talks}")
     counts = simulate(None, _PROTOCOL, talks, clinician=_CLINICIANS).summary.counts
     show(
         f"   {counted(counts.finished, 'conversation')} of two scripted clinicians with invented patients who answer "
         "by rules: toys, without a model or a key"
     )
-    show(f"5. bedside score {talks} --suite {_PROTOCOL} --out {run}; bedside report {run}\n")
+    show(f"7. bedside score {talks} --suite {_PROTOCOL} --out {run}; bedside report {run}\n")
     written = report(score([talks], run, suite=_PROTOCOL).run)
     show(written.tables[:1])
     show(f"Their report: {written.page}")

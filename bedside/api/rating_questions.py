@@ -341,7 +341,9 @@ def compare(source: RatingSource | View, settings: CompareSettings) -> Tables[Co
         if settings.margin is not None:
             shown.append(margin_table(within_margins(view, margins_of(settings.margin), **chosen)))
         pairs = comparison_table(comparisons.pairs, comparisons.left_out, preferences_apart(view), view.order)
-        return Tables((*shown, pairs), comparisons, findings=comparison_findings(comparisons))
+        # What is asked within margins is answered by their table, which says it of each.
+        findings = comparison_findings(comparisons) if settings.margin is None else ()
+        return Tables((*shown, pairs), comparisons, findings=findings)
 
     view = view_of(source, settings)
     return answered(

@@ -10,7 +10,7 @@ import typer
 
 from bedside.api.demonstration import DemoSettings, demo as demonstrate
 from bedside.api.installation import DoctorSettings, doctor as examine
-from bedside.cli.output import say, show_tables
+from bedside.cli.output import Shown, is_json, say, show_answer, show_tables
 from bedside.cli.settings_options import takes_settings
 
 if TYPE_CHECKING:
@@ -28,10 +28,14 @@ def demo(settings: DemoSettings) -> None:
 
 
 def _show(part: str | Iterable[Table]) -> None:
+    from bedside.reports.table import Tables
+
     if isinstance(part, str):
         say(part)
+    elif isinstance(part, Tables):
+        show_answer(part, Shown())
     else:
-        show_tables(part)
+        show_tables(part if is_json() else [replace(table, notes=()) for table in part])
 
 
 @takes_settings

@@ -20,8 +20,7 @@ from bedside.api.judge_tuning import (
 from bedside.api.judging import PairsSettings, judge_pairs, preview_pairs
 from bedside.cli.help import App
 from bedside.cli.judges import JURY_HELP, DryRun, read_jury
-from bedside.cli.options import OutOption
-from bedside.cli.output import in_options, note, say, say_limit, show_and_write, show_tables
+from bedside.cli.output import OutOption, Shown, in_options, note, say, say_limit, show_and_write, show_tables
 from bedside.cli.progress import judging_progress
 from bedside.cli.settings_options import takes_settings, takes_settings_with
 from bedside.core.errors import DataError
@@ -83,7 +82,7 @@ def jury(
     name, members = read_jury(jury)
     tables = make_jury.with_settings(run, replace(settings, name=name, judges=members))
     following = f"bedside validate {typed(run)} --judges {typed(tables.results[0].jury.rater)}"
-    show_and_write(tables, source=run, out=out, next_commands=following)
+    show_and_write(tables, Shown(), source=run, out=out, next_commands=following)
 
 
 @takes_settings

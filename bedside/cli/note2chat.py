@@ -11,8 +11,7 @@ import typer
 from bedside.cli import note2chat_records
 from bedside.cli.help import App
 from bedside.cli.note2chat_records import TEST_CASES
-from bedside.cli.options import SeedOption
-from bedside.cli.output import note, say, show_records
+from bedside.cli.output import SeedOption, note, say, show_records
 from bedside.cli.parsing import check_choice
 from bedside.cli.settings_options import takes_settings
 from bedside.core.errors import InputError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json as json_form
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,17 +13,50 @@ from contextvars import ContextVar
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-from bedside.cli.options import JsonOption
 from bedside.core.errors import BedsideError, InputError, with_options
+from bedside.core.question_settings import HOW, OUTPUT, option, settings_class
 from bedside.core.words import counted, terminal_text
 
 if TYPE_CHECKING:
-    from bedside.reports.table import Table
+    from rich.console import Console
+
+    from bedside.reports.table import Table, Tables
     from bedside.reports.table_content import TableContent
+
+
+# -- Options that several commands share ----------------------------------------------------------------
+
+JsonOption = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        help="Print an array of tables as JSON, with all digits of their numbers; lines go to standard error.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+SeedOption = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        metavar="NUMBER",
+        help="Seed of everything that is drawn at random; the same seed gives the same result.",
+        rich_help_panel=HOW,
+    ),
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FOLDER",
+        help="Folder to write the tables to, as Markdown, LaTeX and CSV. Without it, they are printed alone.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 
 
 # -- What the command that runs calls the arguments of the library --------------------------------------
@@ -181,29 +215,6 @@ def show_tables(tables: Iterable[Table]) -> None:
     print_tables(tables)
 
 
-def show_and_write(
-    tables: Iterable[Table], *, source: Path, out: Path | None, next_commands: str | None = None
-) -> None:
-    """Print the tables of a question, and write them as files where that is asked for: to ask changes nothing.
-
-    Args:
-        tables: the answer.
-        source: the run or file of ratings that was asked.
-        out: folder of the files; none are written without it.
-        next_commands: commands that a run's user may want next.
-    """
-    listed = tuple(tables)
-    try:
-        show_tables(listed)
-    finally:  # also where whoever reads the first lines wants no more
-        if out is not None:
-            from bedside.reports.build import write_tables
-
-            note(f"Wrote {counted(len(write_tables(listed, out)), 'file')} to {out}")
-    if next_commands is not None and source.is_dir():
-        note(f"Next: {next_commands}")
-
-
 def say_limit(cost: float | None, max_cost: float | None, tell: Callable[[str], None]) -> None:
     """Say that a limit of costs was reached, where it was."""
     from bedside.reports.number_text import money
@@ -285,7 +296,7 @@ def print_tables(tables: Iterable[Table]) -> None:
                     column.overflow = "fold"
                 width = console.width
                 # rich prints nothing wider than its console, whatever width is asked for.
-                console.width = width if screen else max(width, _needs(block))
+                console.width = width if screen else max(width, width_of(block))
                 console.print(view, crop=False)
                 console.width = width
             if table.notes:
@@ -295,24 +306,24 @@ def print_tables(tables: Iterable[Table]) -> None:
 
 def _blocks(table: Table, width: int) -> list[Table]:
     """The table in parts that fit ``width``, each of them with the columns that name the rows."""
-    if _needs(table) <= width:
+    if width_of(table) <= width:
         return [table]
     names = 1
     while table.columns[names : names + 1] and table.columns[names].align == "left":
         names += 1
     head = list(range(names))
-    if names == len(table.columns) or _needs(table.of_columns(head)) > width / 2:
+    if names == len(table.columns) or width_of(table.of_columns(head)) > width / 2:
         head = [0]
     blocks: list[list[int]] = []
     for place in range(len(head), len(table.columns)):
-        if not blocks or _needs(table.of_columns([*blocks[-1], place])) > width:
+        if not blocks or width_of(table.of_columns([*blocks[-1], place])) > width:
             blocks.append([*head])
         blocks[-1].append(place)
     return [table.of_columns(places) for places in blocks]
 
 
-def _needs(table: Table) -> int:
-    """The least width at which no number and no word of the table is cut."""
+def width_of(table: Table) -> int:
+    """The least width at which no number and no word of a table is cut."""
     from rich.cells import cell_len
 
     shared = [group if not place else None for group, count in table.spans() for place in range(count)]
@@ -328,3 +339,140 @@ def _needs(table: Table) -> int:
             least = min(least, max(_NARROW, min(word, _WORD)))
         total += least + _GAP
     return total - _GAP
+
+
+# -- An answer: what it comes to, the columns and rows that show it, and where the rest is ----------------
+
+#: Columns and lines of an answer where the terminal doesn't say, and the fewest lines that it has.
+_WIDTH, _LINES = 80, 24
+#: Sentences and warnings that are printed unless all are asked for; lines left for what to do next and the prompt.
+_MOST_SENTENCES, _MOST_WARNINGS, _KEPT_LINES = 5, 3, 4
+
+
+@settings_class
+class Shown:
+    """How much of an answer is printed."""
+
+    all: bool = option("Print all tables with all their columns and rows.", default=False, heading=OUTPUT)
+    notes: bool = option(
+        "Print what every number is: methods, weights, what is left out.", default=False, heading=OUTPUT
+    )
+
+
+def show_and_write(
+    tables: Tables[Any], shown: Shown, *, source: Path, out: Path | None, next_commands: str | None = None
+) -> None:
+    """Print the answer to a question, and write its tables as files where that is asked for: to ask changes nothing.
+
+    Args:
+        tables: the answer.
+        shown: how much of it is printed.
+        source: the run or file of ratings that was asked.
+        out: folder of the files; none are written without it.
+        next_commands: commands that a run's user may want next.
+    """
+    try:
+        show_answer(tables, shown)
+    finally:  # also where whoever reads the first lines wants no more
+        if out is not None:
+            from bedside.reports.build import write_tables
+
+            note(f"Wrote {counted(len(write_tables(tables.tables, out)), 'file')} to {out}")
+    if next_commands is not None and source.is_dir():
+        note(f"Next: {next_commands}")
+
+
+def show_answer(tables: Tables[Any], shown: Shown) -> None:
+    """Print sentences, one table within a screen, and what more there is; all tables, and all notes, where asked.
+
+    A warning that holds of this answer alone stands under the table. An answer without findings is printed whole.
+    """
+    sentences = tables.sentences()
+    if is_json():
+        show_tables(tables)
+        if sentences:
+            from bedside.reports.finding_words import finding_records
+
+            show_records("findings", "What the answer comes to", finding_records(tables))
+    elif not sentences:
+        print_tables(tables)
+    elif shown.all:
+        typer.echo(terminal_text("\n".join(sentences)) + "\n")
+        print_tables(tables if shown.notes else [replace(table, notes=_warnings([table])) for table in tables])
+        if not shown.notes:
+            note("What the numbers are: --notes.")
+    else:
+        typer.echo(_screen(tables, sentences, shown), nl=False)
+
+
+def _screen(tables: Tables[Any], sentences: list[str], shown: Shown) -> str:
+    """The answer as it fits a screen."""
+    from rich.console import Console
+
+    size = shutil.get_terminal_size((_WIDTH, _LINES))
+    console = Console(width=size.columns)
+    said = sentences[:_MOST_SENTENCES]
+    warnings = _warnings(tables)
+    hidden = len(warnings[_MOST_WARNINGS:])
+    whole = next((table for table in tables if any(column.brief for column in table.columns)), tables[0])
+    table = _fitting(whole.brief(), size.columns)
+    notes = list(dict.fromkeys(text for each in tables for text in each.notes))
+    under = "\n".join(notes if shown.notes else warnings[:_MOST_WARNINGS])
+    answer, below = _wrapped(console, "\n".join(said)), _wrapped(console, under) if under else ""
+    while len(said) > 1 and answer.count("\n") > _LINES / 2:
+        said = said[:-1]
+        answer = _wrapped(console, "\n".join(said))
+    lines = max(_LINES, size.lines) - answer.count("\n") - _KEPT_LINES - (0 if shown.notes else below.count("\n"))
+    rows, printed = len(table.rows), _drawn(console, table)
+    while rows > 1 and (over := printed.count("\n") - lines) > 0:
+        rows -= max(1, min(over // 2, rows - 1))  # a row may take more than a line, and its group one more
+        printed = _drawn(console, replace(table, rows=table.rows[:rows]))
+    more = [
+        counted(count, noun)
+        for count, noun in (
+            (len(sentences) - len(said), "sentence"),
+            (len(whole.rows) - rows, "row"),
+            (len(whole.columns) - len(table.columns), "column"),
+            (len(tables) - 1, "table"),
+        )
+        if count
+    ]
+    rest = [f"{', '.join(more)} more: --all."] if more else []
+    if notes and not shown.notes:
+        what = f"{counted(hidden, 'warning')} more, and what" if hidden else "What"
+        rest.append(f"{what} the numbers are: --notes.")
+    return answer + printed + below + (_wrapped(console, " ".join(rest)) if rest else "")
+
+
+def _wrapped(console: Console, text: str) -> str:
+    from rich.text import Text
+
+    with console.capture() as printed:
+        console.print(Text(terminal_text(text)))
+    return printed.get()
+
+
+def _warnings(tables: Tables[Any] | list[Table]) -> tuple[str, ...]:
+    """The notes that change how the answer is read."""
+    return tuple(dict.fromkeys(text for table in tables for text in table.notes if getattr(text, "warns", False)))
+
+
+def _fitting(table: Table, width: int) -> Table:
+    """The table with those of its columns, from the first on, that fit beside each other."""
+    places = [0]
+    for place in range(1, len(table.columns)):
+        if width_of(table.of_columns([*places, place])) <= width:
+            places.append(place)
+    return table.of_columns(places)
+
+
+def _drawn(console: Console, table: Table) -> str:
+    from bedside.reports.renderers.terminal import rich_table
+
+    view = rich_table(replace(table, notes=()))
+    view.title = view.caption = None
+    for column in view.columns:
+        column.overflow = "fold"
+    with console.capture() as drawn:
+        console.print(view, crop=False)
+    return drawn.get()

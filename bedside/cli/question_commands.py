@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,8 +12,7 @@ import typer
 
 from bedside.api import rating_questions as questions
 from bedside.cli.help import App
-from bedside.cli.options import OutOption
-from bedside.cli.output import gives_verdict, note_account, say, show_and_write, show_tables
+from bedside.cli.output import OutOption, Shown, gives_verdict, note_account, say, show_and_write, show_tables
 from bedside.cli.settings_options import takes_settings
 from bedside.core.words import typed
 
@@ -61,20 +61,25 @@ def _tables_of(ask: Any, source: str, next_commands: str | None = None) -> Calla
     """
 
     @_put_to(ask, source)
-    def command(source: Path, settings: Any, out: OutOption = None) -> None:
+    def command(source: Path, settings: Any, shown: Shown, out: OutOption = None) -> None:
         with files_told():
             tables = ask.with_settings(source, settings)
         following = None if next_commands is None else next_commands.format(typed(source))
-        show_and_write(tables, source=source, out=out, next_commands=following)
+        show_and_write(tables, shown, source=source, out=out, next_commands=following)
 
     return command
 
 
-agree = _tables_of(
-    questions.agree,
-    "A run, or a file of ratings (CSV, TSV, XLSX or Parquet).",
-    "bedside validate {0}; bedside report {0}",
-)
+@_put_to(questions.agree, "A run, or a file of ratings (CSV, TSV, XLSX or Parquet).")
+def agree(source: Path, settings: questions.AgreeSettings, shown: Shown, out: OutOption = None) -> None:
+    with files_told():
+        tables = questions.agree.with_settings(source, settings)
+    if settings.confusion:  # who gave what is asked for: it is printed
+        shown = replace(shown, all=True)
+    next_commands = f"bedside validate {typed(source)}; bedside report {typed(source)}"
+    show_and_write(tables, shown, source=source, out=out, next_commands=next_commands)
+
+
 estimate = _tables_of(questions.estimate, "A run, or a file of ratings by people and a judge.", "bedside report {}")
 preferences = _tables_of(
     questions.preferences,
@@ -87,14 +92,14 @@ deviation = _tables_of(questions.deviation, "A run, or a file of ratings.")
 
 
 @_put_to(questions.compare, _OF_SYSTEMS)
-def compare(source: Path, settings: questions.CompareSettings, out: OutOption = None) -> None:
+def compare(source: Path, settings: questions.CompareSettings, shown: Shown, out: OutOption = None) -> None:
     with files_told():
         tables = questions.compare.with_settings(source, settings)
     next_commands = f"bedside report {typed(source)}"
     if settings.groups is None:
         pair = tables[-1].records[0]
         next_commands = f"bedside explain {typed(source)} --cell {pair['metric']}/{pair['a']}; {next_commands}"
-    show_and_write(tables, source=source, out=out, next_commands=next_commands)
+    show_and_write(tables, shown, source=source, out=out, next_commands=next_commands)
 
 
 @gives_verdict

@@ -20,8 +20,7 @@ from bedside.api.model_training import (
 )
 from bedside.cli import completion as complete
 from bedside.cli.help import App, titles
-from bedside.cli.options import SeedOption
-from bedside.cli.output import is_json, note, note_account, say, say_or_show, show_records, show_tables
+from bedside.cli.output import SeedOption, is_json, note, note_account, say, say_or_show, show_records, show_tables
 from bedside.cli.progress import fold_progress
 from bedside.cli.settings_options import takes_settings
 from bedside.core.errors import InputError

@@ -10,8 +10,7 @@ import typer
 
 from bedside.api import rating_questions as questions
 from bedside.api.judge_tuning import PROBES, ProbeSettings, preview_probe, probe as probe_judges
-from bedside.cli.options import OutOption
-from bedside.cli.output import note, show_and_write, show_tables
+from bedside.cli.output import OutOption, Shown, note, show_and_write, show_tables
 from bedside.cli.progress import judging_progress
 from bedside.cli.question_commands import files_told
 from bedside.cli.settings_options import takes_settings
@@ -53,6 +52,7 @@ def validate(
     source: Annotated[Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings by people and judges.")],
     settings: _Validated,
     probing: _TypedProbing,
+    shown: Shown,
     out: OutOption = None,
 ) -> None:
     """Answer "may this judge stand in for people?".
@@ -71,7 +71,7 @@ def validate(
         $ bedside validate run --probe --judge openai/gpt-5-mini --rubrics empathy --dry-run
     """
     if probing.probe or probing.probes is not None:
-        _probe(source, settings, probing, out)
+        _probe(source, settings, probing, shown, out)
         return
     unasked = changed_fields(probing)
     if unasked:
@@ -79,10 +79,10 @@ def validate(
     with files_told():
         tables = questions.validate.with_settings(source, settings)
     next_commands = f"bedside estimate {typed(source)}; bedside report {typed(source)}"
-    show_and_write(tables, source=source, out=out, next_commands=next_commands)
+    show_and_write(tables, shown, source=source, out=out, next_commands=next_commands)
 
 
-def _probe(run: Path, settings: _Validated, probing: _TypedProbing, out: Path | None) -> None:
+def _probe(run: Path, settings: _Validated, probing: _TypedProbing, shown: Shown, out: Path | None) -> None:
     """Probe judges on a run and show what is seen, or what it would take."""
     if not settings.judges:
         raise InputError("no judge is named", where="--probe", todo="add --judge MODEL")
@@ -94,6 +94,6 @@ def _probe(run: Path, settings: _Validated, probing: _TypedProbing, out: Path | 
         return
     with judging_progress() as watch:
         tables = probe_judges.with_settings(run, replace(how, progress=watch))
-    show_and_write(tables, source=run, out=out, next_commands=f"bedside report {typed(run)}")
+    show_and_write(tables, shown, source=run, out=out, next_commands=f"bedside report {typed(run)}")
     if not all(summary.complete for probed in tables.results for summary in probed.judged):
         note("Not everything was answered: the same command asks what is missing.")

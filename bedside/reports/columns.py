@@ -102,6 +102,7 @@ def table_of(
     columns: Sequence[Column | Recorded],
     *,
     group: Callable[[Item], str | None] = lambda item: None,
+    brief: Callable[[Item], bool] = lambda item: True,
     notes: Iterable[Note | str] = (),
 ) -> Table:
     """A table with a row and a record for each thing that it is about.
@@ -113,6 +114,7 @@ def table_of(
         items: what its rows are about, in order.
         columns: what is printed and recorded of each.
         group: the heading that a row stands under.
+        brief: whether a row stands in the answer that a terminal shows.
         notes: entries of the catalogue that may hold of the items, and sentences already made.
     """
     shown = list(items)
@@ -129,6 +131,7 @@ def table_of(
                 for place, column in zip(kept, kept_columns, strict=True)
             ),
             group(item),
+            brief(item),
         )
         for at, (item, row) in enumerate(zip(shown, texts, strict=True))
     ]

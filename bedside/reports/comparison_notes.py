@@ -81,7 +81,9 @@ def with_people_notes(table: Table, view: RatingsView) -> Table:
     # Labels are not what estimate corrects.
     weighted = "bedside estimate weights them by their strata." if by_metric else ""
     chances = chance_notes(chances_by_title(view, sorted(metrics)), weighted)
-    table = replace(table, notes=(*table.notes, *(NoteText(sentence, "people.chances") for sentence in chances)))
+    table = replace(
+        table, notes=(*table.notes, *(NoteText(sentence, "people.chances", warns=True) for sentence in chances))
+    )
     if not by_metric:
         return table
     if table.name.partition("-")[0] in _OF_PAIRS:

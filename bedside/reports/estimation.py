@@ -169,11 +169,11 @@ COLUMNS = (
     recorded("metric", "judge", "quantity", "about", n="labelled", of="of", labelled="labelled",
              labelled_cases="labelled_cases", pairs="labelled_pairs", judged="judged", unmatched="unmatched"),
     Recorded(_figures),
-    Column("System", "left", text=lambda estimate: estimate.quantity),
-    Column("Rated by people", text=_rated_words),
-    Column("Judge alone (naive)", value="naive", text=_figure("naive")),
+    Column("System", "left", text=lambda estimate: estimate.quantity, brief=True),
+    Column("Rated by people", text=_rated_words, brief=True),
+    Column("Judge alone (naive)", value="naive", text=_figure("naive"), brief=True),
     Column("People alone", value="human", text=_figure("human")),
-    Column("Corrected", value="corrected", text=_figure("corrected")),
+    Column("Corrected", value="corrected", text=_figure("corrected"), brief=True),
     Column("Weight", text=lambda estimate: _correction_words(estimate.corrected)[0]),
     Column("df", text=lambda estimate: _correction_words(estimate.corrected)[1]),
 )  # fmt: skip
@@ -187,8 +187,8 @@ NOTES = (
     Note("estimate.about", _about),
     Note("estimate.corrected", _methods, ("Corrected", "Weight", "df")),
     Note("estimate.matched", _matched),
-    Note("estimate.sample", _sampling),
-    Note("estimate.remarks", _remarks, ("Corrected",)),
+    Note("estimate.sample", _sampling, warns=True),
+    Note("estimate.remarks", _remarks, ("Corrected",), warns=True),
 )
 
 

@@ -16,16 +16,18 @@ class NoteText(str):
     Attributes:
         id: of the entry that it was made from; empty of a sentence of a suite's or a file's own.
         about: the columns whose numbers it is about; all where empty.
+        warns: whether it holds of this answer alone and changes how it is read, so that it stands beside it.
     """
 
-    __slots__ = ("about", "id")
+    __slots__ = ("about", "id", "warns")
 
     id: str
     about: tuple[str, ...]
+    warns: bool
 
-    def __new__(cls, text: str, id: str = "", about: tuple[str, ...] = ()) -> NoteText:
+    def __new__(cls, text: str, id: str = "", about: tuple[str, ...] = (), *, warns: bool = False) -> NoteText:
         note = super().__new__(cls, text)
-        note.id, note.about = id, about
+        note.id, note.about, note.warns = id, about, warns
         return note
 
 
@@ -37,16 +39,18 @@ class Note:
         id: the table, and what is said: ``estimate.weight``.
         says: the sentence, where it always stands; or what makes sentences of what a table shows, where it holds.
         about: titles of the columns whose numbers it is about; all where empty.
+        warns: whether it changes how an answer is read, so that it stands beside it.
     """
 
     id: str
     says: str | Saying
     about: tuple[str, ...] = ()
+    warns: bool = False
 
     def texts(self, subject: Any) -> list[NoteText]:
         """What it says of what a table shows; nothing where it doesn't hold."""
         said = (self.says,) if isinstance(self.says, str) else self.says(subject)
-        return [NoteText(text, self.id, self.about) for text in said]
+        return [NoteText(text, self.id, self.about, warns=self.warns) for text in said]
 
 
 def note(id: str, *about: str) -> Callable[[Saying], Note]:

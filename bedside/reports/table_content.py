@@ -47,11 +47,13 @@ class Heading:
         title: what stands in it.
         align: left or right.
         group: the heading it shares with the columns beside it.
+        brief: whether it stands in the answer that a terminal shows.
     """
 
     title: str
     align: Literal["left", "right"] = "right"
     group: str | None = None
+    brief: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ class Column(Heading):
 
     def heading(self) -> Heading:
         """Its head alone, as a table keeps it."""
-        return Heading(self.title, self.align, self.group)
+        return Heading(self.title, self.align, self.group, self.brief)
 
     def value_of(self, item: Any) -> Any:
         """What it holds of what a row is about."""
@@ -109,10 +111,17 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of cells; ``group`` is the heading it stands under."""
+    """One row of cells.
+
+    Attributes:
+        cells: one for each column.
+        group: the heading it stands under.
+        brief: whether it stands in the answer that a terminal shows.
+    """
 
     cells: tuple[Cell, ...]
     group: str | None = None
+    brief: bool = True
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -161,6 +170,12 @@ class TableContent:
             else:
                 spans.append((column.group, 1))
         return spans
+
+    def brief(self) -> Self:
+        """The rows and columns of the answer; all columns where none is marked as one of them."""
+        rows = tuple(row for row in self.rows if row.brief)
+        marked = [place for place, column in enumerate(self.columns) if column.brief]
+        return replace(self, rows=rows).of_columns(marked or range(len(self.columns)))
 
     def of_columns(self, places: Sequence[int]) -> Self:
         """The table with these columns alone."""

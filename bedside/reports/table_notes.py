@@ -193,9 +193,8 @@ def with_averaging_notes(
         notes += label_set_notes(view, metrics)
     if any(record.get("raters") == PEOPLE for record in table.records):
         notes += final_notes(view, metrics)
-    return (
-        replace(table, notes=(*table.notes, *(NoteText(each, "averages over") for each in notes))) if notes else table
-    )
+    said = (NoteText(each, "averages over", warns=True) for each in notes)
+    return replace(table, notes=(*table.notes, *said)) if notes else table
 
 
 def with_caption_notes(drawing: Drawing, view: RatingsView, kind: FigureKind, options: Options) -> Drawing:
@@ -245,14 +244,14 @@ def averaging_notes(
     rated = set(view.metrics())
     names = sorted(rated.intersection(metrics)) or sorted(rated)
     averaged = view.averaged_factors(names, systems or None)
-    notes = [*view.part.sentences(), *lost_notes(view, systems)]
+    notes = [*view.part.sentences(), *lost_notes(view, systems), *(matching_notes(view, pairs) if compared else ())]
     for factor in averaged:
         if factor.name not in besides and not is_settled(view.factors, factor.name, besides):
             several = len(systems) > 1
             words = _pair_words(view, factor, pairs) if compared else _system_words(factor, several=several)
             note = f"{words}: {shown.format(factor=factor.name)}."
             notes.append(f"{note} {_interaction_words(view, factor, names, pairs)}".rstrip())
-    return (*notes, *(matching_notes(view, pairs) if compared else ()))
+    return tuple(notes)
 
 
 def lost_notes(view: RatingsView, systems: Collection[str]) -> list[str]:

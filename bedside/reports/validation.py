@@ -21,7 +21,7 @@ from bedside.core.errors import DataError
 from bedside.core.words import counted
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.reports.columns import recorded, table_of
-from bedside.reports.notes import Note, note
+from bedside.reports.notes import Note, NoteText, note
 from bedside.reports.number_text import DASH, bounded_record, decimal, number, p_value, plain_words, share_words
 from bedside.reports.preference_notes import position_words
 from bedside.reports.table import Table
@@ -493,7 +493,8 @@ def _drawing_notes(validations: Sequence[Validation]) -> Iterator[str]:
     """How people's units were drawn, and which are left out; by metric where that differs."""
     for chances in dict.fromkeys(validation.chances for validation in validations):
         titles = [validation.facts.title for validation in validations if validation.chances == chances]
-        yield (f"{', '.join(titles)}: " if len(titles) < len(validations) else "") + _DRAWING[chances]
+        text = (f"{', '.join(titles)}: " if len(titles) < len(validations) else "") + _DRAWING[chances]
+        yield NoteText(text, "validation.drawing", warns=chances != "equal")
     for validation in validations:
         if validation.picked:
             yield (
@@ -576,18 +577,21 @@ def _most_used(validation: Validation) -> str:
     return f"{most} ({decimal(beside.prevalence[most])})"
 
 
-_METRIC = (Recorded(_validation_record), Column("Metric", "left", text=lambda validation: validation.facts.title))
+_METRIC = (
+    Recorded(_validation_record),
+    Column("Metric", "left", text=lambda validation: validation.facts.title, brief=True),
+)
 AGREEMENT_COLUMNS = (
     *_METRIC,
-    Column("Units", value="with_people"),
+    Column("Units", value="with_people", brief=True),
     Column("Cases", value="cases"),
-    Column("κ [95 % CI]", text=lambda validation: share_words(_kappa(validation))),
+    Column("κ [95 % CI]", text=lambda validation: share_words(_kappa(validation)), brief=True),
     Column("Reading", "left", text=_reading),
-    Column("People's κ", text=lambda validation: share_words(_statistic(validation.people, "kappa"))),
+    Column("People's κ", text=lambda validation: share_words(_statistic(validation.people, "kappa")), brief=True),
     Column("AC [95 % CI]", text=lambda validation: share_words(_statistic(_beside_people(validation), "ac"))),
     Column("ω", value=lambda validation: getattr(validation.alternative, "winning_rate", None), form=decimal),
     Column("ρ", value=lambda validation: getattr(validation.alternative, "advantage", None), form=decimal),
-    Column("May stand in", "left",
+    Column("May stand in", "left", brief=True,
            text=lambda validation: {True: "yes", False: "not shown", None: "can't be said"}[validation.stands_in]),
 )  # fmt: skip
 _NUMBERS = "of levels, and not of labels, on two units or more that differ"

@@ -367,8 +367,9 @@ def test_one_system_is_answered_with_the_groups_by_name(call: Call, tmp_path: Pa
     assert "--groups quality (h 4, l 4)" in err
     assert "number" not in err
     code, out, err = call("compare", "run", "--groups", "quality", "--metrics", "words.clinician", "--json")
-    (table,) = json.loads(out)
+    table, findings = json.loads(out)
     assert (code, table["rows"][0]["a"], table["rows"][0]["b"]) == (0, "h", "l")
+    assert findings["rows"][0]["systems"] == ["h", "l"]
     assert "explain" not in err
     asked = ("--groups", "quality", "--baseline", "l", "--margin", "words.clinician=1000:higher", "--json")
     code, out, _ = call("gate", "run", *asked)

@@ -116,13 +116,15 @@ def test_agree_and_compare_take_plain_files(call: Call, tmp_path: Path) -> None:
                     value = 1 + (case + (system == "B")) % 5
                     writer.writerow([f"{system}{case}", system, case, rater, "warmth", value])
     out, _ = works(call, "agree", long, "--scale", "1-5", "--json")
-    assert json.loads(out)[-1]["rows"][0]["estimate"] == 1.0
+    assert json.loads(out)[0]["rows"][0]["estimate"] == 1.0
     out, _ = works(call, "compare", long, "--json", "--out", "tables")
     assert (tmp_path / "tables" / "comparison.csv").is_file()
-    assert json.loads(out)[-1]["rows"][0]["n"] == 8
+    comparison, findings = json.loads(out)
+    assert comparison["rows"][0]["n"] == 8
+    assert findings["rows"][0]["kind"] == "no difference shown"
     one_sided = ("--alternative", "greater", "--test", "t", "--adjusted-intervals")
     out, _ = works(call, "compare", long, "--json", "--out", "tables", *one_sided)
-    row = json.loads(out)[-1]["rows"][0]
+    row = json.loads(out)[0]["rows"][0]
     assert (row["high"], row["level"], row["cases_a"]) == (None, 0.95, 8)
     assert row["low"] < row["estimate"]
 

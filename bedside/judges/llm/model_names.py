@@ -57,6 +57,10 @@ class Endpoint:
     max_concurrency: int | None = None
 
 
+#: How the models of a provider are called, for whoever leaves the provider out.
+_CALLED = {"openai": ("gpt-", "o1", "o3", "o4"), "anthropic": ("claude-",), "gemini": ("gemini-",)}
+
+
 def provider_and_model(text: str) -> tuple[str, str]:
     """The two parts of a name of the form ``provider/model``.
 
@@ -65,8 +69,16 @@ def provider_and_model(text: str) -> tuple[str, str]:
     """
     provider, _, model = text.partition("/")
     if not model.strip():
-        raise RegistryError(
-            f"{without_secrets(text)!r} is not the name of a model",
-            todo="write provider/model, or http://host:port/v1#model",
-        )
+        todo = "write provider/model, or http://host:port/v1#model"
+        if likely := _likely_name(text):
+            todo = f"did you mean {without_secrets(likely)}?"
+        raise RegistryError(f"{without_secrets(text)!r} is not the name of a model", todo=todo)
     return provider, model
+
+
+def _likely_name(text: str) -> str | None:
+    """A name as it was meant: with a colon for the slash, or of a provider whose models are called so."""
+    provider, colon, model = text.partition(":")
+    if colon and model.strip("/ ") and provider in (*_CALLED, "azure", "bedrock", "ollama", "litellm"):
+        return f"{provider}/{model}"
+    return next((f"{name}/{text}" for name, begins in _CALLED.items() if text.startswith(begins)), None)

@@ -85,10 +85,12 @@ def _estimate(result: Result | None, form: Callable[[float], str] = decimal, *, 
     return f"{text} [{form(result.interval.low)}, {form(result.interval.high)}]"
 
 
-def _statistic(title: str, statistic: str, dash: str = "", *, plain: bool = False, note: str = "") -> StatisticColumn:
+def _statistic(
+    title: str, statistic: str, dash: str = "", *, plain: bool = False, note: str = "", brief: bool = False
+) -> StatisticColumn:
     """A column of a statistic, with its interval where the title says so."""
     return StatisticColumn(title, statistic=statistic, dash=dash, form=number if plain else decimal, note=note,
-                           interval="CI" in title, optional=True)  # fmt: skip
+                           interval="CI" in title, optional=True, brief=brief)  # fmt: skip
 
 
 def _reading(row: AgreementRow) -> str:
@@ -106,16 +108,17 @@ _LIMITS = (
 )
 
 COLUMNS: tuple[Column, ...] = (
-    Column("Metric", "left", text=lambda row: row.agreement.title, optional=True),
+    Column("Metric", "left", text=lambda row: row.agreement.title, optional=True, brief=True),
     Column("Raters", text=lambda row: str(len(row.agreement.raters)), optional=True),
-    Column("Units", text=lambda row: n_of(row.agreement.units, row.agreement.of), optional=True),
+    Column("Units", text=lambda row: n_of(row.agreement.units, row.agreement.of), optional=True, brief=True),
     _statistic("Agreement", "percent agreement"),
-    _statistic("κ [95 % CI]", "kappa"),
+    _statistic("κ [95 % CI]", "kappa", brief=True),
     Column("Reading", "left", text=_reading, optional=True),
     Column(
         "Ceiling",
         text=lambda row: _estimate(row.ceiling),
         optional=True,
+        brief=True,
         dash="it exists only in rows that compare a rater with two or more people who rated the same units",
         note="Ceiling: what people reach among themselves. It is the mean of their pairs beside a rater's mean over "
         "persons, and one person against the consensus of the others beside a rater's against the consensus. It rests "
@@ -123,7 +126,7 @@ COLUMNS: tuple[Column, ...] = (
     ),
     _statistic("Fleiss κ", "fleiss", "of people among themselves"),
     _statistic("AC [95 % CI]", "ac", _NOT_A_MEAN),
-    _statistic("α [95 % CI]", "alpha", _NOT_A_MEAN),
+    _statistic("α [95 % CI]", "alpha", _NOT_A_MEAN, brief=True),
     _statistic("ICC", "icc", _ORDERED),
     _statistic("ρ", "spearman", _ORDERED, note="ρ: Spearman's."),
     _statistic("Bias [95 % CI]", "bias", _BESIDE_PEOPLE, plain=True, note="Bias: mean of the rater minus people."),
@@ -180,8 +183,8 @@ def unit_notes(agreements: Sequence[Agreement]) -> list[str]:
             "Agreement is the mean over units of the share of raters who say the same, κ the mean over pairs of "
             "raters: where not everybody rated everything, they are not means of the same."
         )
-    people = [a for a in agreements if a.kind == "people" and not a.title.endswith(": any or none")]
-    beside = [a for a in agreements if a.kind == "consensus" and not a.title.endswith(": any or none")]
+    people = [a for a in agreements if a.kind == "people" and not a.is_any_or_none]
+    beside = [a for a in agreements if a.kind == "consensus" and not a.is_any_or_none]
     alone, ties = sum(a.alone for a in people), sum(a.ties for a in beside)
     if alone:
         used = ", but for the shares of levels in AC" if any("ac" in a.statistics for a in people) else ""
@@ -317,9 +320,9 @@ NOTES = (
     ),
     Note("agreement.forms", _form_notes),
     Note("agreement.units", unit_notes, ("Units",)),
-    Note("agreement.constant raters", _constant_notes, ("κ [95 % CI]",)),
+    Note("agreement.constant raters", _constant_notes, ("κ [95 % CI]",), warns=True),
     Note("agreement.intervals", _interval_notes),
-    Note("agreement.sample", sample_notes),
+    Note("agreement.sample", sample_notes, warns=True),
     Note("agreement.reading", "Reading after Landis and Koch (1977); a word is no verdict.", ("Reading",)),
 )
 
@@ -337,6 +340,7 @@ def agreement_table(agreements: Sequence[Agreement], apart: Sequence[RatedApart]
     table = table_of(
         "agreement", "Agreement of raters", rows, COLUMNS,
         group=lambda row: _heading(row.agreement),
+        brief=lambda row: row.agreement.kind in ("people", "mean") and not row.agreement.is_any_or_none,
         notes=(*_apart_notes(apart), *noted(NOTES, agreements)),
     )  # fmt: skip
     records = [(place, record) for place, agreement in enumerate(agreements) for record in _records(agreement)]

@@ -135,8 +135,8 @@ def comparison_table(
         recorded(cell=lambda pair: named(pair, f"{pair.a}-{pair.b}")),
         RECORD,
         Recorded(_ends),
-        Column("Systems", "left", text=partial(_compared, order=order)),
-        Column("Cases", text=_cases),
+        Column("Systems", "left", text=partial(_compared, order=order), brief=True),
+        Column("Cases", text=_cases, brief=True),
         Column("Means", text=_means),
         Column("Difference", text=lambda pair: number(pair.difference.estimate, pair.facts.digits)),
         Column(
@@ -144,9 +144,10 @@ def comparison_table(
             text=lambda pair: (
                 f"{number(pair.test.estimate, pair.facts.digits)} {interval_text(pair.test, pair.facts.digits)}"
             ).strip(),
+            brief=True,
         ),
         Column("p", text=lambda pair: p_value(pair.test.p)),
-        Column("p corrected", text=lambda pair: p_value(pair.test.p_adjusted)),
+        Column("p corrected", text=lambda pair: p_value(pair.test.p_adjusted), brief=True),
         Column("Effect [95 % CI]", "left", text=_effect),
     )
     notes: tuple[Note | str, ...] = (*COMPARISON_NOTES, *left_out_notes(left_out), *apart)

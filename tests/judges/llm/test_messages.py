@@ -21,7 +21,10 @@ A, B = "http://a:1/v1", "http://b:1/v1"
 
 #: By name.
 NAMES = {
-    "gpt-4": f"'gpt-4' {NO_NAME}",
+    "gpt-4": "'gpt-4' is not the name of a model; did you mean openai/gpt-4?",
+    "openai:gpt-4": "'openai:gpt-4' is not the name of a model; did you mean openai/gpt-4?",
+    "claude-sonnet-4": "'claude-sonnet-4' is not the name of a model; did you mean anthropic/claude-sonnet-4?",
+    "gpt": f"'gpt' {NO_NAME}",
     "anthropic/": f"'anthropic/' {NO_NAME}",
     "localhost": f"'localhost' {NO_NAME}",
     "antropic/claude": "no provider is called 'antropic'; did you mean anthropic?",

@@ -1,0 +1,102 @@
+"""What a question prints: what it comes to, then one table within a screen; the rest where it is asked for."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Call, works
+
+#: A terminal, and what of it is left for the line of what to do next and for the prompt.
+WIDTH, LINES = 80, 24
+QUESTIONS = {
+    "agree": ("--scale", "1-5"),
+    "compare": ("--scale", "1-5"),
+    "validate": ("--scale", "1-5"),
+    "estimate": ("--scale", "1-5"),
+}
+
+
+def sheet(path: Path, *, metrics: int, systems: int, cases: int, long: bool = False, judge: bool = True) -> Path:
+    """Ratings of people and a judge who mostly agree; the first system is the better one by two levels."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["item", "system", "case", "rater", "metric", "value"])
+        for metric in range(metrics):
+            for case in range(cases):
+                for number in range(systems):
+                    system = f"hosted_vllm/a-family-of-models/system-{number}" if long else f"s{number}"
+                    for place, rater in enumerate(("anna", "ben", *(["judge:m"] if judge else []))):
+                        value = 1 + (case + (case + place + metric) % 7 // 6) % 3 + (2 if number == 0 else 0)
+                        name = f"warmth of the clinician towards the patient {metric}" if long else f"warmth{metric}"
+                        writer.writerow([f"{system}-{case}", system, f"c{case}", rater, name, value])
+    return path
+
+
+SHEETS = {
+    "one measure": {"metrics": 1, "systems": 2, "cases": 12},
+    "few cases": {"metrics": 2, "systems": 2, "cases": 3},
+    "many measures": {"metrics": 14, "systems": 2, "cases": 12},
+    "many systems": {"metrics": 3, "systems": 6, "cases": 8},
+    "long names": {"metrics": 3, "systems": 3, "cases": 8, "long": True},
+}
+
+
+@pytest.mark.parametrize("name", SHEETS)
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_answer_comes_first_and_fits_a_screen(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str, name: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(WIDTH))
+    path = sheet(tmp_path / "ratings.csv", **SHEETS[name])  # type: ignore[arg-type]
+    out, _ = works(call, question, path, *QUESTIONS[question])
+    lines = out.splitlines()
+    answer = json.loads(works(call, question, path, *QUESTIONS[question], "--json")[0])[-1]
+    assert answer["table"] == "findings"
+    first = answer["rows"][0]["sentence"]
+    assert " ".join(out.split()).startswith(" ".join(first.split()))
+    assert len(lines) < LINES
+    assert max(map(len, lines)) <= WIDTH
+    # One table: one head, and no second block of columns.
+    assert sum(set(line.strip()) == {"─"} for line in lines) == 1
+
+
+def test_a_difference_that_is_there_is_the_first_that_is_said(call: Call, tmp_path: Path) -> None:
+    path = sheet(tmp_path / "ratings.csv", metrics=1, systems=2, cases=12)
+    out, _ = works(call, "compare", path, "--scale", "1-5", "--raters", "human:*")
+    assert out.startswith("s0 and s1 differ on ")
+    assert "(12 cases; p corrected over 1 test)" in " ".join(out.split())
+
+
+def test_what_is_left_out_is_counted_and_printed_where_it_is_asked_for(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(WIDTH))
+    path = sheet(tmp_path / "ratings.csv", metrics=14, systems=2, cases=12)
+    brief, _ = works(call, "compare", path, "--scale", "1-5")
+    assert "rows, " in brief
+    assert "more: --all. What the numbers are: --notes." in brief
+    assert "Holm" not in brief
+    noted, _ = works(call, "compare", path, "--scale", "1-5", "--notes")
+    assert "Holm" in noted
+    whole, _ = works(call, "compare", path, "--scale", "1-5", "--all")
+    assert whole.startswith(brief.splitlines()[0])
+    for metric in range(14):
+        assert f"warmth{metric}" in whole.lower()
+    assert "Holm" not in whole
+    assert "Holm" in works(call, "compare", path, "--scale", "1-5", "--all", "--notes")[0]
+
+
+def test_a_warning_stands_beside_the_answer(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["item", "rater", "metric", "value"])
+        for case in range(12):
+            writer.writerow([f"t{case}", "anna", "warmth", 1 + case % 5])
+            writer.writerow([f"t{case}", "ben", "warmth", 3])
+    out, _ = works(call, "agree", path, "--scale", "1-5")
+    assert "ben only 3" in " ".join(out.split())
