@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
@@ -391,9 +391,7 @@ def show_answer(tables: Tables[Any], shown: Shown) -> None:
     if is_json():
         show_tables(tables)
         if sentences:
-            from bedside.reports.finding_words import finding_records
-
-            show_records("findings", "What the answer comes to", finding_records(tables))
+            show_records("findings", "What the answer comes to", _finding_records(tables))
     elif not sentences:
         print_tables(tables)
     elif shown.all:
@@ -403,6 +401,15 @@ def show_answer(tables: Tables[Any], shown: Shown) -> None:
             note("What the numbers are: --notes.")
     else:
         typer.echo(_screen(tables, sentences, shown), nl=False)
+
+
+def _finding_records(tables: Tables[Any]) -> list[dict[str, Any]]:
+    """The findings as plain data, each with its sentence; of each level of a factor where it was answered so."""
+    from bedside.reports.finding_words import sentences
+
+    if tables.levels:
+        return [{"within": level, **record} for level, of in tables.levels.items() for record in _finding_records(of)]
+    return [{"sentence": sentences([replace(each, warning=None)])[0], **asdict(each)} for each in tables.findings]
 
 
 def _screen(tables: Tables[Any], sentences: list[str], shown: Shown) -> str:

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
 
 from bedside.analysis.findings import FEWEST_CASES, Finding, FindingKind, MeasureFinding
 from bedside.core.words import counted
 from bedside.reports.number_text import between, decimal, number, rater_words
-
-if TYPE_CHECKING:
-    from bedside.reports.table import Tables
 
 #: Measures that a sentence names one by one.
 _MOST = 3
@@ -22,13 +17,6 @@ def sentences(findings: Iterable[Finding]) -> list[str]:
     shown = list(findings)
     warnings = dict.fromkeys(_WARNINGS[each.warning] for each in shown if each.warning is not None)
     return [*(_SENTENCES[each.kind](each) for each in shown), *warnings]
-
-
-def finding_records(tables: Tables[Any]) -> list[dict[str, Any]]:
-    """The findings of an answer as plain data, each with its sentence; of each level of a factor where it has some."""
-    if tables.levels:
-        return [{"within": level, **record} for level, of in tables.levels.items() for record in finding_records(of)]
-    return [{"sentence": _SENTENCES[each.kind](each), **asdict(each)} for each in tables.findings]
 
 
 def _joined(words: Sequence[str]) -> str:
