@@ -31,6 +31,8 @@ FindingKind = Literal[
     "no difference shown", "differ", "mixed", "may stand in", "may not stand in", "stand-in not known",
     "corrected difference", "no corrected difference",
 ]  # fmt: skip
+#: Kinds that claim a difference: their measures come first where not all of them are printed.
+SHOWN: frozenset[FindingKind] = frozenset(("better", "differ", "mixed", "corrected difference"))
 Warnings = Literal["few cases", "other raters"]
 
 

@@ -24,8 +24,9 @@ from bedside.core.words import counted, terminal_text
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from bedside.analysis.findings import Finding
     from bedside.reports.table import Table, Tables
-    from bedside.reports.table_content import TableContent
+    from bedside.reports.table_content import Row, TableContent
 
 
 # -- Options that several commands share ----------------------------------------------------------------
@@ -280,28 +281,19 @@ def print_tables(tables: Iterable[Table]) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from bedside.reports.renderers.terminal import rich_table
-
     screen = sys.stdout.isatty() or "COLUMNS" in os.environ
     console = Console() if screen else Console(width=_PIPED)
-    with console.capture() as shown:  # rich ends the process itself where it prints to a closed pipe
-        for number, table in enumerate(tables):
-            if number:
-                console.print()
+    shown: list[str] = []
+    for table in tables:
+        blocks = _blocks(table, console.width) if screen else [table]
+        with console.capture() as title:
             console.print(Text(terminal_text(table.title), style="table.title"))
-            for block in _blocks(table, console.width) if screen else [table]:
-                view = rich_table(replace(block, notes=()))
-                view.title = view.caption = None
-                for column in view.columns:
-                    column.overflow = "fold"
-                width = console.width
-                # rich prints nothing wider than its console, whatever width is asked for.
-                console.width = width if screen else max(width, width_of(block))
-                console.print(view, crop=False)
-                console.width = width
+        with console.capture() as notes:
             if table.notes:
                 console.print(Text(terminal_text("\n".join(table.notes)), style="table.caption"))
-    typer.echo(shown.get(), nl=False)
+        drawn = (_drawn(console, block, console.width if screen else width_of(block)) for block in blocks)
+        shown.append("".join((title.get(), *drawn, notes.get())))
+    typer.echo("\n".join(shown), nl=False)
 
 
 def _blocks(table: Table, width: int) -> list[Table]:
@@ -422,7 +414,7 @@ def _screen(tables: Tables[Any], sentences: list[str], shown: Shown) -> str:
     warnings = _warnings(tables)
     hidden = len(warnings[_MOST_WARNINGS:])
     whole = next((table for table in tables if any(column.brief for column in table.columns)), tables[0])
-    table = _fitting(whole.brief(), size.columns)
+    table = _fitting(_shown_first(whole.brief(), tables.findings), size.columns)
     notes = list(dict.fromkeys(text for each in tables for text in each.notes))
     under = "\n".join(notes if shown.notes else warnings[:_MOST_WARNINGS])
     answer, below = _wrapped(console, "\n".join(said)), _wrapped(console, under) if under else ""
@@ -432,7 +424,7 @@ def _screen(tables: Tables[Any], sentences: list[str], shown: Shown) -> str:
     lines = max(_LINES, size.lines) - answer.count("\n") - _KEPT_LINES - (0 if shown.notes else below.count("\n"))
     rows, printed = len(table.rows), _drawn(console, table)
     while rows > 1 and (over := printed.count("\n") - lines) > 0:
-        rows -= max(1, min(over // 2, rows - 1))  # a row may take more than a line, and its group one more
+        rows -= min(max(1, over // 3), rows - 1)  # a row and its group may take several lines
         printed = _drawn(console, replace(table, rows=table.rows[:rows]))
     more = [
         counted(count, noun)
@@ -464,6 +456,19 @@ def _warnings(tables: Tables[Any] | list[Table]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for table in tables for text in table.notes if getattr(text, "warns", False)))
 
 
+def _shown_first(table: Table, findings: Iterable[Finding]) -> Table:
+    """The table with the rows first of whose measures something is shown."""
+    from bedside.analysis.findings import SHOWN
+
+    claimed = {measure.metric for each in findings if each.kind in SHOWN for measure in each.measures}
+
+    def is_later(row: Row) -> bool:
+        places = [cell.record for cell in row.cells if cell.record is not None]
+        return not places or table.records[places[0]].get("metric") not in claimed
+
+    return replace(table, rows=tuple(sorted(table.rows, key=is_later)))
+
+
 def _fitting(table: Table, width: int) -> Table:
     """The table with those of its columns, from the first on, that fit beside each other."""
     places = [0]
@@ -473,13 +478,17 @@ def _fitting(table: Table, width: int) -> Table:
     return table.of_columns(places)
 
 
-def _drawn(console: Console, table: Table) -> str:
+def _drawn(console: Console, table: Table, width: int = 0) -> str:
+    """A table without title and notes, on a console that is at least so wide."""
     from bedside.reports.renderers.terminal import rich_table
 
-    view = rich_table(replace(table, notes=()))
+    view = rich_table(table)
     view.title = view.caption = None
     for column in view.columns:
         column.overflow = "fold"
-    with console.capture() as drawn:
+    # rich prints nothing wider than its console, whatever width is asked for.
+    before, console.width = console.width, max(console.width, width)
+    with console.capture() as drawn:  # rich ends the process itself where it prints to a closed pipe
         console.print(view, crop=False)
+    console.width = before
     return drawn.get()

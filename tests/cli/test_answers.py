@@ -100,3 +100,19 @@ def test_a_warning_stands_beside_the_answer(call: Call, tmp_path: Path) -> None:
             writer.writerow([f"t{case}", "ben", "warmth", 3])
     out, _ = works(call, "agree", path, "--scale", "1-5")
     assert "ben only 3" in " ".join(out.split())
+
+
+def test_the_measures_that_differ_come_first(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(WIDTH))
+    path = tmp_path / "ratings.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["item", "system", "case", "rater", "metric", "value"])
+        for metric in range(14):
+            for case in range(20):
+                for system in "AB":
+                    value = 1 + (case + metric) % 3 + (2 if (system, metric) == ("B", 13) else 0)
+                    writer.writerow([f"{system}{case}", system, f"c{case}", "anna", f"warmth{metric:02d}", value])
+    out, _ = works(call, "compare", path, "--scale", "1-5")
+    assert out.startswith("A and B differ on ")
+    assert "13" in out.splitlines()[5]
