@@ -18,6 +18,7 @@ from typing import Any
 import nbformat
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.nav import Navigation
 from nbconvert import MarkdownExporter
 
 ROOT = Path(__file__).parents[1]
@@ -101,6 +102,30 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         if (ROOT / name).is_file():
             files.append(_page(config, name, _site_name(name)))
     return files
+
+
+def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> None:
+    """Keep what programs read in place of the site: an index of its pages, and the text of those that were written."""
+    places: dict[str, list[str]] = {}
+    texts = []
+    for page in nav.pages:
+        text = page.file.content_string
+        heading, _, body = text.partition("\n")
+        above = page.ancestors[-1].title if page.ancestors else "Begin"
+        places.setdefault(above, []).append(f"- [{heading.lstrip('# ')}]({page.url or 'index.html'})")
+        if page.file.generated_by is None or page.file.src_uri in _RENAMED.values():
+            texts.append(f"<!-- {page.file.src_uri} -->\n{heading}\n{body.rstrip()}\n")
+    sections = "\n\n".join(f"## {title}\n\n" + "\n".join(lines) for title, lines in places.items())
+    config.extra["for_programs"] = {
+        "llms.txt": f"# {config.site_name}\n\n> {config.site_description}\n\n{sections}\n",
+        "llms-full.txt": "\n".join(texts),
+    }
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Write what programs read."""
+    for name, text in config.extra["for_programs"].items():
+        (Path(config.site_dir) / name).write_text(text, encoding="utf-8")
 
 
 def _page(config: MkDocsConfig, name: str, page: str) -> File:

@@ -212,3 +212,15 @@ def test_a_reader_finds_a_metric(address: str, width: int) -> None:
         browser.close()
     assert not elsewhere
     assert not faults
+
+
+def test_programs_find_an_index_of_all_pages_and_the_text_of_those_that_were_written(site: Path) -> None:
+    index, whole = ((site / name).read_text("utf-8") for name in ("llms.txt", "llms-full.txt"))
+    assert index.startswith("# bedside\n\n> ")
+    places = re.findall(r"^- \[(.+)\]\((.+)\)$", index, flags=re.MULTILINE)
+    assert len(places) > 200
+    for title, place in places:
+        assert title
+        assert (site / place / "index.html" if place.endswith("/") else site / place).is_file(), place
+    for page in DOCS.glob("*.md"):
+        assert f"<!-- {page.name} -->\n{page.read_text('utf-8').partition(chr(10))[0]}" in whole
