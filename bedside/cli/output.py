@@ -278,11 +278,9 @@ def print_tables(tables: Iterable[Table]) -> None:
     Where a terminal is too narrow for all columns, they come in blocks, each with the names of its rows; elsewhere a
     table needn't fit a screen.
     """
-    from rich.console import Console
     from rich.text import Text
 
-    screen = sys.stdout.isatty() or "COLUMNS" in os.environ
-    console = Console() if screen else Console(width=_PIPED)
+    console, screen = _console(), _is_screen()
     shown: list[str] = []
     for table in tables:
         blocks = _blocks(table, console.width) if screen else [table]
@@ -294,6 +292,16 @@ def print_tables(tables: Iterable[Table]) -> None:
         drawn = (_drawn(console, block, console.width if screen else width_of(block)) for block in blocks)
         shown.append("".join((title.get(), *drawn, notes.get())))
     typer.echo("\n".join(shown), nl=False)
+
+
+def _is_screen() -> bool:
+    return sys.stdout.isatty() or "COLUMNS" in os.environ
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console() if _is_screen() else Console(width=_PIPED)
 
 
 def _blocks(table: Table, width: int) -> list[Table]:
@@ -387,7 +395,7 @@ def show_answer(tables: Tables[Any], shown: Shown) -> None:
     elif not sentences:
         print_tables(tables)
     elif shown.all:
-        typer.echo(terminal_text("\n".join(sentences)) + "\n")
+        typer.echo(_wrapped(_console(), "\n".join(sentences)))
         print_tables(tables if shown.notes else [replace(table, notes=_warnings([table])) for table in tables])
         if not shown.notes:
             note("What the numbers are: --notes.")

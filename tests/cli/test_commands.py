@@ -64,7 +64,7 @@ def test_the_whole_loop(call: Call, tmp_path: Path) -> None:
     out, _ = works(call, "agree", "run", "--rubric", "empathy", "--out", "run/tables")
     assert "Empathy" in out
     out, _ = works(call, "compare", "run", "--systems", "steady,careless", "--metrics", "empathy,partnership",
-                        "-o", "run/tables")  # fmt: skip
+                        "-o", "run/tables", "--all", "--notes")  # fmt: skip
     assert "steady − careless" in out
     assert "Wilcoxon" in out
     assert "Holm" in out
@@ -95,12 +95,14 @@ def test_the_demonstration(call: Call, tmp_path: Path) -> None:
 def test_json_is_the_table_at_full_precision(call: Call) -> None:
     call("score", EXAMPLES / "transcripts.jsonl", "--out", "run")
     _, out, _ = call("agree", "run", "--metrics", "question", "--json")
-    rows = json.loads(out)[-1]["rows"]
+    rows = json.loads(out)[0]["rows"]
     people = next(row for row in rows if row["between"] == "people" and row["statistic"] == "kappa")
     assert people["units"] == 132
     assert people["estimate"] != round(people["estimate"], 4)
     _, out, _ = call("compare", "run", "--metrics", "exchanges", "--json")
-    assert [len(table["rows"]) for table in json.loads(out)] == [1, 3]
+    assert {table["table"]: len(table["rows"]) for table in json.loads(out)} == {
+        "overall": 1, "comparison": 3, "findings": 3,
+    }  # fmt: skip
     _, out, _ = call("report", "run", "--table", "results,missing", "--json")
     assert [table["table"] for table in json.loads(out)] == ["results", "missing"]
 
@@ -239,7 +241,7 @@ def test_no_width_cuts_a_number(call: Call, monkeypatch: pytest.MonkeyPatch) -> 
     call("ratings", "import", "run", EXAMPLES / "ratings.csv", "--scale", "1-5")
     for words in (
         ("agree", "run", "--confusion"),
-        ("compare", "run"),
+        ("compare", "run", "--all", "--notes"),
         ("trend", "run"),
         ("explain", "run", "--cell", "percent_open_questions/steady"),
         ("report", "run", "--checklist"),

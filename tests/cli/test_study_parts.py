@@ -93,6 +93,8 @@ def test_kinds_are_declared_where_talks_are_scored(call: Call, tmp_path: Path) -
     assert not (tmp_path / "other").exists()
 
 
+#: These say what their answer comes to.
+FOUND = ("agree", "validate", "estimate", "compare")
 MORE = {"drift": (), "deviation": ("--reference", "b", "--metrics", "empathy"), "explain": ("--cell", "empathy/a")}
 
 
@@ -117,8 +119,12 @@ def test_each_level_has_an_answer_of_its_own(command: str, call: Call, tmp_path:
     assert records == [
         {key: value for key, value in record.items() if key != "setting"}
         for table in json.loads(alone)
+        if table["table"] != "findings"
         for record in table["rows"]
     ]
+    # What it comes to is said of each level.
+    said = [row for table in tables if table["table"] == "findings" for row in table["rows"]]
+    assert {row["within"] for row in said} == ({"guarded", "open"} if command in FOUND else set())
 
 
 @pytest.mark.slow
