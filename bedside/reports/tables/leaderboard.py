@@ -91,11 +91,11 @@ def board_measures(view: RatingsView, *, seed: int = 0) -> BoardMeasures:
         view: the ratings.
         seed: of what is drawn at random.
     """
-    suites = () if view.run is None else suites_of(view.run)
+    suites = _suites(view)
     columns: list[BoardColumn] = []
     valueless: list[tuple[str, str, str]] = []
     notes: list[str] = []
-    for part, chosen, measures in _parts(view, suites):
+    for part, chosen, measures in main_measures(view):
         of_part: list[BoardColumn] = []
         for measure in measures:
             own = list(_columns(chosen, measure, part, seed))
@@ -132,8 +132,12 @@ def _columns(view: RatingsView, measure: TableMeasure, part: str, seed: int) -> 
         yield from (BoardColumn(measure, part, each, len(of_groups) > 1) for each in of_groups)
 
 
-def _parts(view: RatingsView, suites: Sequence[Suite]) -> Iterator[tuple[str, RatingsView, Sequence[TableMeasure]]]:
-    """The parts of the transcripts that suites have tables about, each with its main measures."""
+def main_measures(view: RatingsView) -> Iterator[tuple[str, RatingsView, Sequence[TableMeasure]]]:
+    """The parts of the transcripts that a run's suites have tables about, each with its main measures.
+
+    A part has its name, empty for all transcripts, and a view of its own.
+    """
+    suites = _suites(view)
     shown = False
     by_suite = planned_tables(suites)
     for suite in suites:
@@ -156,6 +160,10 @@ def _parts(view: RatingsView, suites: Sequence[Suite]) -> Iterator[tuple[str, Ra
             yield f"{names} not given", view, _main(suite, tables)
     if not shown and not by_suite:
         yield "", view, [TableMeasure(metric=name) for name in quality_metrics(view)[:_MOST]]
+
+
+def _suites(view: RatingsView) -> tuple[Suite, ...]:
+    return () if view.run is None else suites_of(view.run)
 
 
 def _by_part(results: Sequence[PlannedTable]) -> list[tuple[Mapping[str, Sequence[str]], list[PlannedTable]]]:
