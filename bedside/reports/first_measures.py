@@ -11,12 +11,12 @@ from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.core.words import counted, typed
 from bedside.ratings.names import ALGORITHMS, JUDGES, JURIES, is_judge
 from bedside.reports.columns import Block, grid_of, recorded
+from bedside.reports.contents import main_measures
 from bedside.reports.measures import TableMeasure
 from bedside.reports.number_text import DASH, n_of, number, rater_words
 from bedside.reports.samples import MeasureRow, Sample, measure
 from bedside.reports.table import Table
 from bedside.reports.table_content import Column
-from bedside.reports.tables.leaderboard import main_measures
 
 #: Measures, and systems beside each other, that fit a screen of so many columns.
 _MOST, _SYSTEMS, _WIDTH = 8, 4, 80

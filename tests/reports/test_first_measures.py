@@ -125,3 +125,14 @@ def test_the_command_fits_a_screen(call: Call, metrics: tuple[str, ...]) -> None
     assert len(lines) <= 24
     assert max(map(len, lines[at:])) <= 80
     assert lines[-1].startswith("Next: ")
+
+
+def test_a_run_of_which_no_mean_can_be_taken_is_scored_all_the_same(call: Call, tmp_path: Path) -> None:
+    talks = [json.loads(line) for line in EXAMPLE.read_text("utf-8").splitlines()]
+    for number, talk in enumerate(talks):
+        talk["factors"]["synthetic"] = number % 2 == 0
+    file = tmp_path / "talks.jsonl"
+    file.write_text("".join(f"{json.dumps(talk)}\n" for talk in talks), "utf-8")
+    out, _ = works(call, "score", file, "--out", "run", "--metrics", "structure")
+    assert "No means are shown: " in out
+    assert out.splitlines()[-1].startswith("Next: ")
