@@ -136,3 +136,16 @@ def test_a_run_of_which_no_mean_can_be_taken_is_scored_all_the_same(call: Call, 
     out, _ = works(call, "score", file, "--out", "run", "--metrics", "structure")
     assert "No means are shown: " in out
     assert out.splitlines()[-1].startswith("Next: ")
+
+
+def test_the_main_measures_of_the_suite_come_first(tmp_path: Path) -> None:
+    run = bedside.score(EXAMPLE, out=tmp_path / "run", suite="calm-it").run
+    view = open_ratings_view(run)
+    of_people = (pl.col("metric") == "questions_per_turn") & pl.col("rater").str.starts_with("human:")
+    rated = view.ratings.filter(of_people)
+    names = ("empathy", "question_quality", "goal_alignment")
+    judged = [rated.with_columns(rater=pl.lit("judge:toy"), metric=pl.lit(name)) for name in names]
+    table = first_measures(replace(view, ratings=pl.concat([view.ratings, *judged])))
+    assert table is not None
+    metrics = list(dict.fromkeys(record["metric"] for record in table.records))
+    assert metrics[:3] == ["goal_alignment", "empathy", "question_quality"]
