@@ -18,7 +18,7 @@ from bedside.cli.judges import BesideScoring, JudgedTogether, ScoredJudging, Sco
 from bedside.cli.output import in_options, note, note_account, say, say_limit, show_records, show_tables
 from bedside.cli.progress import judging_progress, scoring_progress
 from bedside.cli.settings_options import takes_settings_with
-from bedside.core.errors import InputError
+from bedside.core.errors import BedsideError, InputError
 from bedside.core.words import counted, listed, typed
 from bedside.ratings.run_folder import MANIFEST
 from bedside.scoring.score_settings import ScoreSettings
@@ -26,6 +26,7 @@ from bedside.transcripts.read_options import ReadOptions
 
 if TYPE_CHECKING:
     from bedside.ratings.run import Run
+    from bedside.reports.table import Table
     from bedside.scoring.plan import ScoringSummary
 
 # -- What is said of transcripts that were scored -------------------------------------------------------
@@ -86,6 +87,24 @@ def say_scored(summary: ScoringSummary) -> None:
         ],
         notes=[in_options(reason) for reason in summary.reasons],
     )
+
+
+def _first_measures(run: Run, *, judged: bool = False) -> list[Table]:
+    """The table of what was scored, none where nothing has a number; why it can't be made is said instead.
+
+    Args:
+        run: the run.
+        judged: whether what judges rated comes first.
+    """
+    from bedside.analysis.ratings_view import open_ratings_view
+    from bedside.reports.first_measures import first_measures
+
+    try:
+        table = first_measures(open_ratings_view(run), judged=judged)
+    except BedsideError as error:  # the scoring itself is complete
+        say(f"No means are shown: {in_options(str(error))}")
+        return []
+    return [] if table is None else [table]
 
 
 def comparing_groups(run: Run) -> str:
@@ -223,14 +242,15 @@ def _score_alone(files: list[str], settings: ScoreSettings, beside: BesideScorin
         summary = score_transcripts.with_settings(files, replace(settings, engine=engine, progress=progress))
     beside.rate(out, files, settings.options)
     say_scored(summary)
-    run = typed(out)
-    say(f"Next: bedside agree {run}; bedside report {run}{comparing_groups(summary.run)}")
+    show_tables(_first_measures(summary.run))
     assert isinstance(settings.suite, Suite)
     if settings.suite.rubrics:
         say(
             f"The suite has {counted(len(settings.suite.rubrics), 'rubric')} for a judge: add --judge MODEL "
             "(see docs/judges.md)."
         )
+    run = typed(out)
+    say(f"Next: bedside agree {run}; bedside report {run}{comparing_groups(summary.run)}")
 
 
 def _judging_call(files: list[str], settings: ScoreSettings, judging: ScoredJudging) -> JudgingCall:
@@ -283,7 +303,7 @@ def _ask(
     out = summary.run.path
     with sharing.opened(out) as engine, judging_progress() as progress:
         judged = call.ask(summary, engine, progress)
-    show_tables([judged.table, *juries.add(out)])
+    show_tables([judged.table, *juries.add(out), *_first_measures(summary.run, judged=True)])
     if not judged.complete:
         say_limit(spent(judged.judges), call.how.max_cost, say)
         say("Not everything was answered: the same command asks what is missing.")

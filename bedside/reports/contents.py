@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
 import polars as pl
 
+from bedside.analysis.metric_facts import facts
 from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.selection import NothingError
+from bedside.analysis.selection import NothingError, quality_metrics
 from bedside.analysis.study_parts import study_order
 from bedside.core.errors import DataError, RegistryError, nearest, one_of
 from bedside.core.model_errors import to_model
@@ -307,6 +309,74 @@ def check_suite(suite: Suite) -> list[str]:
                         f"a rubric of your own ({nearest(base, [*owners, *RUBRICS.names()])})"
                     )
     return list(dict.fromkeys(remarks))
+
+
+# -- The main measures of suites ------------------------------------------------------------------------
+
+#: Measures that are taken where a suite names no main ones.
+_MOST_MAIN = 4
+
+
+def main_measures(view: RatingsView) -> Iterator[tuple[str, RatingsView, Sequence[TableMeasure]]]:
+    """The parts of the transcripts that a run's suites have tables about, each with its main measures.
+
+    A part has its name, empty for all transcripts, and a view of its own.
+    """
+    suites = () if view.run is None else suites_of(view.run)
+    shown = False
+    by_suite = planned_tables(suites)
+    for suite in suites:
+        results = [planned for planned in by_suite[suite.name] if planned.kind.name == "results"]
+        if not results:
+            continue
+        unplaced: defaultdict[str, list[PlannedTable]] = defaultdict(list)
+        for where, tables in _by_part(results):
+            if absent_factors(view, where):
+                unplaced[", ".join(absent_factors(view, where))] += tables
+                continue
+            chosen = looked_at(view, where)
+            measures = [] if chosen is None else _main(suite, tables)
+            if chosen is not None and measures:
+                shown = True
+                yield ", ".join(level for levels in where.values() for level in levels), chosen, measures
+        for names, tables in unplaced.items():
+            # All transcripts, under the name of no part of them.
+            shown = True
+            yield f"{names} not given", view, _main(suite, tables)
+    if not shown and not by_suite:
+        yield "", view, [TableMeasure(metric=name) for name in quality_metrics(view)[:_MOST_MAIN]]
+
+
+def _by_part(results: Sequence[PlannedTable]) -> list[tuple[Mapping[str, Sequence[str]], list[PlannedTable]]]:
+    """The tables by the part of the transcripts that they are about; where the first is about one, only such."""
+    parts: dict[tuple[tuple[str, tuple[str, ...]], ...], list[PlannedTable]] = {}
+    for planned in results:
+        where = {} if planned.options is None else planned.options.where
+        parts.setdefault(tuple(sorted((name, tuple(levels)) for name, levels in where.items())), []).append(planned)
+    if next(iter(parts)):
+        parts.pop((), None)
+    else:
+        parts = {(): parts[()]}
+    return [(dict(where), tables) for where, tables in parts.items()]
+
+
+def _main(suite: Suite, tables: Sequence[PlannedTable]) -> list[TableMeasure]:
+    """The main measures that tables show."""
+    if not suite.main:
+        for planned in tables:
+            directed = [measure for measure in planned.measures if _has_direction(measure)]
+            if directed:
+                return directed[:_MOST_MAIN]
+        return []
+    by_metric: dict[str, TableMeasure] = {}
+    for planned in tables:
+        for measure in planned.measures:
+            by_metric.setdefault(measure.metric, measure)
+    return [by_metric[name] for name in suite.main if name in by_metric]
+
+
+def _has_direction(measure: TableMeasure) -> bool:
+    return facts(measure.metric).direction != "none"
 
 
 # -- What a report of a run shows -----------------------------------------------------------------------

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bedside.analysis.leaderboard import ALPHA, Standing, Standings, standings
-from bedside.analysis.metric_facts import MetricFacts, facts
+from bedside.analysis.metric_facts import MetricFacts
 from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.selection import quality_metrics
 from bedside.analysis.simulated_talks import SimulatedTalks, reasons_of, simulated_talks
 from bedside.analysis.study_parts import SYNTHETIC
 from bedside.core.words import counted
 from bedside.judges.rubrics.rubric_files import RUBRICS
-from bedside.ratings.suites import Suite
 from bedside.ratings.suites.run_suites import suites_of
-from bedside.reports.contents import PlannedTable, absent_factors, looked_at, planned_tables
+from bedside.reports.contents import main_measures
 from bedside.reports.measures import TableMeasure
 from bedside.reports.number_text import ARROWS, DASH, cell_name, money, n_of, number, rater_words
 from bedside.reports.simulations import toys_of, with_toy
@@ -28,9 +26,6 @@ from bedside.reports.table_notes import BY_WHERE, absent_notes, averaging_notes,
 from bedside.simulation.simulated_costs import SystemCost, simulated_costs
 
 # -- Which measures a leaderboard shows -----------------------------------------------------------------
-
-#: Measures that are taken where a suite names no main ones.
-_MOST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +90,7 @@ def board_measures(view: RatingsView, *, seed: int = 0) -> BoardMeasures:
     columns: list[BoardColumn] = []
     valueless: list[tuple[str, str, str]] = []
     notes: list[str] = []
-    for part, chosen, measures in _parts(view, suites):
+    for part, chosen, measures in main_measures(view):
         of_part: list[BoardColumn] = []
         for measure in measures:
             own = list(_columns(chosen, measure, part, seed))
@@ -130,64 +125,6 @@ def _columns(view: RatingsView, measure: TableMeasure, part: str, seed: int) -> 
     for metric in view.metrics_like(measure.metric):
         of_groups = standings(view, metric, seed=seed)
         yield from (BoardColumn(measure, part, each, len(of_groups) > 1) for each in of_groups)
-
-
-def _parts(view: RatingsView, suites: Sequence[Suite]) -> Iterator[tuple[str, RatingsView, Sequence[TableMeasure]]]:
-    """The parts of the transcripts that suites have tables about, each with its main measures."""
-    shown = False
-    by_suite = planned_tables(suites)
-    for suite in suites:
-        results = [planned for planned in by_suite[suite.name] if planned.kind.name == "results"]
-        if not results:
-            continue
-        unplaced: defaultdict[str, list[PlannedTable]] = defaultdict(list)
-        for where, tables in _by_part(results):
-            if absent_factors(view, where):
-                unplaced[", ".join(absent_factors(view, where))] += tables
-                continue
-            chosen = looked_at(view, where)
-            measures = [] if chosen is None else _main(suite, tables)
-            if chosen is not None and measures:
-                shown = True
-                yield ", ".join(level for levels in where.values() for level in levels), chosen, measures
-        for names, tables in unplaced.items():
-            # All transcripts, under the name of no part of them.
-            shown = True
-            yield f"{names} not given", view, _main(suite, tables)
-    if not shown and not by_suite:
-        yield "", view, [TableMeasure(metric=name) for name in quality_metrics(view)[:_MOST]]
-
-
-def _by_part(results: Sequence[PlannedTable]) -> list[tuple[Mapping[str, Sequence[str]], list[PlannedTable]]]:
-    """The tables by the part of the transcripts that they are about; where the first is about one, only such."""
-    parts: dict[tuple[tuple[str, tuple[str, ...]], ...], list[PlannedTable]] = {}
-    for planned in results:
-        where = {} if planned.options is None else planned.options.where
-        parts.setdefault(tuple(sorted((name, tuple(levels)) for name, levels in where.items())), []).append(planned)
-    if next(iter(parts)):
-        parts.pop((), None)
-    else:
-        parts = {(): parts[()]}
-    return [(dict(where), tables) for where, tables in parts.items()]
-
-
-def _main(suite: Suite, tables: Sequence[PlannedTable]) -> list[TableMeasure]:
-    """The main measures that tables show."""
-    if not suite.main:
-        for planned in tables:
-            directed = [measure for measure in planned.measures if _has_direction(measure)]
-            if directed:
-                return directed[:_MOST]
-        return []
-    by_metric: dict[str, TableMeasure] = {}
-    for planned in tables:
-        for measure in planned.measures:
-            by_metric.setdefault(measure.metric, measure)
-    return [by_metric[name] for name in suite.main if name in by_metric]
-
-
-def _has_direction(measure: TableMeasure) -> bool:
-    return facts(measure.metric).direction != "none"
 
 
 def _valueless(view: RatingsView, measure: TableMeasure, part: str) -> tuple[str, str, str]:
