@@ -89,6 +89,10 @@ def say_scored(summary: ScoringSummary) -> None:
     )
 
 
+#: To show means reads all ratings at once; scoring doesn't, however many there are.
+_MOST_RATINGS = 3_000_000
+
+
 def _first_measures(run: Run, *, judged: bool = False) -> list[Table]:
     """The table of what was scored, none where nothing has a number; why it can't be made is said instead.
 
@@ -99,6 +103,10 @@ def _first_measures(run: Run, *, judged: bool = False) -> list[Table]:
     from bedside.analysis.ratings_view import open_ratings_view
     from bedside.reports.first_measures import first_measures
 
+    ratings = sum(run.contents.ratings.values())
+    if ratings > _MOST_RATINGS:
+        say(f"No means are shown of {ratings:,} ratings, which would be read at once: bedside report shows them.")
+        return []
     try:
         table = first_measures(open_ratings_view(run), judged=judged)
     except BedsideError as error:  # the scoring itself is complete
