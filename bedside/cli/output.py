@@ -233,15 +233,25 @@ def list_entries(
     Args:
         context: of the group.
         what: the name of the table of them.
+        rows: names and titles.
+        title: what they are.
+    """
+    if context.invoked_subcommand is None:
+        say_entries(what, rows(), title=title)
+    elif is_json():
+        command = context.invoked_subcommand
+        raise InputError(f"it stands before {command}", where="--json", todo=f"write it after {command}")
+
+
+def say_entries(what: str, rows: Iterable[tuple[str, str]], *, title: str) -> None:
+    """Print names with their titles.
+
+    Args:
+        what: the name of the table of them.
         rows: names and titles; a name with spaces before it is of the group above it.
         title: what they are.
     """
-    if context.invoked_subcommand is not None:
-        if is_json():
-            command = context.invoked_subcommand
-            raise InputError(f"it stands before {command}", where="--json", todo=f"write it after {command}")
-        return
-    entries = list(rows())
+    entries = list(rows)
     if is_json():
         show_records(what, title, [{"name": name.strip(), "title": words} for name, words in entries])
         return
