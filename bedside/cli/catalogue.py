@@ -98,7 +98,7 @@ def _check_suite(file: str) -> None:
 
     suite = SUITES.find(file)
     plan = make_plan(suite.metrics, suite.parameters)
-    remarks = list(check_suite(suite))
+    remarks = tuple(check_suite(suite))
     for remark in remarks:
         note(f"{file}: {remark}")
     counts = [counted(len(plan.metrics), "metric")]
@@ -174,7 +174,7 @@ def _rubrics(folder: Path | None) -> Registry[Any]:
 
 def _of(module: str, name: str) -> Callable[[Path | None], Registry[Any]]:
     """Gives a registry; its module is loaded when it is asked for."""
-    return lambda folder: getattr(import_module(module), name)  # type: ignore[no-any-return]
+    return lambda folder: getattr(import_module(module), name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -646,9 +646,7 @@ def check_meta(meta: Any, where: str) -> dict[str, Any]:
     if not meta and isinstance(meta, dict | None):
         return {}
     if not isinstance(meta, dict):
-        raise InputError(
-            f"'meta' must be an object, not {json_kind(meta)}", where=where, todo="see bedside show jsonl"
-        )
+        raise InputError(f"'meta' must be an object, not {json_kind(meta)}", where=where, todo="see bedside show jsonl")
     check_nesting(meta, where)
     codes = meta.get("codes", {})
     if not (
