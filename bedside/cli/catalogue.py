@@ -68,8 +68,7 @@ def _check_rubric(file: str) -> None:
     rubric, remarks = check_file(Path(file))
     for remark in remarks:
         note(f"{file}: {remark}")
-    rows = [asdict(remark) for remark in remarks]
-    show_records("remarks", f"What is wrong with {file}, or doubtful", rows)
+    show_records("remarks", f"What is wrong with {file}, or doubtful", map(asdict, remarks))
     if rubric is None:
         raise InputError("the file is not a rubric yet", where=file, todo="mend the errors above")
     say(f"{file}: good; version {rubric.version}" + (f", {counted(len(remarks), 'warning')}" if remarks else ""))
@@ -123,9 +122,7 @@ def _show_reader(name: str) -> None:
 
 
 def _show_protocol(name: str, case: str | None = None) -> None:
-    from bedside.cli.simulators import simulators_show
-
-    simulators_show(name, case)
+    import_module("bedside.cli.simulators").simulators_show(name, case)
 
 
 def _show_probe(name: str) -> None:
@@ -246,9 +243,9 @@ _KINDS = {
 }
 
 
-def _refuse(given: Iterable[str], kind: str, takes: Iterable[str]) -> None:
+def _refuse(typed: Iterable[str], kind: str, takes: Iterable[str]) -> None:
     """Raise InputError where an option is typed that says nothing of a kind."""
-    for option in given:
+    for option in typed:
         if option not in takes:
             raise InputError(f"it says nothing of {kind}", where=f"--{option.replace('_', '-')}", todo="leave it out")
 
@@ -353,13 +350,13 @@ def show(
     chosen = kind or ("schemas" if schema else _kind_of(name, rubric_folder))
     entry = _KINDS[chosen]
     options = {"rubric_folder": rubric_folder, "language": language, "case": case}
-    given = {option: value for option, value in options.items() if value is not None}
-    flags = [option for option, typed in (("schema", schema), ("check", check)) if typed]
-    _refuse([*given, *flags], chosen, entry.takes)
+    typed = {option: value for option, value in options.items() if value is not None}
+    flags = [option for option, flag in (("schema", schema), ("check", check)) if flag]
+    _refuse([*typed, *flags], chosen, entry.takes)
     if check and entry.check is not None:
-        _refuse(given, "a check", ())
+        _refuse(typed, "a check", ())
         entry.check(name)
         return
     if entry.check is None or not name.endswith(".yaml"):
         one_of(name, entry.names(rubric_folder), chosen.removesuffix("s"), InputError)
-    entry.show(name, **given)
+    entry.show(name, **typed)

@@ -312,15 +312,9 @@ def probe(ctx: typer.Context, incomplete: str) -> list[Offer]:
 
 #: What is offered of each kind that ``bedside list`` lists.
 CATALOGUE: dict[str, Completion] = {
-    "metrics": metric,
-    "rubrics": rubric,
-    "suites": suites,
-    "readers": readers,
-    "protocols": simulators,
-    "probes": probe,
-    "tables": table_names,
-    "schemas": schemas,
-}
+    "metrics": metric, "rubrics": rubric, "suites": suites, "readers": readers, "protocols": simulators,
+    "probes": probe, "tables": table_names, "schemas": schemas,
+}  # fmt: skip
 
 
 def catalogue(ctx: typer.Context, incomplete: str) -> list[Offer]:

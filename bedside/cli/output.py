@@ -225,24 +225,6 @@ def say_or_show(text: str, name: str, title: str, records: Iterable[Mapping[str,
         say(text)
 
 
-def list_entries(
-    context: typer.Context, what: str, rows: Callable[[], Iterable[tuple[str, str]]], *, title: str
-) -> None:
-    """Print names with their titles, unless a command of the group was named.
-
-    Args:
-        context: of the group.
-        what: the name of the table of them.
-        rows: names and titles.
-        title: what they are.
-    """
-    if context.invoked_subcommand is None:
-        say_entries(what, rows(), title=title)
-    elif is_json():
-        command = context.invoked_subcommand
-        raise InputError(f"it stands before {command}", where="--json", todo=f"write it after {command}")
-
-
 def say_entries(what: str, rows: Iterable[tuple[str, str]], *, title: str) -> None:
     """Print names with their titles.
 
