@@ -209,38 +209,21 @@ class _Kind:
         return self.entries()
 
 
+_PROTOCOLS = _of("bedside.simulation.simulators.contract", "SIMULATORS")
+_SUITES = _of("bedside.ratings.suites", "SUITES")
 _KINDS = {
     "metrics": _Kind("The metrics, by family", "percent_open_questions", _show_metric, entries=_metrics),
-    "rubrics": _Kind(
-        "The rubrics",
-        "empathy",
-        _show_rubric,
-        _rubrics,
-        takes=("rubric_folder", "language", "check"),
-        check=_check_rubric,
-    ),
-    "suites": _Kind(
-        "The suites",
-        "default",
-        _show_suite,
-        _of("bedside.ratings.suites", "SUITES"),
-        takes=("check",),
-        check=_check_suite,
-    ),
+    "rubrics": _Kind("The rubrics", "empathy", _show_rubric, _rubrics, tuple,
+                     ("rubric_folder", "language", "check"), _check_rubric),
+    "suites": _Kind("The suites", "default", _show_suite, _SUITES, tuple, ("check",), _check_suite),
     "readers": _Kind("The file formats", "rows", _show_reader, _of("bedside.transcripts.contract", "READERS")),
-    "protocols": _Kind(
-        "The protocols of simulated conversations",
-        "medconceal",
-        _show_protocol,
-        _of("bedside.simulation.simulators.contract", "SIMULATORS"),
-        takes=("case",),
-    ),
+    "protocols": _Kind("The protocols of simulated conversations", "medconceal", _show_protocol, _PROTOCOLS, tuple,
+                       ("case",)),
     "probes": _Kind("The probes of judges", "wording", _show_probe, _of("bedside.tuning.probes", "PROBES")),
     "tables": _Kind("The tables of reports", "results", _show_table, _of("bedside.reports.table_kind", "TABLES")),
-    "schemas": _Kind(
-        "The kinds of files that there are schemas of", "rubric", _show_schema, entries=_schemas, takes=("schema",)
-    ),
-}
+    "schemas": _Kind("The kinds of files that there are schemas of", "rubric", _show_schema, None, _schemas,
+                     ("schema",)),
+}  # fmt: skip
 
 
 def _refuse(typed: Iterable[str], kind: str, takes: Iterable[str]) -> None:
@@ -301,12 +284,7 @@ def list(
 
 def show(
     name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME",
-            help="Name of what is shown; or a suite or rubric file of your own, whose name ends in .yaml.",
-            autocompletion=complete.catalogue,
-        ),
+        str, typer.Argument(help="Its name; or a suite or rubric file, NAME.yaml.", autocompletion=complete.catalogue)
     ],
     kind: Annotated[
         str | None,
@@ -316,23 +294,14 @@ def show(
             autocompletion=complete.choices(*complete.CATALOGUE),
         ),
     ] = None,
-    schema: Annotated[
-        bool,
-        typer.Option("--schema", help="Print the JSON Schema of a kind of file, for editors; see docs/editors.md."),
-    ] = False,
-    check: Annotated[
-        bool, typer.Option("--check", help="Check a suite or rubric file of your own, and say what is wrong with it.")
-    ] = False,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of a kind of file.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Check a suite or rubric file of your own.")] = False,
     rubric_folder: FolderOption = None,
     language: Annotated[
         str | None, typer.Option(metavar="LANGUAGE", help="Show a rubric's texts in this language: en, de or zh.")
     ] = None,
     case: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ID",
-            help="Bundled case of a protocol whose brief for the clinician is shown. Without it, the first.",
-        ),
+        str | None, typer.Option(metavar="ID", help="Case of a protocol whose brief is shown. Without it, the first.")
     ] = None,
 ) -> None:
     """Show a metric, rubric, suite, file format or another entry; check a file of your own.
