@@ -284,7 +284,8 @@ def list(
 
 def show(
     name: Annotated[
-        str, typer.Argument(help="Its name; or a suite or rubric file, NAME.yaml.", autocompletion=complete.catalogue)
+        str,
+        typer.Argument(metavar="NAME", help="Its name; or a suite or rubric file.", autocompletion=complete.catalogue),
     ],
     kind: Annotated[
         str | None,
