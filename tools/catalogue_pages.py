@@ -102,7 +102,7 @@ def _metric_pages() -> dict[Path, str]:
     lines = [
         "# Metrics",
         f"{MARK}edit the metrics' own files instead -->",
-        "Each metric has a page; `bedside metrics show NAME` prints the same. Where a metric is computed for each\n"
+        "Each metric has a page; `bedside show NAME` prints the same. Where a metric is computed for each\n"
         "role, the ratings name the role after a dot: `smog.clinician`, `smog.patient`. What can't be computed is\n"
         "missing, with its reason.",
     ]

@@ -420,7 +420,7 @@ class PairsSettings(RubricChoice, RepeatedAsking):
         "--judge", heading=JUDGES, metavar="MODEL", form="repeated", offers="judges", kw_only=False,
     )  # fmt: skip
     rubrics: RubricNames = option(
-        "Rubrics to compare by: those that rate whole conversations on levels; bedside rubrics lists them.",
+        "Rubrics to compare by: those that rate whole conversations on levels; bedside list rubrics lists them.",
         "--rubrics", "--rubric", heading=JUDGES, metavar="A,B", form="names", offers="rubrics",
     )  # fmt: skip
     systems: Names | None = option(

@@ -19,7 +19,7 @@ from typer.main import get_command, get_command_from_info, get_group
 from bedside.cli.completion import answer
 from bedside.cli.help import App, CommandGroup
 from bedside.cli.output import say
-from bedside.core.errors import BedsideError
+from bedside.core.errors import BedsideError, InputError
 from bedside.core.stopping import stoppable
 
 _STOPPED = "stopped; nothing is left half-written. Run the same command again to go on"
@@ -44,15 +44,21 @@ _COMMANDS: dict[str, dict[str, str]] = {
         **dict.fromkeys(("compare", "preferences", "gate", "drift", "trend", "deviation"), "question_commands"),
         "report": "report", "view": "run_commands", "explain": "question_commands", "export": "run_commands",
     },
-    "What there is": {
-        **dict.fromkeys(("schema", "suites", "metrics", "rubrics", "probes", "readers"), "catalogue"),
-    },
+    "What there is": {"list": "catalogue", "show": "catalogue"},
     "Before a study": {"plan": "question_commands"},
     "Train and fit": {
         **dict.fromkeys(("coder", "redirection", "medconceal"), "training"), "note2chat": "note2chat",
     },
 }  # fmt: skip
 _MODULES = {name: (heading, module) for heading, named in _COMMANDS.items() for name, module in named.items()}
+#: Commands of the version before, and what is typed now.
+_FORMER = {
+    **{
+        kind: f"bedside list {kind}; bedside show NAME"
+        for kind in ("metrics", "rubrics", "suites", "readers", "probes")
+    },
+    "schema": "bedside list schemas; bedside show NAME --schema",
+}
 
 
 class _Commands(Mapping[str, Any]):
@@ -76,6 +82,12 @@ class _CommandLine(CommandGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command or group of a name; None where there is none."""
         return self.commands[cmd_name] if cmd_name in _MODULES else None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is typed; of a former one it is said what to type now."""
+        if args[0] in _FORMER and not ctx.resilient_parsing:
+            raise InputError(f"{args[0]} is now: {_FORMER[args[0]]}")
+        return super().resolve_command(ctx, args)
 
 
 @cache

@@ -1,162 +1,80 @@
-"""``bedside schema``, ``readers``, ``metrics``, ``suites``, ``rubrics`` and ``probes``: what there is."""
+"""``bedside list`` and ``bedside show``: what there is, of every kind."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+import re
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from bedside.cli import completion as complete
-from bedside.cli.help import App, titles
-from bedside.cli.output import list_entries, note, say, say_or_show, show_records
-from bedside.core.errors import DataError, InputError, one_of
+from bedside.cli.output import note, say, say_entries, say_or_show, show_records
+from bedside.cli.parsing import check_choice, either
+from bedside.core.errors import InputError, one_of
+from bedside.core.registry import Registry
 from bedside.core.words import counted
 
-readers_app: App = App(
-    """List the file formats that bedside reads; show one.
-
-    Examples:
-        $ bedside readers
-        $ bedside readers show rows
-    """,
-    lists=True,
-)
-
-metrics_app: App = App(
-    """List the metrics; show one's definition, source and examples.
-
-    Examples:
-        $ bedside metrics
-        $ bedside metrics show percent_open_questions
-    """,
-    lists=True,
-)
-
-suites_app: App = App(
-    """List the suites, which are sets of metrics and rubrics; show or check one.
-
-    Examples:
-        $ bedside suites
-        $ bedside suites show calm-it
-        $ bedside suites check mine.yaml
-    """,
-    lists=True,
-)
-
-rubrics_app: App = App(
-    """List the rubrics that judges and people rate by; show or check one.
-
-    Examples:
-        $ bedside rubrics
-        $ bedside rubrics show empathy
-        $ bedside rubrics check my-rubrics/warmth.yaml
-    """,
-    lists=True,
-)
-
-probes_app: App = App(
-    """List the probes of judges; show what one changes and expects.
-
-    Examples:
-        $ bedside probes
-        $ bedside probes show length
-    """,
-    lists=True,
-)
-readers_app.lists_entries("readers", "The file formats", titles("bedside.transcripts.contract", "READERS"))
+Entries = Iterable[tuple[str, str]]
 
 
-@readers_app.command("show")
-def readers_show(
-    name: Annotated[str, typer.Argument(metavar="READER", help="Name of the format.", autocompletion=complete.readers)],
-) -> None:
-    """Print what a format is, with a minimal example.
-
-    Examples:
-        $ bedside readers show rows
-    """
-    from bedside.transcripts.contract import FACTS, READERS
-
-    reader = READERS.load(name)
-    stated = "".join(f"- {FACTS[key]}: {reader.facts[key]}\n" for key in FACTS if key in reader.facts)
-    text = (
-        f"{reader.name}: {reader.title}\n\n{reader.description}\n\n{stated and stated + chr(10)}"
-        f"{reader.example_name}:\n{reader.example}"
-    )
-    facts = ("name", "title", "description", "facts", "example_name", "example")
-    record = {fact: getattr(reader, fact) for fact in facts}
-    say_or_show(text.removesuffix("\n"), "reader", reader.title, [record])
-
-
-@metrics_app.callback()
-def metrics(context: typer.Context) -> None:
-    """List the metrics, by family."""
+def _metrics() -> Entries:
     from bedside.judges.deepeval_raters.catalogue import KINDS
     from bedside.judges.deepeval_raters.chosen_metrics import library_words
     from bedside.metrics import FAMILIES
 
-    def rows() -> list[tuple[str, str]]:
-        entries = []
-        for family in FAMILIES.all().values():
-            entries.append((family.name, f"family: {family.title.lower()} ({family.rater()})"))
-            entries += [(f"  {metric.name}", metric.title) for metric in family.metrics]
-        entries.append(("deepeval", f"deepeval's own, which ask a judge ({library_words()})"))
-        return [*entries, *((f"  {kind.metric}", kind.title) for kind in KINDS.values())]
-
-    list_entries(context, "metrics", rows, title="The metrics, by family")
+    for family in FAMILIES.all().values():
+        yield family.name, f"family: {family.title.lower()} ({family.rater()})"
+        yield from ((f"  {metric.name}", metric.title) for metric in family.metrics)
+    yield "deepeval", f"deepeval's own, which ask a judge ({library_words()})"
+    yield from ((f"  {kind.metric}", kind.title) for kind in KINDS.values())
 
 
-@metrics_app.command("show")
-def metrics_show(
-    name: Annotated[
-        str, typer.Argument(metavar="METRIC", help="Name of a metric or a family.", autocompletion=complete.metric)
-    ],
-) -> None:
-    """Print a metric's or family's definition, source and examples.
-
-    Examples:
-        $ bedside metrics show percent_open_questions
-        $ bedside metrics show readability
-    """
+def _show_metric(name: str) -> None:
     from bedside.judges.deepeval_raters.catalogue import is_deepeval
     from bedside.judges.deepeval_raters.chosen_metrics import describe_deepeval, describe_metric_of_deepeval
     from bedside.metrics import FAMILIES
     from bedside.metrics.description import describe_family, describe_metric
     from bedside.scoring.plan import families_by_metric
 
-    if name == "deepeval" or is_deepeval(name):
-        _say_metric(name, describe_deepeval() if name == "deepeval" else describe_metric_of_deepeval(name))
-        return
-    if name in FAMILIES:
-        _say_metric(name, describe_family(FAMILIES.load(name)))
-        return
-    owners = families_by_metric()
-    one_of(name, [*owners, *FAMILIES.names()], "metric", DataError)
-    _say_metric(name, describe_metric(FAMILIES.load(owners[name]), name))
-
-
-def _say_metric(name: str, description: str) -> None:
+    if name == "deepeval":
+        description = describe_deepeval()
+    elif is_deepeval(name):
+        description = describe_metric_of_deepeval(name)
+    elif name in FAMILIES:
+        description = describe_family(FAMILIES.load(name))
+    else:
+        description = describe_metric(FAMILIES.load(families_by_metric()[name]), name)
     say_or_show(description, "metric", f"What {name} is", [{"name": name, "description": description}])
 
 
-suites_app.lists_entries("suites", "The suites", titles("bedside.ratings.suites", "SUITES"))
+def _show_rubric(name: str, rubric_folder: Path | None = None, language: str | None = None) -> None:
+    from bedside.judges.rubrics.description import describe
+    from bedside.judges.rubrics.rubric import as_data
+    from bedside.judges.rubrics.rubric_files import find_rubric
+
+    rubric = find_rubric(name, rubric_folder, language)
+    say_or_show(describe(rubric), "rubric", rubric.title, [{**as_data(rubric), "version": rubric.version}])
 
 
-@suites_app.command("show")
-def suites_show(
-    name: Annotated[
-        str, typer.Argument(metavar="SUITE", help="Name of the suite, or a suite file.", autocompletion=complete.suites)
-    ],
-) -> None:
-    """Print a suite's metrics and source.
+def _check_rubric(file: str) -> None:
+    from bedside.judges.rubrics.rubric_files import check_file
 
-    Examples:
-        $ bedside suites show calm-it
-        $ bedside suites show mine.yaml
-    """
+    rubric, remarks = check_file(Path(file))
+    for remark in remarks:
+        note(f"{file}: {remark}")
+    show_records("remarks", f"What is wrong with {file}, or doubtful", map(asdict, remarks))
+    if rubric is None:
+        raise InputError("the file is not a rubric yet", where=file, todo="mend the errors above")
+    say(f"{file}: good; version {rubric.version}" + (f", {counted(len(remarks), 'warning')}" if remarks else ""))
+
+
+def _show_suite(name: str) -> None:
     from bedside.ratings.suites import SUITES
 
     suite = SUITES.find(name)
@@ -172,26 +90,14 @@ def suites_show(
     say_or_show("\n".join(lines), "suite", suite.title, [record])
 
 
-@suites_app.command("check")
-def suites_check(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The suite file; its name ends in .yaml.")],
-) -> None:
-    """Check a suite file of your own.
-
-    It checks the form, and that the metrics, parameters, tables and figures exist.
-
-    Examples:
-        $ bedside suites check mine.yaml
-    """
+def _check_suite(file: str) -> None:
     from bedside.ratings.suites import SUITES
     from bedside.reports.contents import check_suite
     from bedside.scoring.plan import make_plan
 
-    if not file.endswith(".yaml"):
-        raise InputError("a suite file's name ends in .yaml", where=file, todo="rename it")
     suite = SUITES.find(file)
     plan = make_plan(suite.metrics, suite.parameters)
-    remarks = list(check_suite(suite))
+    remarks = tuple(check_suite(suite))
     for remark in remarks:
         note(f"{file}: {remark}")
     counts = [counted(len(plan.metrics), "metric")]
@@ -201,84 +107,25 @@ def suites_check(
     show_records("remarks", f"What is doubtful in {file}", [{"text": str(remark)} for remark in remarks])
 
 
-FolderOption = Annotated[
-    Path | None, typer.Option("--rubric-folder", "--folder", metavar="FOLDER", help="Folder of your own rubrics.")
-]
+def _show_reader(name: str) -> None:
+    from bedside.transcripts.contract import FACTS, READERS
 
-
-LanguageOption = Annotated[
-    str | None, typer.Option("--language", metavar="LANGUAGE", help="Show its texts in this language: en, de or zh.")
-]
-
-
-@rubrics_app.callback()
-def rubrics(context: typer.Context, rubric_folder: FolderOption = None) -> None:
-    """List the rubrics."""
-    from bedside.judges.rubrics.rubric_files import rubrics_with
-
-    registry = rubrics_with(rubric_folder)
-    list_entries(
-        context,
-        "rubrics",
-        lambda: [(name, rubric.title) for name, rubric in registry.all().items()],
-        title="The rubrics",
+    reader = READERS.load(name)
+    stated = "".join(f"- {FACTS[key]}: {reader.facts[key]}\n" for key in FACTS if key in reader.facts)
+    text = (
+        f"{reader.name}: {reader.title}\n\n{reader.description}\n\n{stated and stated + chr(10)}"
+        f"{reader.example_name}:\n{reader.example}"
     )
+    facts = ("name", "title", "description", "facts", "example_name", "example")
+    record = {fact: getattr(reader, fact) for fact in facts}
+    say_or_show(text.removesuffix("\n"), "reader", reader.title, [record])
 
 
-@rubrics_app.command("show")
-def rubrics_show(
-    name: Annotated[str, typer.Argument(metavar="RUBRIC", help="Name of the rubric.", autocompletion=complete.rubric)],
-    rubric_folder: FolderOption = None,
-    language: LanguageOption = None,
-) -> None:
-    """Print a rubric: what it rates, its levels, what it needs, its source.
-
-    Examples:
-        $ bedside rubrics show empathy
-        $ bedside rubrics show empathy --language de
-        $ bedside rubrics show warmth --rubric-folder my-rubrics
-    """
-    from bedside.judges.rubrics.description import describe
-    from bedside.judges.rubrics.rubric import as_data
-    from bedside.judges.rubrics.rubric_files import find_rubric
-
-    rubric = find_rubric(name, rubric_folder, language)
-    say_or_show(describe(rubric), "rubric", rubric.title, [{**as_data(rubric), "version": rubric.version}])
+def _show_protocol(name: str, case: str | None = None) -> None:
+    import_module("bedside.cli.simulators").simulators_show(name, case)
 
 
-@rubrics_app.command("check")
-def rubrics_check(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The rubric file; its name ends in .yaml.")],
-) -> None:
-    """Check a rubric file of your own: its form, its levels and its words.
-
-    Examples:
-        $ bedside rubrics check my-rubrics/warmth.yaml
-    """
-    from bedside.judges.rubrics.rubric_files import check_file
-
-    rubric, remarks = check_file(file)
-    for remark in remarks:
-        note(f"{file}: {remark}")
-    rows = [asdict(remark) for remark in remarks]
-    show_records("remarks", f"What is wrong with {file}, or doubtful", rows)
-    if rubric is None:
-        raise InputError("the file is not a rubric yet", where=str(file), todo="mend the errors above")
-    say(f"{file}: good; version {rubric.version}" + (f", {counted(len(remarks), 'warning')}" if remarks else ""))
-
-
-probes_app.lists_entries("probes", "The probes of judges", titles("bedside.tuning.probes", "PROBES"))
-
-
-@probes_app.command("show")
-def probes_show(
-    name: Annotated[str, typer.Argument(metavar="PROBE", help="Name of the probe.", autocompletion=complete.probe)],
-) -> None:
-    """Print what a probe changes, and what a judge's levels should do then.
-
-    Examples:
-        $ bedside probes show length
-    """
+def _show_probe(name: str) -> None:
     from bedside.tuning.probes import PROBES
 
     probe = PROBES.load(name)
@@ -292,33 +139,194 @@ def probes_show(
     say_or_show("\n".join(lines), "probe", probe.title, [{**facts, "variants": variants}])
 
 
-def schema(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[NAME]",
-            help="The kind of file, such as rubric. Without one, the kinds are listed.",
-            autocompletion=complete.schemas,
-        ),
-    ] = None,
-) -> None:
-    """Print the JSON Schema of a kind of file, for editors to check while you type.
+def _show_table(name: str) -> None:
+    from bedside.reports.table_kind import TABLES
 
-    The schema called output describes what the commands print with --json. docs/editors.md says how an editor is
-    told to use a schema.
+    kind = TABLES.load(name)
+    when = "where the run has something to show in it" if kind.general else "where a suite names it"
+    about = (sys.modules[kind.build.__module__].__doc__ or "").strip()
+    text = f"{name}: {kind.title}\n\n{about}\n\nA report has this table {when}."
+    say_or_show(text, "table", kind.title, [{"name": name, "title": kind.title, "description": about, "when": when}])
 
-    Examples:
-        $ bedside schema
-        $ bedside schema rubric > rubric.schema.json
-    """
+
+def _show_schema(name: str) -> None:
+    from bedside.cli.schemas import schema_text
+
+    text = schema_text(name)
+    records = [{"name": name, "schema": json.loads(text)}]
+    say_or_show(text.removesuffix("\n"), "schema", f"The JSON Schema of {name}", records)
+
+
+def _schemas() -> Entries:
     from bedside.cli.schemas import schema_names, schema_text
 
-    if name is not None:
-        text = schema_text(name)
-        about = f"The JSON Schema of {name}"
-        say_or_show(text.removesuffix("\n"), "schema", about, [{"name": name, "schema": json.loads(text)}])
+    return ((name, json.loads(schema_text(name))["title"]) for name in schema_names())
+
+
+def _rubrics(folder: Path | None) -> Registry[Any]:
+    from bedside.judges.rubrics.rubric_files import rubrics_with
+
+    return rubrics_with(folder)
+
+
+def _of(module: str, name: str) -> Callable[[Path | None], Registry[Any]]:
+    """Gives a registry; its module is loaded when it is asked for."""
+    return lambda folder: getattr(import_module(module), name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A kind of entries.
+
+    Attributes:
+        title: what they are.
+        example: the name of one.
+        show: prints one, by its name and those of its options that have values.
+        registry: of them, with those of the user's folder; None where ``entries`` are given.
+        entries: names and titles; a name after spaces is of the group above it.
+        takes: the options of ``show``, as the command calls them.
+        check: checks a file of the user's own.
+    """
+
+    title: str
+    example: str
+    show: Callable[..., None]
+    registry: Callable[[Path | None], Registry[Any]] | None = None
+    entries: Callable[[], Entries] = tuple
+    takes: tuple[str, ...] = ()
+    check: Callable[[str], None] | None = None
+
+    def names(self, folder: Path | None) -> tuple[str, ...]:
+        """All names."""
+        if self.registry is not None:
+            return self.registry(folder).names()
+        return tuple(name.strip() for name, _ in self.entries())
+
+    def titles(self, folder: Path | None) -> Entries:
+        """All names, with their titles."""
+        if self.registry is not None:
+            return ((name, entry.title) for name, entry in self.registry(folder).all().items())
+        return self.entries()
+
+
+_PROTOCOLS = _of("bedside.simulation.simulators.contract", "SIMULATORS")
+_SUITES = _of("bedside.ratings.suites", "SUITES")
+_KINDS = {
+    "metrics": _Kind("The metrics, by family", "percent_open_questions", _show_metric, entries=_metrics),
+    "rubrics": _Kind("The rubrics", "empathy", _show_rubric, _rubrics, tuple,
+                     ("rubric_folder", "language", "check"), _check_rubric),
+    "suites": _Kind("The suites", "default", _show_suite, _SUITES, tuple, ("check",), _check_suite),
+    "readers": _Kind("The file formats", "rows", _show_reader, _of("bedside.transcripts.contract", "READERS")),
+    "protocols": _Kind("The protocols of simulated conversations", "medconceal", _show_protocol, _PROTOCOLS, tuple,
+                       ("case",)),
+    "probes": _Kind("The probes of judges", "wording", _show_probe, _of("bedside.tuning.probes", "PROBES")),
+    "tables": _Kind("The tables of reports", "results", _show_table, _of("bedside.reports.table_kind", "TABLES")),
+    "schemas": _Kind("The kinds of files that there are schemas of", "rubric", _show_schema, None, _schemas,
+                     ("schema",)),
+}  # fmt: skip
+
+
+def _refuse(typed: Iterable[str], kind: str, takes: Iterable[str]) -> None:
+    """Raise InputError where an option is typed that says nothing of a kind."""
+    for option in typed:
+        if option not in takes:
+            raise InputError(f"it says nothing of {kind}", where=f"--{option.replace('_', '-')}", todo="leave it out")
+
+
+def _kind_of(name: str, folder: Path | None) -> str:
+    """The one kind that has an entry of this name, or that a file is of."""
+    if name.endswith(".yaml"):
+        is_suite = Path(name).is_file() and re.search(rb"^(metrics|tables|figures):", Path(name).read_bytes(), re.M)
+        return "suites" if is_suite else "rubrics"
+    named = {kind: entry.names(folder) for kind, entry in _KINDS.items()}
+    kinds = [kind for kind, names in named.items() if name in names]
+    if len(kinds) > 1:
+        raise InputError(f"{either(kinds)} may be meant", where=name, todo=f"add --kind {kinds[0]}")
+    one_of(name, [each for names in named.values() for each in names], "entry", InputError)
+    return kinds[0]
+
+
+FolderOption = Annotated[
+    Path | None, typer.Option("--rubric-folder", "--folder", metavar="FOLDER", help="Folder of your own rubrics.")
+]
+
+
+def list(
+    kind: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[KIND]",
+            help="What is listed: metrics, rubrics, suites, readers, protocols, probes, tables or schemas. Without it, "
+            "the kinds.",
+            autocompletion=complete.choices(*complete.CATALOGUE),
+        ),
+    ] = None,
+    rubric_folder: FolderOption = None,
+) -> None:
+    """List what there is: metrics, rubrics, suites, file formats and more.
+
+    Examples:
+        $ bedside list
+        $ bedside list metrics
+        $ bedside list rubrics --rubric-folder my-rubrics
+    """
+    if kind is not None:
+        check_choice(kind, _KINDS, "KIND")
+        _refuse([] if rubric_folder is None else ["rubric_folder"], kind, _KINDS[kind].takes)
+        say_entries(kind, _KINDS[kind].titles(rubric_folder), title=_KINDS[kind].title)
         return
-    rows = [{"name": known, "title": json.loads(schema_text(known))["title"]} for known in schema_names()]
-    width = max(len(row["name"]) for row in rows)
-    text = "\n".join(f"{row['name']:<{width}}  {row['title']}" for row in rows)
-    say_or_show(text, "schemas", "The kinds of files that there are schemas of", rows)
+    counts = {name: len(each.names(rubric_folder)) for name, each in _KINDS.items()}
+    lines = [f"{name:<9}  {counts[name]:>4}  {each.title}, such as {each.example}" for name, each in _KINDS.items()]
+    text = "\n".join((*lines, "", "bedside list KIND names them; bedside show NAME shows one."))
+    rows = [{"name": name, "title": each.title, "entries": counts[name]} for name, each in _KINDS.items()]
+    say_or_show(text, "kinds", "What there is", rows)
+
+
+def show(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="Its name; or a suite or rubric file.", autocompletion=complete.catalogue),
+    ],
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="What it is, as bedside list names the kinds; needed where several kinds have the name.",
+            autocompletion=complete.choices(*complete.CATALOGUE),
+        ),
+    ] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of a kind of file.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Check a suite or rubric file of your own.")] = False,
+    rubric_folder: FolderOption = None,
+    language: Annotated[
+        str | None, typer.Option(metavar="LANGUAGE", help="Show a rubric's texts in this language: en, de or zh.")
+    ] = None,
+    case: Annotated[
+        str | None, typer.Option(metavar="ID", help="Case of a protocol whose brief is shown. Without it, the first.")
+    ] = None,
+) -> None:
+    """Show a metric, rubric, suite, file format or another entry; check a file of your own.
+
+    Examples:
+        $ bedside show percent_open_questions
+        $ bedside show empathy --language de
+        $ bedside show calm-it --kind suites
+        $ bedside show my-rubrics/warmth.yaml --check
+        $ bedside show rubric --schema > rubric.schema.json
+    """
+    check_choice(kind, _KINDS, "--kind")
+    if check and not name.endswith(".yaml"):
+        raise InputError("the name of a suite or rubric file ends in .yaml", where=name, todo="rename it")
+    chosen = kind or ("schemas" if schema else _kind_of(name, rubric_folder))
+    entry = _KINDS[chosen]
+    options = {"rubric_folder": rubric_folder, "language": language, "case": case}
+    typed = {option: value for option, value in options.items() if value is not None}
+    flags = [option for option, flag in (("schema", schema), ("check", check)) if flag]
+    _refuse([*typed, *flags], chosen, entry.takes)
+    if check and entry.check is not None:
+        _refuse(typed, "a check", ())
+        entry.check(name)
+        return
+    if entry.check is None or not name.endswith(".yaml"):
+        one_of(name, entry.names(rubric_folder), chosen.removesuffix("s"), InputError)
+    entry.show(name, **typed)

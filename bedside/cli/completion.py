@@ -310,6 +310,20 @@ def probe(ctx: typer.Context, incomplete: str) -> list[Offer]:
     return [(name, "") for name in probe_names()]
 
 
+#: What is offered of each kind that ``bedside list`` lists.
+CATALOGUE: dict[str, Completion] = {
+    "metrics": metric, "rubrics": rubric, "suites": suites, "readers": readers, "protocols": simulators,
+    "probes": probe, "tables": table_names, "schemas": schemas,
+}  # fmt: skip
+
+
+def catalogue(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """What there is, of every kind or of the one that the line names."""
+    chosen = "schemas" if "--schema" in _words() else _value("--kind")
+    kinds = CATALOGUE.values() if chosen is None else [CATALOGUE[chosen]] if chosen in CATALOGUE else []
+    return [*dict(offer for offers in kinds for offer in offers(ctx, incomplete)).items()]
+
+
 def _raters(ctx: typer.Context) -> list[Offer]:
     patterns = [(HUMANS, "all people"), (JUDGES, "all judges"), (JURIES, "all juries"), (ALGORITHMS, "all algorithms")]
     names = {name for entry in _manifest().get("scorings", []) for name in entry.get("raters", [])}

@@ -10,8 +10,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from bedside.cli.completion import engine_names, probe_names, protocol_names
-from bedside.cli.output import list_entries, naming_options, takes_json
+from bedside.cli.output import is_json, naming_options, say_entries, takes_json
 from bedside.cli.parsing import either
+from bedside.core.errors import InputError
 
 F = TypeVar("F", bound=Callable[..., Any])
 Rows = dict[str, list[tuple[str, str]]]
@@ -279,7 +280,11 @@ class App(typer.Typer):
 
         @self.callback()
         def entries(context: typer.Context) -> None:
-            list_entries(context, what, rows, title=title)
+            command = context.invoked_subcommand
+            if command is None:
+                say_entries(what, rows(), title=title)
+            elif is_json():
+                raise InputError(f"it stands before {command}", where="--json", todo=f"write it after {command}")
 
 
 def titles(module: str, registry: str) -> Callable[[], Iterable[tuple[str, str]]]:

@@ -237,23 +237,15 @@ def say_or_show(text: str, name: str, title: str, records: Iterable[Mapping[str,
         say(text)
 
 
-def list_entries(
-    context: typer.Context, what: str, rows: Callable[[], Iterable[tuple[str, str]]], *, title: str
-) -> None:
-    """Print names with their titles, unless a command of the group was named.
+def say_entries(what: str, rows: Iterable[tuple[str, str]], *, title: str) -> None:
+    """Print names with their titles.
 
     Args:
-        context: of the group.
         what: the name of the table of them.
         rows: names and titles; a name with spaces before it is of the group above it.
         title: what they are.
     """
-    if context.invoked_subcommand is not None:
-        if is_json():
-            command = context.invoked_subcommand
-            raise InputError(f"it stands before {command}", where="--json", todo=f"write it after {command}")
-        return
-    entries = list(rows())
+    entries = list(rows)
     if is_json():
         show_records(what, title, [{"name": name.strip(), "title": words} for name, words in entries])
         return

@@ -122,7 +122,7 @@ def read_settings(
     texts: Iterable[str],
     *,
     form: str = "FAMILY.PARAMETER=VALUE",
-    todo: str = "bedside metrics lists the families, bedside metrics show FAMILY its parameters",
+    todo: str = "bedside list metrics lists the families, bedside show FAMILY its parameters",
 ) -> dict[str, dict[str, Any]]:
     """``family.parameter=value`` as nested dict; the value is read as YAML, so true and 5 are what they look like.
 

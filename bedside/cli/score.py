@@ -166,8 +166,8 @@ ScoredFilesArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="FILES",
-        help="Transcripts: files, folders or patterns, in any of the formats that bedside readers lists; or the folder "
-        "of a simulation.",
+        help="Transcripts: files, folders or patterns, in any format of bedside list readers; or the folder of "
+        "a simulation.",
     ),
 ]
 

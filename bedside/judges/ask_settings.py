@@ -38,7 +38,7 @@ class RubricChoice:
     """The rubrics that judges are asked by, and how these are shown."""
 
     rubrics: RubricNames | None = option(
-        "Rubrics to rate by; bedside rubrics lists them. Without it, those of the suite.",
+        "Rubrics to rate by; bedside list rubrics lists them. Without it, those of the suite.",
         "--rubrics", "--rubric", default=None, heading=JUDGES, metavar="A,B", form="names", offers="rubrics",
     )  # fmt: skip
     rubric_folder: str | os.PathLike[str] | None = option(

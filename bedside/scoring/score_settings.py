@@ -24,17 +24,17 @@ class ScoreSettings:
         "--out", "-o", heading=OPTIONS, metavar="RUN", form="path", kw_only=False,
     )  # fmt: skip
     suite: str | Suite = option(
-        "What is scored: the name of a suite (bedside suites lists them), or your own suite file. Without it, the "
+        "What is scored: the name of a suite (bedside list suites lists them), or your own suite file. Without it, the "
         "suite default; of the folder of a simulation, its protocol's.",
         default="default", heading=OPTIONS, metavar="SUITE", form="word", offers="suites",
     )  # fmt: skip
     metrics: Names | None = option(
-        "Metrics or families to score in place of the suite's; bedside metrics lists them. Those that begin with "
+        "Metrics or families to score in place of the suite's; bedside list metrics lists them. Those that begin with "
         "deepeval: ask the judge.",
         default=None, heading=OPTIONS, metavar="A,B", form="names", offers="metrics",
     )  # fmt: skip
     parameters: Mapping[str, Mapping[str, Any]] | None = option(
-        "A parameter of a family; bedside metrics show FAMILY lists them.",
+        "A parameter of a family; bedside show FAMILY lists them.",
         "--set", default=None, heading=OPTIONS, metavar="FAMILY.NAME=VALUE", form="parameters",
     )  # fmt: skip
     options: ReadOptions | None = option("How the files are read.", default=None, heading=None)

@@ -161,7 +161,7 @@ def from_convokit(corpus: Corpus, options: ReadOptions | None = None) -> Iterato
 
     Those that :func:`to_convokit` made come back as they were, with what was added to the meta of utterances
     since in the turns' meta, and what was added to that of conversations among factors and reference. Any other
-    corpus is understood as the reader ``convokit`` understands a folder: see ``bedside readers show convokit``.
+    corpus is understood as the reader ``convokit`` understands a folder: see ``bedside show convokit``.
 
     Args:
         corpus: the corpus; it is not changed.

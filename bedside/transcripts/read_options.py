@@ -30,7 +30,7 @@ class ReadOptions:
     """How transcripts are read."""
 
     format: str | None = option(
-        "Format of the files, where bedside doesn't recognise it; bedside readers lists the formats.",
+        "Format of the files, where bedside doesn't recognise it; bedside list readers lists the formats.",
         default=None, heading=READING, metavar="READER", offers="readers",
     )  # fmt: skip
     roles: Mapping[str, Role | Literal["text"]] = option(

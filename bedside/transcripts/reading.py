@@ -215,7 +215,7 @@ class Reading:
         self.account.skipped, self.account.ignored = len(self.skipped), len(self.ignored)
         if not any(file.transcripts for file in self.inputs) and not self.skipped:
             raise InputError(
-                "none of the files holds a transcript", where=printable_path(self.root), todo="see bedside readers"
+                "none of the files holds a transcript", where=printable_path(self.root), todo="see bedside list readers"
             )
 
     def _without_main(self, path: Path) -> InputError | None:
@@ -339,7 +339,7 @@ class Reading:
                 return reader, claim
         if self.options.format is not None:
             return self._readers[0], "transcripts"
-        todo = "see bedside readers, or force one with `format`"
+        todo = "see bedside list readers, or force one with `format`"
         if source.json is not None:
             values = [value for _, _, value in islice(source.json_values(), 1)]
             if not values:

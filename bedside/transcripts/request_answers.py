@@ -218,7 +218,7 @@ def talks(source: SourceFile, item: Any, where: str) -> list[Talk]:
         raise InputError(
             f"a conversation must be an object or a list, not {json_kind(item)}",
             where=where,
-            todo="see bedside readers show messages",
+            todo="see bedside show messages",
         )
     item = _opened(item)
     pattern = source.options.columns.get("messages")
@@ -260,7 +260,7 @@ def _only_talk(source: SourceFile, item: dict[str, Any], where: str) -> Talk:
     if not paths:
         key = list_of(item)
         if key is None and not claims_record(item):
-            raise InputError("there is no list of messages", where=where, todo="see bedside readers show messages")
+            raise InputError("there is no list of messages", where=where, todo="see bedside show messages")
         there = () if key is None else (key,)
         return Talk(source, where, [], there, _holders(item, there))
     # A list may be the beginning of another: what was sent, and all that came of it.

@@ -593,7 +593,7 @@ def stated_provenance(items: Any, turns: int, where: str) -> list[Provenance]:
         InputError: it is of another form.
     """
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise InputError("'provenance' must be a list of objects", where=where, todo="see bedside readers show jsonl")
+        raise InputError("'provenance' must be a list of objects", where=where, todo="see bedside show jsonl")
     stated = []
     for number, item in enumerate(items):
         place = f"{where}, provenance {number}"
@@ -646,9 +646,7 @@ def check_meta(meta: Any, where: str) -> dict[str, Any]:
     if not meta and isinstance(meta, dict | None):
         return {}
     if not isinstance(meta, dict):
-        raise InputError(
-            f"'meta' must be an object, not {json_kind(meta)}", where=where, todo="see bedside readers show jsonl"
-        )
+        raise InputError(f"'meta' must be an object, not {json_kind(meta)}", where=where, todo="see bedside show jsonl")
     check_nesting(meta, where)
     codes = meta.get("codes", {})
     if not (

@@ -22,6 +22,7 @@ import pytest
 
 import bedside
 from bedside.cli import command_line, main
+from bedside.cli.completion import CATALOGUE
 from bedside.cli.help import UsualCommandGroup
 from tests.conftest import Call, works
 
@@ -132,26 +133,27 @@ def test_agree_and_compare_take_plain_files(call: Call, tmp_path: Path) -> None:
 
 
 def test_lists(call: Call) -> None:
-    for group, name in (
-        ("readers", "jsonl"),
-        ("metrics", "smog"),
-        ("suites", "default"),
-        ("coder", "rules"),
-        ("probes", "length"),
-    ):
-        out, _ = works(call, group)
-        assert name in out
-    assert "McLaughlin" in call("metrics", "show", "smog")[1]
-    assert "## Structure" in call("metrics", "show", "structure")[1]
-    assert '"turns"' in call("readers", "show", "jsonl")[1]
-    assert "structure" in call("suites", "show", "default")[1]
+    kinds, _ = works(call, "list")
+    assert len(kinds.splitlines()) <= 24
+    assert max(map(len, kinds.splitlines())) <= 80
+    for line in kinds.splitlines()[:-2]:
+        kind, example = line.split()[0], line.split()[-1]
+        assert example in works(call, "list", kind)[0].split()
+        assert works(call, "show", example, "--kind", kind)
+    assert [line.split()[0] for line in kinds.splitlines()[:-2]] == [*CATALOGUE]
+    assert "rules" in works(call, "coder")[0]
+    assert "McLaughlin" in call("show", "smog")[1]
+    assert "## Structure" in call("show", "structure")[1]
+    assert '"turns"' in call("show", "jsonl")[1]
+    assert "structure" in call("show", "default")[1]
     assert "bedside 0.1.0" in call("--version")[1]
 
 
 def test_a_suite_of_ones_own(call: Call, tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text("name: mine\ntitle: Mine\ndescription: d\nsource: s\nmetrics: [turns]\n")
-    assert "good; 1 metric\n" in call("suites", "check", mine)[1]
+    assert "good; 1 metric\n" in call("show", mine, "--check")[1]
+    assert "Source: s" in call("show", mine)[1]
     works(call, "score", EXAMPLES / "transcripts.jsonl", "--suite", mine, "--out", "run")
     assert set(bedside.read_run("run").ratings["metric"]) == {"turns", "turns.clinician", "turns.patient"}
 
@@ -169,7 +171,7 @@ def test_a_suite_of_ones_own(call: Call, tmp_path: Path) -> None:
 )
 def test_bad_suites(call: Call, tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "mine.yaml").write_text(text)
-    assert words in refused(call, tmp_path, "suites", "check", "mine.yaml")
+    assert words in refused(call, tmp_path, "show", "mine.yaml", "--check", "--kind", "suites")
 
 
 def test_parameters(call: Call, tmp_path: Path) -> None:
@@ -582,7 +584,15 @@ def test_no_permission_at_out(tmp_path: Path) -> None:
         ),
         (["plan", "difference", "--difference", "0"], "--difference: no study is large enough"),
         (["demo", "--out", "."], ".: this exists and is not a run; choose another folder with --out"),
-        (["metrics", "shw"], "Did you mean 'show'? See bedside metrics --help."),
+        (["annotate", "pul"], "Did you mean 'pull'? See bedside annotate --help."),
+        (["metrics"], "bedside: metrics is now: bedside list metrics; bedside show NAME"),
+        (["schema", "rubric"], "bedside: schema is now: bedside list schemas; bedside show NAME --schema"),
+        (["list", "metric"], "'metric'; did you mean metrics?"),
+        (["show", "calm-it"], "calm-it: suites or protocols may be meant; add --kind suites"),
+        (["show", "smog", "--language", "de"], "--language: it says nothing of metrics; leave it out"),
+        (["show", "smog", "--kind", "suites", "--schema"], "--schema: it says nothing of suites; leave it out"),
+        (["show", "mine.yml", "--check"], "mine.yml: the name of a suite or rubric file ends in .yaml; rename it"),
+        (["show", "mine.yaml", "--check", "--kind", "readers"], "--check: it says nothing of readers"),
         (["score", "a.jsonl", "--metrics", "smogg"], "'smogg'; did you mean smog"),
         (["score", "a.jsonl", "--suite", "defautl"], "'defautl'; did you mean default?"),
         (["score", "a.jsonl", "--format", "jsnl"], "'jsnl'; did you mean jsonl?"),
@@ -592,8 +602,8 @@ def test_no_permission_at_out(tmp_path: Path) -> None:
         (["score", "a.jsonl", "--set", "raw"], "is not FAMILY.PARAMETER=VALUE"),
         (["score", "a.jsonl", "--set", "readability.raw=["], "--set readability.raw: '[' can't be read as a value"),
         (["score", "a.jsonl", "--set", "readability.min_words=ten"], "readability.min_words can't be 'ten'"),
-        (["metrics", "show", "smogg"], "'smogg'; did you mean smog"),
-        (["readers", "show", "cvs"], "'cvs'"),
+        (["show", "smogg"], "'smogg'; did you mean smog"),
+        (["show", "cvs", "--kind", "readers"], "'cvs'"),
         (["agree", "a.jsonl"], "a.jsonl"),
     ],
 )

@@ -77,7 +77,10 @@ MORE_OFFERS = [
     (["compare", "--corr"], ["--correction"]),
     (["score", "--suite", "cal"], ["calm-it"]),
     (["score", "--metrics", "percent_ope"], ["percent_open_questions"]),
-    (["rubrics", "show", "emp"], ["empathy"]),
+    (["show", "empa"], ["empathy"]),
+    (["list", "pro"], ["protocols", "probes"]),
+    (["show", "--kind", "suites", "me"], ["medconceal"]),
+    (["show", "--schema", "rub"], ["rubric"]),
     (["score", "--format", "js"], ["jsonl"]),
     (["score", "--engine", ""], ["dask", "local", "ray"]),
     (["score", "--judge", "ope"], ["openai/", "openrouter/"]),
@@ -116,7 +119,7 @@ def test_all_simulators_are_offered(script: str, place: Path) -> None:
 def test_all_metrics_are_offered(script: str, place: Path) -> None:
     metrics = [metric.name for family in FAMILIES.all().values() for metric in family.metrics]
     metrics += [*FAMILIES.names(), *(kind.metric for kind in KINDS.values())]
-    assert sorted(offered(script, place, "metrics", "show", "")) == sorted(metrics)
+    assert sorted(offered(script, place, "show", "--kind", "metrics", "")) == sorted(metrics)
 
 
 def test_a_folder_of_ones_own_rubrics(script: str, place: Path) -> None:

@@ -121,4 +121,4 @@ def test_what_was_skipped_names_options_too(tmp_path: Path, capsys: pytest.Captu
     (tmp_path / "good.jsonl").write_text(json.dumps({"id": "a", "turns": turns}))
     (tmp_path / "bad.json").write_text('{"neither": "this", "nor": "that"}')
     exit_code("score", tmp_path, "--out", tmp_path / "run", "--on-error", "skip")
-    assert "see bedside readers, or force one with --format" in capsys.readouterr().out
+    assert "see bedside list readers, or force one with --format" in capsys.readouterr().out

@@ -44,36 +44,31 @@ def test_every_command_takes_it(name: str) -> None:
 
 
 def test_lists_and_descriptions(call: Call) -> None:
-    for group, known in (
-        ("readers", "jsonl"),
-        ("metrics", "smog"),
-        ("suites", "default"),
-        ("rubrics", "empathy"),
-        ("probes", "length"),
-        ("simulators", "mdd5k"),
-    ):
-        rows = tables(call, group)[group]
-        assert known in [row["name"] for row in rows]
+    for kind in tables(call, "list")["kinds"]:
+        rows = tables(call, "list", kind["name"])[kind["name"]]
+        assert len(rows) == kind["entries"]
         assert all(row["title"] for row in rows)
-        (shown,) = tables(call, group, "show", known).values()
-        assert shown[0]["name"] == known
+        for row in rows[:2]:
+            (shown,) = tables(call, "show", row["name"], "--kind", kind["name"]).values()
+            assert shown[0]["name"] == row["name"]
+    assert "mdd5k" in [row["name"] for row in tables(call, "simulators")["simulators"]]
     assert "rules" in [row["name"] for row in tables(call, "coder")["coders"]]
-    assert {row["name"] for row in tables(call, "schema")["schemas"]} == set(schema_names())
-    assert tables(call, "rubrics", "show", "empathy")["rubric"][0]["scale"][0]["value"] == 1
-    code, out, err = call("suites", "--json", "show", "default")
+    assert {row["name"] for row in tables(call, "list", "schemas")["schemas"]} == set(schema_names())
+    assert tables(call, "show", "empathy")["rubric"][0]["scale"][0]["value"] == 1
+    code, out, err = call("simulators", "--json", "show", "mdd5k")
     assert (code, out) == (2, "")
     assert err == "bedside: --json: it stands before show; write it after show\n"
 
 
 def test_a_schema_is_printed(call: Call) -> None:
     for name in ("rubric", "output"):
-        code, out, err = call("schema", name)
+        code, out, err = call("show", name, "--schema")
         assert (code, err) == (0, "")
         assert out == schema_text(name)
-        assert tables(call, "schema", name)["schema"][0]["schema"] == json.loads(out)
-    code, out, err = call("schema", "rubrik")
+        assert tables(call, "show", name)["schema"][0]["schema"] == json.loads(out)
+    code, out, err = call("show", "rubrik", "--schema")
     assert (code, out) == (2, "")
-    assert err == "bedside: no schema is called 'rubrik'; did you mean rubric or code-rubric?\n"
+    assert err == "bedside: there is no schema 'rubrik'; did you mean rubric or code-rubric?\n"
 
 
 @pytest.mark.slow
@@ -118,7 +113,7 @@ def test_a_study(call: Call, tmp_path: Path) -> None:
 
 def test_what_is_wrong_with_a_file_is_listed(call: Call, tmp_path: Path) -> None:
     (tmp_path / "warmth.yaml").write_text("name: warmth\ncolour: red\n")
-    remarks = tables(call, "rubrics", "check", "warmth.yaml", code=2)["remarks"]
+    remarks = tables(call, "show", "warmth.yaml", "--check", code=2)["remarks"]
     assert {"severity": "error", "key": "colour", "text": "unknown key"} in remarks
     (tmp_path / "case.yaml").write_text("id: a\nchrat: {}\n")
     remarks = tables(call, "simulators", "check", "case.yaml", code=2)["remarks"]
@@ -130,7 +125,7 @@ def test_what_is_wrong_with_a_file_is_listed(call: Call, tmp_path: Path) -> None
     [
         (("agree", "nowhere"), "nowhere: there is no such run"),
         (("score", "nowhere.jsonl"), "nowhere.jsonl"),
-        (("metrics", "show", "smogg"), "did you mean smog"),
+        (("show", "smogg"), "did you mean smog"),
     ],
 )
 def test_an_error_is_a_line_on_standard_error(call: Call, arguments: tuple[str, ...], words: str) -> None:

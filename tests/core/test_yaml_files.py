@@ -62,7 +62,7 @@ def test_a_large_file_is_refused_and_so_is_what_is_no_mapping(tmp_path: Path) ->
     with pytest.raises(RegistryError, match="the suite file can't be read \\(larger than 1 MB\\)"):
         read(tmp_path, "a: " + "x" * MOST_BYTES)
     (tmp_path / "x.yaml").write_text("- a")
-    with pytest.raises(RegistryError, match="a suite file must hold keys and values; see bedside suites"):
-        keys_and_values(tmp_path / "x.yaml", "suite file", "bedside suites")
+    with pytest.raises(RegistryError, match="a suite file must hold keys and values; see bedside list suites"):
+        keys_and_values(tmp_path / "x.yaml", "suite file", "bedside list suites")
     with pytest.raises(RegistryError, match=r"can't be read \(Is a directory\)"):
         plain_yaml(tmp_path, "suite file")

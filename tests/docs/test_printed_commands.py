@@ -67,12 +67,12 @@ def test_commands_told_to_a_container_and_sent_on_are_taken(monkeypatch: pytest.
         "$ docker run --rm bedside",
         "$ docker build --tag bedside .",
         "$ docker compose run --rm bedside agree run",
-        "$ bedside schema rubric > rubric.schema.json",
+        "$ bedside show rubric --schema > rubric.schema.json",
         "$ bedside agree run --json | jq -r '.[] | .rows'",
     )
     text = "\n".join(("```console", *lines, "```"))
     assert [command.words for command in printed_commands(text)] == [
-        ["score", "talks"], ["agree", "run"], ["schema", "rubric"], ["agree", "run", "--json"],
+        ["score", "talks"], ["agree", "run"], ["show", "rubric", "--schema"], ["agree", "run", "--json"],
     ]  # fmt: skip
 
 

@@ -69,7 +69,7 @@ def test_at_random_moments_from_the_start(study: Path, tmp_path: Path, call: str
         assert not [name for name in files_of(folder) if is_temporary(name)]
 
 
-@pytest.mark.parametrize("call", ["metrics", "agree run --json --out run/tables"])
+@pytest.mark.parametrize("call", ["list metrics", "agree run --json --out run/tables"])
 def test_nobody_reads_what_it_prints(study: Path, tmp_path: Path, call: str) -> None:
     folder = shutil.copytree(study, tmp_path / "study")
 

@@ -116,12 +116,12 @@ GOLDEN = {
         "rubrics; ask about it alone, and about the others in another command",
     "incomparable":
         "`rubrics`: two conversations can't be compared by open_question: its answers are no levels, but of "
-        "kind label; name rubrics that rate whole conversations on levels and aren't tuned; bedside rubrics "
-        "lists them",
+        "kind label; name rubrics that rate whole conversations on levels and aren't tuned; see bedside list "
+        "rubrics",
     "tuned for levels":
         "`rubrics`: two conversations can't be compared by empathy: it is tuned for levels, with examples of "
-        "them; name rubrics that rate whole conversations on levels and aren't tuned; bedside rubrics lists "
-        "them",
+        "them; name rubrics that rate whole conversations on levels and aren't tuned; see bedside list "
+        "rubrics",
     "another format":
         "FOLDER/s: the store of judgements has format 99, and this version of bedside reads 3; use the "
         "version of bedside that made it",

@@ -49,7 +49,7 @@ def test_an_index_can_show_its_page(about: email.message.Message) -> None:
     page = renderer.render(about.get_payload())
     assert page is not None
     assert "<h1" in page
-    assert "<code>bedside metrics show NAME</code>" in page
+    assert "<code>bedside show NAME</code>" in page
     # The index has no file that the README of a checkout links to.
     assert "docs/images" not in page
     assert 'href="docs/' not in page

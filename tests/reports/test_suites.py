@@ -174,7 +174,7 @@ def test_checking_says_what_nobody_gives(tmp_path: Path, call: Call) -> None:
     path = own_suite(tmp_path, "[talk_share]", "[talk_shares]")
     (remark,) = check_suite(parse_suite(path))
     assert "did you mean talk_share" in remark
-    assert "1 table, 1 figure\n" in call("suites", "check", path)[1]
+    assert "1 table, 1 figure\n" in call("show", path, "--check")[1]
 
 
 def test_the_command_line_asks_for_a_suite_a_reference_and_a_system(tmp_path: Path, call: Call) -> None:

@@ -150,9 +150,9 @@ def test_what_cant_be_is_refused_before_anything_is_written(
 
 def test_metrics_are_listed_and_shown(call: Call) -> None:
     assert "deepeval:goal_accuracy" in call("metrics")[1]
-    out, _ = works(call, "metrics", "show", "deepeval:topic_adherence")
+    out, _ = works(call, "show", "deepeval:topic_adherence")
     assert "TopicAdherenceMetric (version 4.3.1)" in out
     assert "Needs: topics" in out
-    code, _, err = call("metrics", "show", "deepeval:topic_adherance")
+    code, _, err = call("show", "deepeval:topic_adherance")
     assert code != 0
     assert "did you mean topic_adherence" in err

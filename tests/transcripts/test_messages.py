@@ -366,9 +366,9 @@ GOLDEN = {
         "FOLDER/t.jsonl:3: not JSON (number is infinity when parsed as double at column 8); mend or remove it",
     "large whole number": "FOLDER/t.jsonl:3: 'id' is not text but the number 1e+30; make it a string",
     "NaN": "FOLDER/t.jsonl:3: not JSON (unexpected character, expected a JSON value at column 8); mend or remove it",
-    "object instead of a list": "FOLDER/t.jsonl:3: there is no list called 'turns'; see bedside readers show jsonl",
+    "object instead of a list": "FOLDER/t.jsonl:3: there is no list called 'turns'; see bedside show jsonl",
     "list instead of an object":
-        "FOLDER/t.jsonl:3: a transcript must be an object, not a list; see bedside readers show jsonl",
+        "FOLDER/t.jsonl:3: a transcript must be an object, not a list; see bedside show jsonl",
     "no workbook": "FOLDER/t.xlsx: the XLSX workbook can't be read; save it again as XLSX or CSV",
     "half a workbook": "FOLDER/t.xlsx: the XLSX workbook can't be read; save it again as XLSX or CSV",
     "entities in a workbook": "FOLDER/t.xlsx: the XLSX workbook can't be read; save it again as XLSX or CSV",
@@ -380,18 +380,18 @@ GOLDEN = {
     "empty array": "FOLDER/t.json: the file holds no transcript; remove it",
     "table without rows": "FOLDER/t.csv: the file holds no transcript; remove it",
     "something else":
-        "FOLDER/t.json: bedside knows no transcript format that fits this file; see bedside readers, or force one "
+        "FOLDER/t.json: bedside knows no transcript format that fits this file; see bedside list readers, or force one "
         "with `format`",
     "records within an object":
         "FOLDER/t.json: bedside knows no transcript format that fits this file; if the list under 'data' holds its "
         "transcripts, write that list as a file of its own",
     "prose":
-        "FOLDER/t.csv: bedside knows no transcript format that fits this file; see bedside readers, or force one "
+        "FOLDER/t.csv: bedside knows no transcript format that fits this file; see bedside list readers, or force one "
         "with `format`",
     "unknown key":
         "FOLDER/t.jsonl:1: unknown key 'turn'; known keys: case_id, factors, id, language, provenance, reference, "
         "system, turns",
-    "factors in a list": "FOLDER/t.jsonl:1: 'factors' must be an object, not a list; see bedside readers show jsonl",
+    "factors in a list": "FOLDER/t.jsonl:1: 'factors' must be an object, not a list; see bedside show jsonl",
     "factor of several values":
         "FOLDER/t.jsonl:1: the factor 'a' is not a single value but a list; put lists and objects in 'reference'",
     "language": "FOLDER/t.jsonl:1: the language 'English' is not a language tag; write it as en or zh-CN",
@@ -401,7 +401,7 @@ GOLDEN = {
     "number of a turn":
         "FOLDER/t.jsonl:1, turn 1: the turn says it is number 4; number turns from 0 in order, or leave 'index' out",
     "no speaker": "FOLDER/t.jsonl:1, turn 1: the turn has no speaker; say who speaks, as a string",
-    "meta": "FOLDER/t.jsonl:1, turn 1: 'meta' must be an object, not a list; see bedside readers show jsonl",
+    "meta": "FOLDER/t.jsonl:1, turn 1: 'meta' must be an object, not a list; see bedside show jsonl",
     "codes":
         "FOLDER/t.jsonl:1, turn 1: 'codes' must hold {coder: {code: label}}, labels as strings; write for example "
         '{"anna": {"question": "open"}}',
@@ -633,7 +633,7 @@ GOLDEN = {
         " and output",
     "half an archive": "FOLDER/t.eval: the archive is damaged; copy or save it again",
     "circle":
-        "FOLDER/conversations.json item 0: the conversation's nodes don't hang together; see bedside readers show "
+        "FOLDER/conversations.json item 0: the conversation's nodes don't hang together; see bedside show "
         "chatgpt",
     "replies alone":
         "FOLDER/t.jsonl: these are the replies of a batch without what was asked; put the file of requests beside it"
@@ -653,7 +653,7 @@ GOLDEN = {
     "no file in a folder":
         f"FOLDER: the folder holds no transcript file; transcript files end in {', '.join(transcript_endings())} "
         "(or those with .gz)",
-    "companions alone": "FOLDER: none of the files holds a transcript; see bedside readers",
+    "companions alone": "FOLDER: none of the files holds a transcript; see bedside list readers",
     "id in two files":
         "FOLDER/A.jsonl:1 and FOLDER/B.jsonl:1: two transcripts have the id '1'; give each its own id, or say with "
         "`path_fields={system}` that each file or folder is of another system",

@@ -62,7 +62,7 @@ def test_a_rubric_is_tuned_written_and_judged_by(call: Call, tmp_path: Path) -> 
             done(call, "judgements", "show", run.path, key[:12])
 
         # It is a rubric like any, whose ratings are another rater's.
-        done(call, "rubrics", "check", file)
+        done(call, "show", file, "--check")
         scoring = ("score", tmp_path / "talks.jsonl", "--out", run.path, *judge, "--rubrics")
         done(call, *scoring, file)
         rater = f"judge:tiny+empathy@{rubric.version}"

@@ -206,7 +206,7 @@ class FileForm:
     """A kind of file, or of what a command prints.
 
     Attributes:
-        name: as ``bedside schema`` takes it.
+        name: as ``bedside list schemas`` takes it.
         title: what it is, in a few words.
         form: makes the JSON Schema, without its dialect and title.
     """

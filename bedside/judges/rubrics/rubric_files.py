@@ -493,7 +493,7 @@ def check_comparable(rubric: Rubric) -> None:
         raise InputError(
             f"two conversations can't be compared by {rubric.name}: {reason}",
             where="`rubrics`",
-            todo="name rubrics that rate whole conversations on levels and aren't tuned; bedside rubrics lists them",
+            todo="name rubrics that rate whole conversations on levels and aren't tuned; see bedside list rubrics",
         )
 
 

@@ -136,7 +136,7 @@ def parse_suite(path: Path) -> Suite:
     Raises:
         RegistryError: it can't be read, isn't plain YAML, or has an unknown, missing or wrong key, which is named.
     """
-    data = keys_and_values(path, "suite file", "bedside suites", aliases=True)
+    data = keys_and_values(path, "suite file", "bedside list suites", aliases=True)
     suite = to_model(data, Suite, str(path), todo="mend this key", kind=RegistryError)
     if suite.name != path.stem:
         raise RegistryError(

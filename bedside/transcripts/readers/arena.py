@@ -13,7 +13,7 @@ from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.transcript_fields import described
 
-_SEE = "see bedside readers show arena"
+_SEE = "see bedside show arena"
 _SIDES = ("a", "b")
 _AGAIN = "conversations that stand there again, in another pair or by another judge, with who was preferred then"
 _USED = {f"{part}_{side}" for part in ("conversation", "model") for side in _SIDES}

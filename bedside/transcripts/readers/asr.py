@@ -17,7 +17,7 @@ from bedside.transcripts.transcript import Transcript
 
 #: Speaker (None where the recogniser gives none), text, start and stop in seconds.
 _Piece = tuple[Any, Any, Any, Any]
-_SEE = "see bedside readers show asr"
+_SEE = "see bedside show asr"
 #: Names of these, whichever recogniser gives them.
 _WHO = ("speaker", "speakerLabel", "speakerTag", "speaker_label", "speaker_tag")
 _SAID = ("punctuated_word", "word", "transcript", "text")

@@ -19,7 +19,7 @@ from bedside.transcripts.request_answers import record_transcript
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 
-_SEE = "see bedside readers show batch"
+_SEE = "see bedside show batch"
 #: Where a request's content stands, and where a reply's: OpenAI's name, Anthropic's.
 _REQUEST, _REPLY = ("body", "params"), ("response", "result")
 _ENDINGS = (".jsonl", ".ndjson")

@@ -12,7 +12,7 @@ from bedside.transcripts.request_answers import record_reader, record_transcript
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 
-_SEE = "see bedside readers show chatgpt"
+_SEE = "see bedside show chatgpt"
 #: Contents that were shown to the person.
 _SAID = ("text", "multimodal_text")
 

@@ -10,7 +10,7 @@ from bedside.transcripts.request_answers import record_reader, record_transcript
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 
-_SEE = "see bedside readers show claude"
+_SEE = "see bedside show claude"
 
 
 def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcript:

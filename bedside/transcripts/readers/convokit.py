@@ -18,7 +18,7 @@ from bedside.transcripts.spans import Span
 from bedside.transcripts.transcript import Transcript
 
 _COMPANIONS = {"conversations.json", "speakers.json", "users.json", "corpus.json", "index.json"}
-_SEE = "see bedside readers show convokit"
+_SEE = "see bedside show convokit"
 
 
 def _claims(head: Head) -> Literal["transcripts", "companion"] | None:

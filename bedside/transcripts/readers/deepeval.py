@@ -26,7 +26,7 @@ _REFERENCE = (
     "scenario", "expected_outcome", "user_description", "context", "chatbot_role", "comments", "tags",
     "mcp_servers",
 )  # fmt: skip
-_SEE = "see bedside readers show deepeval"
+_SEE = "see bedside show deepeval --kind readers"
 
 
 def _claims(first: dict[str, Any]) -> bool:

@@ -11,7 +11,7 @@ from bedside.transcripts.request_answers import one_talk, record_reader
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 
-_SEE = "see bedside readers show health_bench"
+_SEE = "see bedside show health_bench"
 
 
 def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcript:

@@ -20,7 +20,7 @@ from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.transcript_fields import factor_or_reference
 
-_SEE = "see bedside readers show inspect_log"
+_SEE = "see bedside show inspect_log"
 #: Parts of a sample that are told of elsewhere, or whose texts stand in its messages.
 _APART = frozenset(("messages", "output", "events", "timelines", "attachments", "model_usage", "error_retries"))
 #: Parts of a log that tell how it was made, and of its results.

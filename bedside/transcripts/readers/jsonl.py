@@ -16,7 +16,7 @@ from bedside.transcripts.transcript_maker import TranscriptMaker, check_meta, st
 
 _KEYS = {"id", "system", "case_id", "language", "factors", "reference", "turns", "provenance"}
 _TURN_KEYS = {"index", "role", "speaker", "text", "meta"}
-_SEE = "see bedside readers show jsonl"
+_SEE = "see bedside show jsonl"
 
 
 def _claims(head: Head) -> Claim | None:
@@ -85,7 +85,7 @@ def _check_keys(item: dict[str, Any], keys: set[str], where: str) -> None:
 READER = Reader(
     name="jsonl",
     title="bedside's JSON lines",
-    description="One transcript a line; `bedside schema transcript` prints the JSON Schema.",
+    description="One transcript a line; `bedside show transcript --schema` prints the JSON Schema.",
     example=(
         '{"id": "a-1", "system": "A", "case_id": "1", "factors": {"target_length": 20}, "turns": '
         '[{"role": "clinician", "text": "What brings you here?"}, {"role": "patient", "text": "I sleep badly."}]}\n'

@@ -15,7 +15,7 @@ from bedside.transcripts.transcript_fields import described
 
 _SIDES = ("doctor", "patient")
 _LABELS = {"ICD_Code", "Diagnosis_Result"}
-_SEE = "see bedside readers show mdd5k"
+_SEE = "see bedside show mdd5k --kind readers"
 
 
 def _claims(head: Head) -> Claim | None:

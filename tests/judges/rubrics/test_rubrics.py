@@ -246,14 +246,14 @@ def test_a_description_shows_everything_and_notes_hold_no_deviation(name: str) -
 
 
 def test_the_command_line_shows_and_checks_deviations(call: Call, tmp_path: Path) -> None:
-    code, out, _ = call("rubrics", "show", "partnership")
+    code, out, _ = call("show", "partnership")
     (deviation,) = RUBRICS.load("partnership").deviations
     assert code == 0
     heading, _, below = " ".join(out.split()).partition("Deviates from its source.")
     assert deviation in below
     assert deviation not in heading
-    assert "Deviates from its source" not in call("rubrics", "show", "empathy")[1]
-    out, err = works(call, "rubrics", "check", write(tmp_path, changed(deviations=["Levels are ours."])))
+    assert "Deviates from its source" not in call("show", "empathy")[1]
+    out, err = works(call, "show", write(tmp_path, changed(deviations=["Levels are ours."])), "--check")
     assert "deviations.0: under 6 words" in " ".join((out + err).split())
 
 
