@@ -28,8 +28,8 @@ FEW_CASES, FEWEST_CASES = 10, 4
 
 FindingKind = Literal[
     "agree", "agree barely", "agreement not known", "never differ", "too few cases", "nobody twice", "better",
-    "no difference shown", "differ", "mixed", "may stand in", "may not stand in", "stand-in not known",
-    "corrected difference", "no corrected difference",
+    "no difference shown", "difference not known", "differ", "mixed", "may stand in", "may not stand in",
+    "stand-in not known", "corrected difference", "no corrected difference", "correction not known",
 ]  # fmt: skip
 #: Kinds that claim a difference: their measures come first where not all of them are printed.
 SHOWN: frozenset[FindingKind] = frozenset(("better", "differ", "mixed", "corrected difference"))
@@ -193,7 +193,8 @@ def comparison_findings(comparisons: Comparisons) -> tuple[Finding, ...]:
     for pair in comparisons.pairs:
         if not pair.is_one_sided:
             by_pair.setdefault((pair.a, pair.b), []).append(pair)
-    return tuple(finding for (a, b), pairs in by_pair.items() for finding in _pair(a, b, pairs))
+    findings = [finding for (a, b), pairs in by_pair.items() for finding in _pair(a, b, pairs)]
+    return tuple(sorted(findings, key=lambda finding: finding.kind not in SHOWN))
 
 
 def _pair(a: str, b: str, pairs: Sequence[Comparison]) -> Iterator[Finding]:
@@ -201,37 +202,43 @@ def _pair(a: str, b: str, pairs: Sequence[Comparison]) -> Iterator[Finding]:
     for pair in pairs:
         raters_of.setdefault(pair.metric, set()).add(pair.raters)
     better: dict[str, list[MeasureFinding]] = {a: [], b: []}
-    differing: list[MeasureFinding] = []
+    above: dict[str, list[MeasureFinding]] = {a: [], b: []}
     mixed: list[MeasureFinding] = []
     unshown: list[MeasureFinding] = []
+    untested: list[MeasureFinding] = []
     for pair in pairs:
         measure = _compared(pair, pair.raters if len(raters_of[pair.metric]) > 1 else "")
         sign, of_means = _sign(pair), pair.difference.estimate
-        if pair.test.p_adjusted is None or pair.test.p_adjusted >= ALPHA:
+        if pair.test.p_adjusted is None:
+            untested.append(measure)
+        elif pair.test.p_adjusted >= ALPHA:
             unshown.append(measure)
         elif of_means is not None and sign * of_means <= 0:
             mixed.append(measure)
         elif pair.facts.direction == "none":
-            differing.append(measure)
+            above[a if sign > 0 else b].append(measure)
         else:
             better[a if (sign > 0) == (pair.facts.direction == "higher") else b].append(measure)
     tests = max((pair.test.family_size or 0 for pair in pairs), default=0)
     confounded = any(pair.people is not None and pair.people.is_confounded for pair in pairs)
-    warning: Warnings | None = "other raters" if confounded and len(unshown) < len(pairs) else None
+    warning: Warnings | None = "other raters" if confounded else None
     asked = {str(pair.test.options.get("alternative", "two-sided")) for pair in pairs} - {"two-sided"}
     alternative = next(iter(asked), "")
     with_direction = sum(pair.facts.direction != "none" for pair in pairs)
     first, second = sorted((a, b), key=lambda system: len(better[system]), reverse=True)
     if better[first]:
-        above, below = tuple(better[first]), tuple(better[second])
-        yield Finding("better", "", (first, second), above, below, with_direction, tests, warning, alternative)
-    if differing:
-        of = len(pairs) - with_direction
-        yield Finding("differ", "", (a, b), tuple(differing), (), of, tests, warning, alternative)
+        for_first, for_second = tuple(better[first]), tuple(better[second])
+        yield Finding("better", "", (first, second), for_first, for_second, with_direction, tests, warning, alternative)
+    for higher, lower in ((a, b), (b, a)):
+        if above[higher]:
+            of = len(pairs) - with_direction
+            yield Finding("differ", "", (higher, lower), tuple(above[higher]), (), of, tests, warning, alternative)
     if mixed:
         yield Finding("mixed", "", (a, b), tuple(mixed), (), len(pairs), tests, warning, alternative)
-    if len(unshown) == len(pairs):
-        yield Finding("no difference shown", "", (a, b), tuple(unshown), (), len(pairs), tests, None, alternative)
+    if unshown and len(unshown) + len(untested) == len(pairs):
+        yield Finding("no difference shown", "", (a, b), tuple(unshown), (), len(pairs), tests, warning, alternative)
+    if untested:
+        yield Finding("difference not known", "", (a, b), tuple(untested), of=len(pairs))
 
 
 def _sign(pair: Comparison) -> float:
@@ -246,7 +253,7 @@ def _sign(pair: Comparison) -> float:
 
 
 def _compared(pair: Comparison, raters: str) -> MeasureFinding:
-    cases = min(pair.cases_a, pair.cases_b)
+    cases = min(pair.cases_a, pair.cases_b) if pair.paired else pair.cases_a + pair.cases_b
     return replace(_measured(pair.facts, pair.facts.title, pair.difference, cases, pair.entered.of), raters=raters)
 
 
@@ -264,7 +271,8 @@ def validation_findings(cards: Sequence[JudgeCard]) -> tuple[Finding, ...]:
         Finding(kind, card.rater, measures=tuple(map(_validated, chosen)), of=len(card.validations))
         for card in cards
         for kind, belongs in kinds
-        if (chosen := [validation for validation in card.validations if belongs(validation)])
+        for why in dict.fromkeys(validation.why for validation in card.validations if belongs(validation))
+        if (chosen := [each for each in card.validations if belongs(each) and each.why == why])
     )
 
 
@@ -286,16 +294,21 @@ def estimate_findings(estimates: Sequence[Estimate]) -> tuple[Finding, ...]:
         above: list[MeasureFinding] = []
         below: list[MeasureFinding] = []
         unknown: list[MeasureFinding] = []
+        lacking: list[MeasureFinding] = []
         for difference in of_pair:
             bounds = _bounds(difference.corrected, len(differences))
             measure = _measured(
                 difference.facts, difference.facts.title, difference.corrected, difference.labelled, difference.of
             )
-            (above if bounds and bounds[0] > 0 else below if bounds and bounds[1] < 0 else unknown).append(measure)
+            not_shown = lacking if bounds is None else unknown
+            (above if bounds and bounds[0] > 0 else below if bounds and bounds[1] < 0 else not_shown).append(measure)
         if above:
             findings.append(Finding("corrected difference", "", (a, b), tuple(above), (), len(of_pair)))
         if below:
             findings.append(Finding("corrected difference", "", (b, a), tuple(below), (), len(of_pair)))
         if unknown:
             findings.append(Finding("no corrected difference", "", (a, b), tuple(unknown), (), len(of_pair)))
+        for why in dict.fromkeys(measure.why for measure in lacking):
+            measures = tuple(measure for measure in lacking if measure.why == why)
+            findings.append(Finding("correction not known", "", (a, b), measures, (), len(of_pair)))
     return tuple(findings)

@@ -411,17 +411,27 @@ def _screen(tables: Tables[Any], sentences: list[str], shown: Shown) -> str:
     size = shutil.get_terminal_size((_WIDTH, _LINES))
     console = Console(width=size.columns)
     said = sentences[:_MOST_SENTENCES]
-    warnings = _warnings(tables)
+    findings = next(iter(tables.levels.values())).findings if tables.levels else tables.findings
+    marked = [table for table in tables if any(column.brief for column in table.columns)] or [tables[0]]
+    whole = marked[0]
+    # A warning is about the table that is shown, where levels or judges have one each.
+    warnings = _warnings([whole] if tables.levels or len(marked) > 1 else tables)
     hidden = len(warnings[_MOST_WARNINGS:])
-    whole = next((table for table in tables if any(column.brief for column in table.columns)), tables[0])
-    table = _fitting(_shown_first(whole.brief(), tables.findings), size.columns)
+    table = _fitting(_shown_first(whole.brief(), findings), size.columns)
     notes = list(dict.fromkeys(text for each in tables for text in each.notes))
+    title = f"\n{_wrapped(console, whole.title)}" if len(marked) > 1 else ""
     under = "\n".join(notes if shown.notes else warnings[:_MOST_WARNINGS])
     answer, below = _wrapped(console, "\n".join(said)), _wrapped(console, under) if under else ""
     while len(said) > 1 and answer.count("\n") > _LINES / 2:
         said = said[:-1]
         answer = _wrapped(console, "\n".join(said))
-    lines = max(_LINES, size.lines) - answer.count("\n") - _KEPT_LINES - (0 if shown.notes else below.count("\n"))
+    lines = (
+        max(_LINES, size.lines)
+        - answer.count("\n")
+        - _KEPT_LINES
+        - 2 * bool(title)
+        - (0 if shown.notes else below.count("\n"))
+    )
     rows, printed = len(table.rows), _drawn(console, table)
     while rows > 1 and (over := printed.count("\n") - lines) > 0:
         rows -= min(max(1, over // 3), rows - 1)  # a row and its group may take several lines
@@ -440,7 +450,7 @@ def _screen(tables: Tables[Any], sentences: list[str], shown: Shown) -> str:
     if notes and not shown.notes:
         what = f"{counted(hidden, 'warning')} more, and what" if hidden else "What"
         rest.append(f"{what} the numbers are: --notes.")
-    return answer + printed + below + (_wrapped(console, " ".join(rest)) if rest else "")
+    return answer + title + printed + below + (_wrapped(console, " ".join(rest)) if rest else "")
 
 
 def _wrapped(console: Console, text: str) -> str:
@@ -460,11 +470,15 @@ def _shown_first(table: Table, findings: Iterable[Finding]) -> Table:
     """The table with the rows first of whose measures something is shown."""
     from bedside.analysis.findings import SHOWN
 
-    claimed = {measure.metric for each in findings if each.kind in SHOWN for measure in each.measures}
+    claimed = {(measure.metric, frozenset(each.systems)) for each in findings if each.kind in SHOWN
+               for measure in each.measures}  # fmt: skip
+    metrics = {metric for metric, _ in claimed}
 
-    def is_later(row: Row) -> bool:
-        places = [cell.record for cell in row.cells if cell.record is not None]
-        return not places or table.records[places[0]].get("metric") not in claimed
+    def is_later(row: Row) -> int:
+        place = next((cell.record for cell in row.cells if cell.record is not None), None)
+        record = {} if place is None else table.records[place]
+        metric, pair = record.get("metric"), frozenset((record.get("a"), record.get("b")))
+        return 0 if (metric, pair) in claimed else 1 if metric in metrics else 2
 
     return replace(table, rows=tuple(sorted(table.rows, key=is_later)))
 

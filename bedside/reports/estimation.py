@@ -171,7 +171,7 @@ COLUMNS = (
     Recorded(_figures),
     Column("System", "left", text=lambda estimate: estimate.quantity, brief=True),
     Column("Rated by people", text=_rated_words, brief=True),
-    Column("Judge alone (naive)", value="naive", text=_figure("naive"), brief=True),
+    Column("Judge alone (naive)", value="naive", text=_figure("naive")),
     Column("People alone", value="human", text=_figure("human")),
     Column("Corrected", value="corrected", text=_figure("corrected"), brief=True),
     Column("Weight", text=lambda estimate: _correction_words(estimate.corrected)[0]),

@@ -61,7 +61,8 @@ def _figures(measures: Sequence[MeasureFinding]) -> str:
         interval = "" if known[0].low is None else f" {between(known[0].low, known[0].high)}"
         return f"{sign} {decimal(known[0].estimate)}{interval}"
     values = [measure.estimate for measure in known if measure.estimate is not None]
-    return f"{sign} {decimal(min(values))} to {decimal(max(values))}"
+    ends = dict.fromkeys((decimal(min(values)), decimal(max(values))))
+    return f"{sign} {' to '.join(ends)}"
 
 
 def _who(finding: Finding) -> str:
@@ -114,17 +115,18 @@ def _tested(finding: Finding) -> str:
 
 def _better(finding: Finding) -> str:
     first, second = finding.systems
-    worse = f"worse on {_titles(finding.against)}" if finding.against else "worse on none"
     count = len(finding.measures)
     share = f"{_share(finding)}, {count} of {finding.of} measures," if _count(finding) else _share(finding)
-    return f"{first} is better than {second} on {share} and {worse} {_tested(finding)}."
+    worse = f" and worse on {_titles(finding.against)}" if finding.against else " and worse on none"
+    if finding.alternative and not finding.against:  # whether it is worse wasn't asked
+        worse, share = "", share.rstrip(",")
+    return f"{first} is better than {second} on {share}{worse} {_tested(finding)}."
 
 
 def _differ(finding: Finding) -> str:
     first, second = finding.systems
-    return (
-        f"{first} and {second} differ on {_titles(finding.measures)}, where neither way is better {_tested(finding)}."
-    )
+    known = "whether higher is better there is not known"
+    return f"{first} is above {second} on {_titles(finding.measures)}; {known} {_tested(finding)}."
 
 
 def _mixed(finding: Finding) -> str:
@@ -143,6 +145,11 @@ def _no_difference(finding: Finding) -> str:
     return f"No difference between {first} and {second} is shown on {_titles(finding.measures)} {_tested(finding)}."
 
 
+def _difference_not_known(finding: Finding) -> str:
+    first, second = finding.systems
+    return f"Whether {first} and {second} differ on {_titles(finding.measures)} is not known: it can't be tested."
+
+
 def _may_stand_in(finding: Finding) -> str:
     return (
         f"{rater_words(finding.raters)} may stand in for one of these people on {_titles(finding.measures)} "
@@ -151,10 +158,7 @@ def _may_stand_in(finding: Finding) -> str:
 
 
 def _with_reasons(finding: Finding, begin: str) -> str:
-    by_reason: dict[str, list[MeasureFinding]] = {}
-    for measure in finding.measures:
-        by_reason.setdefault(measure.why, []).append(measure)
-    return " ".join(f"{begin} {_titles(measures)}: {why}." for why, measures in by_reason.items())
+    return f"{begin} {_titles(finding.measures)}: {finding.measures[0].why or 'there is no interval'}."
 
 
 def _may_not_stand_in(finding: Finding) -> str:
@@ -179,6 +183,11 @@ def _no_corrected(finding: Finding) -> str:
     return f"Corrected by people, no difference between {first} and {second} is shown on {_titles(finding.measures)}."
 
 
+def _correction_not_known(finding: Finding) -> str:
+    first, second = finding.systems
+    return _with_reasons(finding, f"How {first} and {second} differ once corrected by people is not known on")
+
+
 _SENTENCES: Mapping[FindingKind, Callable[[Finding], str]] = {
     "agree": _agree,
     "agree barely": _agree_barely,
@@ -188,6 +197,7 @@ _SENTENCES: Mapping[FindingKind, Callable[[Finding], str]] = {
     "nobody twice": _nobody_twice,
     "better": _better,
     "no difference shown": _no_difference,
+    "difference not known": _difference_not_known,
     "differ": _differ,
     "mixed": _mixed,
     "may stand in": _may_stand_in,
@@ -195,8 +205,9 @@ _SENTENCES: Mapping[FindingKind, Callable[[Finding], str]] = {
     "stand-in not known": _stand_in_not_known,
     "corrected difference": _corrected,
     "no corrected difference": _no_corrected,
+    "correction not known": _correction_not_known,
 }
 _WARNINGS: Mapping[str, str] = {
     "few cases": "There are few cases: the intervals are rough.",
-    "other raters": "Other people rated each system: a difference of raters looks like one of systems.",
+    "other raters": "Not all people rated both alike: part of a difference, or of none, may be the raters' own.",
 }

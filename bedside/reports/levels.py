@@ -11,6 +11,7 @@ from bedside.analysis.study_parts import factor_names, levels_of
 from bedside.core.errors import DataError
 from bedside.core.words import counted
 from bedside.reports.comparison_notes import with_people_notes
+from bedside.reports.notes import NoteText
 from bedside.reports.table import Results, Table, Tables
 from bedside.reports.table_kind import averages
 from bedside.reports.table_notes import with_averaging_notes
@@ -126,7 +127,8 @@ def by_level(
     if without:
         notes.append(f"{counted(without, 'rated transcript')} without {within}: in none of these answers.")
     if notes:
-        every[-1] = replace(every[-1], notes=(*every[-1].notes, *notes))
+        said = (NoteText(note, "within", warns=True) for note in notes)
+        every[-1] = replace(every[-1], notes=(*every[-1].notes, *said))
     return Tables(every, None, levels)
 
 

@@ -67,7 +67,7 @@ def test_the_answer_comes_first_and_fits_a_screen(
 def test_a_difference_that_is_there_is_the_first_that_is_said(call: Call, tmp_path: Path) -> None:
     path = sheet(tmp_path / "ratings.csv", metrics=1, systems=2, cases=12)
     out, _ = works(call, "compare", path, "--scale", "1-5", "--raters", "human:*")
-    assert out.startswith("s0 and s1 differ on ")
+    assert out.startswith("s0 is above s1 on warmth0; whether higher is better there is not known ")
     assert "(12 cases; p corrected over 1 test)" in " ".join(out.split())
 
 
@@ -114,5 +114,42 @@ def test_the_measures_that_differ_come_first(call: Call, tmp_path: Path, monkeyp
                     value = 1 + (case + metric) % 3 + (2 if (system, metric) == ("B", 13) else 0)
                     writer.writerow([f"{system}{case}", system, f"c{case}", "anna", f"warmth{metric:02d}", value])
     out, _ = works(call, "compare", path, "--scale", "1-5")
-    assert out.startswith("A and B differ on ")
-    assert "13" in out.splitlines()[5]
+    assert out.startswith("B is above A on warmth13; ")
+    assert next(line for line in out.splitlines() if line.startswith(" Warmth")).strip() == "Warmth13"
+
+
+def test_a_one_sided_test_says_nothing_of_the_other_side(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["item", "system", "case", "rater", "metric", "value"])
+        for case in range(20):
+            for metric, better in (("empathy", "A"), ("partnership", "B")):
+                for system in "AB":
+                    value = 1 + case % 3 + 2 * (system == better)
+                    writer.writerow([f"{system}{case}", system, f"c{case}", "anna", metric, value])
+    both = " ".join(works(call, "compare", path, "--scale", "1-5")[0].split())
+    assert "A is better than B on empathy" in both
+    assert "worse on partnership" in both
+    one = " ".join(works(call, "compare", path, "--scale", "1-5", "--alternative", "greater")[0].split())
+    assert one.startswith("A is better than B on empathy, 1 of 2 measures (20 cases;")
+
+
+def test_what_could_not_be_corrected_is_not_known(call: Call, tmp_path: Path) -> None:
+    path = sheet(tmp_path / "ratings.csv", metrics=1, systems=2, cases=6)
+    out, _ = works(call, "estimate", path, "--scale", "1-5")
+    said = " ".join(out.split())
+    assert said.startswith(
+        "How s0 and s1 differ once corrected by people is not known on warmth0: people rated 6 cases"
+    )
+
+
+def test_a_table_of_one_judge_says_whose_it_is(call: Call, tmp_path: Path) -> None:
+    path = sheet(tmp_path / "ratings.csv", metrics=1, systems=2, cases=12)
+    with path.open("a", newline="") as file:
+        writer = csv.writer(file)
+        for case in range(12):
+            for number in range(2):
+                writer.writerow([f"s{number}-{case}", f"s{number}", f"c{case}", "judge:other", "warmth0", 1 + case % 5])
+    out, _ = works(call, "validate", path, "--scale", "1-5")
+    assert "\njudge:m beside people\n" in out

@@ -81,4 +81,5 @@ def _likely_name(text: str) -> str | None:
     provider, colon, model = text.partition(":")
     if colon and model.strip("/ ") and provider in (*_CALLED, "azure", "bedrock", "ollama", "litellm"):
         return f"{provider}/{model}"
-    return next((f"{name}/{text}" for name, begins in _CALLED.items() if text.startswith(begins)), None)
+    called = text.strip("/ ").lower()
+    return next((f"{name}/{called}" for name, begins in _CALLED.items() if called.startswith(begins)), None)
