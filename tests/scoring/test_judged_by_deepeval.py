@@ -149,10 +149,10 @@ def test_what_cant_be_is_refused_before_anything_is_written(
 
 
 def test_metrics_are_listed_and_shown(call: Call) -> None:
-    assert "deepeval:goal_accuracy" in call("metrics")[1]
+    assert "deepeval:goal_accuracy" in call("list", "metrics")[1]
     out, _ = works(call, "show", "deepeval:topic_adherence")
     assert "TopicAdherenceMetric (version 4.3.1)" in out
     assert "Needs: topics" in out
     code, _, err = call("show", "deepeval:topic_adherance")
     assert code != 0
-    assert "did you mean topic_adherence" in err
+    assert "did you mean deepeval:topic_adherence" in err
