@@ -198,6 +198,7 @@ def _write_columns(files: _CopyFiles, part: ViewedRun) -> None:
             for rater in raters
         },
         "differ": _aligned(part, part.differences())["differ"].fill_null(0).to_list(),
+        "flagged": _aligned(part, part.flagged())["flagged"].fill_null(0).to_list(),
     })  # fmt: skip
     for number, metric in enumerate(part.overview["metrics"]):
         name = metric["name"]

@@ -21,7 +21,7 @@ import polars as pl
 from bedside.analysis.case_values import mean_in_group
 from bedside.analysis.metric_facts import facts
 from bedside.core.errors import BedsideError, InputError, RunError
-from bedside.judges.rubrics.rubric_files import own_rubrics
+from bedside.judges.rubrics.rubric_files import RUBRICS, own_rubrics
 from bedside.ratings.names import (
     TRANSCRIPT,
     is_algorithm,
@@ -31,6 +31,7 @@ from bedside.ratings.names import (
     is_pair,
     is_turn,
     pair_unit,
+    rated_by_algorithms,
     rated_by_juries,
     second_id,
     turn_index,
@@ -43,7 +44,7 @@ from bedside.transcripts.transcript import Transcript
 # -- What is wanted of the list of transcripts ----------------------------------------------------------
 
 #: What the list can be sorted by, beside factors.
-SORTS = ("id", "system", "case", "turns", "value", "missing", "differ")
+SORTS = ("id", "system", "case", "turns", "value", "missing", "differ", "flagged")
 #: What names of factors begin with in addresses.
 FACTOR = "factor."
 
@@ -62,6 +63,7 @@ class ListQuery:
         labels: any of these is among the metric's labels.
         missing: only those with a rating that is missing.
         differ: only those on which raters differ.
+        flagged: only those with a rating at a level at which a transcript fails.
         sort: one of :data:`SORTS`, or a factor after :data:`FACTOR`; the run's order where it is empty. What has
             nothing there comes last.
         descending: from the greatest.
@@ -78,6 +80,7 @@ class ListQuery:
     labels: tuple[str, ...] = ()
     missing: bool = False
     differ: bool = False
+    flagged: bool = False
     sort: str = ""
     descending: bool = False
 
@@ -110,6 +113,7 @@ def read_query(pairs: Iterable[tuple[str, str]]) -> ListQuery:
         labels=tuple(values.get("label", ())),
         missing="missing" in values,
         differ="differ" in values,
+        flagged="flagged" in values,
         sort=sort,
         descending=descending,
     )
@@ -258,11 +262,13 @@ class ViewedRun:
         described = []
         for (name,), rows in counts.group_by("metric", maintain_order=True):
             known = facts(str(name), rubrics)
+            rubric = rubrics.get(str(name)) or (RUBRICS.load(str(name)) if name in RUBRICS else None)
             described.append((
                 known,
                 {
                     "name": name, "title": known.title, "group": known.group,
                     "direction": known.direction, "digits": known.digits,
+                    "fails_at": None if rubric is None else rubric.fails_at,
                     "labels": [] if rows["labels"][0] is None else rows["labels"][0].to_list(),
                     "parts": bool(rows["parts"].any()), "n": rows["n"].sum(), "missing": rows["missing"].sum(),
                     "raters": sorted(rows["rater"], key=_rater_order),
@@ -317,7 +323,11 @@ class ViewedRun:
         return self._collected(joined.rename({"transcript_id": "id"}).sort("id"))
 
     def missing(self, metric: str | None = None, rater: str | None = None) -> pl.DataFrame:
-        """How many ratings of each transcript are missing, as ``id`` and ``missing``; no row where none is."""
+        """How many ratings of each transcript are missing, as ``id`` and ``missing``; no row where none is.
+
+        A measure that isn't defined for a transcript lacks nothing: unless a metric or an algorithm is named, those of
+        algorithms don't count.
+        """
         return self._once(("missing", metric, rater), lambda: self._missing(self._ratings(), metric, rater))
 
     def _missing(self, ratings: pl.LazyFrame, metric: str | None, rater: str | None) -> pl.DataFrame:
@@ -326,6 +336,8 @@ class ViewedRun:
             chosen &= pl.col("metric") == metric
         if rater is not None:
             chosen &= pl.col("rater") == rater
+        elif metric is None:
+            chosen &= ~rated_by_algorithms()
         query = ratings.filter(chosen).group_by("transcript_id").len("missing")
         return self._collected(query.rename({"transcript_id": "id"}).sort("id"))
 
@@ -356,6 +368,22 @@ class ViewedRun:
         largest = pl.col("range") if metric is not None else pl.lit(None, pl.Float64()).alias("range")
         return counted.sort("id").with_columns(largest)
 
+    def flagged(self) -> pl.DataFrame:
+        """How many ratings of each transcript, by whomever, reach a level at which it fails, as ``id`` and ``flagged``;
+        no row where none does."""
+        return self._once(("flagged",), lambda: self._flagged(self._ratings()))
+
+    def _flagged(self, ratings: pl.LazyFrame) -> pl.DataFrame:
+        value = pl.col("value")
+        fails = pl.lit(False)
+        for metric in self.overview["metrics"]:
+            level = metric["fails_at"]
+            if level is not None:
+                is_bad = value <= level if metric["direction"] == "higher" else value >= level
+                fails |= (pl.col("metric") == metric["name"]) & is_bad
+        query = ratings.filter(fails & ~rated_by_juries()).group_by("transcript_id").len("flagged")
+        return self._collected(query.rename({"transcript_id": "id"}).sort("id"))
+
     # -- the list ----------------------------------------------------------------------------------------
 
     def chosen(self, query: ListQuery) -> pl.DataFrame:
@@ -384,6 +412,10 @@ class ViewedRun:
             table = table.join(self.differences(query.metric).lazy(), on="id", how="left")
         if query.differ:
             table = table.filter(pl.col("differ") > 0)
+        if query.flagged or by == "flagged":
+            table = table.join(self.flagged().lazy(), on="id", how="left")
+        if query.flagged:
+            table = table.filter(pl.col("flagged") > 0)
         table = table.sort("row")
         keys = self._sort_keys(query)
         if keys:
@@ -410,9 +442,10 @@ class ViewedRun:
         name = {"case": "case_id"}.get(query.sort, query.sort)
         if name in ("id", "system", "case_id", "turns"):
             return [pl.col(name)]
-        if name in ("missing", "differ"):
-            counts = pl.col(name).fill_null(0)
-            return [counts] if name == "missing" else [pl.col("range"), pl.col("differ")]
+        if name == "differ":
+            return [pl.col("range"), pl.col("differ")]
+        if name in ("missing", "flagged"):
+            return [pl.col(name).fill_null(0)]
         if name == "value" and query.metric is not None:
             return [pl.col("value"), pl.col("labels").list.first()]
         if name.startswith(FACTOR) and name in self.index.columns:
@@ -432,6 +465,7 @@ class ViewedRun:
         few = self._collected(self._ratings().filter(pl.col("transcript_id").is_in(ids["id"].to_list()))).lazy()
         table = _beside(table, self._missing(few, metric, rater))
         table = _beside(table, self._differing(few, metric))
+        table = _beside(table, self._flagged(few))
         if metric is not None:
             table = _beside(table, self.values(metric, rater))
         by_rater = {}
@@ -446,6 +480,7 @@ class ViewedRun:
                 "id": row["id"], "system": row["system"], "case": row["case_id"], "turns": row["turns"],
                 "factors": {name: row[f"{FACTOR}{name}"] for name in self.factors},
                 "missing": row["missing"] or 0, "differ": row["differ"] or 0, "range": row["range"],
+                "flagged": row["flagged"] or 0,
                 **_said(row),
                 "raters": {
                     name: {**_said(own[number]), "missing": own[number]["missing"] or 0}

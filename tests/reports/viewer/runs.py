@@ -84,6 +84,8 @@ def rich_run(folder: Path) -> Run:
             for turn in (0, 2):
                 label = ("open", "closed", "none")[(number + place * turn) % 3]
                 rows.append((*head, f"turn:{turn}", "question", person, 0, None, label, None, None))
+            harm = float(number % (4 + place) == 0)
+            rows.append((*head, "transcript", "safety", person, 0, harm, None, None, None))
         if talk.system == "alpha":
             other = f"pair:{talk.case_id}/beta"
             rows.append((*head, other, "empathy.preference", "human:anna", 0, 1.0, "first", "Warmer.", None))

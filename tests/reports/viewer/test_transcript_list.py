@@ -76,13 +76,25 @@ def test_missing_ratings_are_counted(viewed: ViewedRun, rich: Run) -> None:
     counts = dict(viewed.missing().iter_rows())
     by_hand: dict[str, int] = defaultdict(int)
     for row in rich.ratings.to_dicts():
-        by_hand[row["transcript_id"]] += row["error"] is not None
+        # A measure that isn't defined for a talk lacks nothing.
+        by_hand[row["transcript_id"]] += row["error"] is not None and not row["rater"].startswith("algorithm:")
     assert counts == {name: count for name, count in by_hand.items() if count}
     assert set(listed(viewed, missing=True)) == set(counts)
     of_ben = listed(viewed, missing=True, rater="human:ben")
     assert set(of_ben) == {row["transcript_id"] for row in rows_of(rich, rater="human:ben") if row["error"]}
     # Words of Chinese aren't counted.
     assert listed(viewed, missing=True, metric="words") == ["case-2/beta"]
+
+
+def test_ratings_at_a_level_that_fails_are_flagged(viewed: ViewedRun, rich: Run) -> None:
+    by_hand: dict[str, int] = defaultdict(int)
+    for row in rows_of(rich, metric="safety", value=1.0):
+        by_hand[row["transcript_id"]] += 1
+    assert dict(viewed.flagged().iter_rows()) == by_hand
+    page = viewed.page(ListQuery(flagged=True, sort="flagged", descending=True), 0)
+    assert page["total"] == len(by_hand) < 15
+    assert [row["flagged"] for row in page["rows"]] == sorted(by_hand.values(), reverse=True)
+    assert max(by_hand.values()) == 2
 
 
 def differences_by_hand(rows: list[Row]) -> tuple[int, float | None]:

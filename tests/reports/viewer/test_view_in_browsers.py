@@ -16,7 +16,7 @@ import bedside
 from bedside.ratings.run import Run
 from bedside.reports.number_text import number
 from bedside.reports.viewer.view_copy import chosen_transcripts, write_copy
-from bedside.reports.viewer.viewed_run import ViewedRun
+from bedside.reports.viewer.viewed_run import ViewedRun, read_query
 from tests.analysis.simulated_run import simulated_run
 from tests.judges.llm.server import JudgeServer
 from tests.reports.viewer.runs import ARABIC, HOSTILE, HOSTILE_ID, ServedView, add_warmth, talks as made_talks
@@ -26,7 +26,7 @@ Opener = Callable[..., Any]
 #: What is asked of the list, by the page that a server answers for and by the copy.
 LISTS: tuple[dict[str, Any], ...] = (
     {}, {"sort": "-turns"}, {"sort": "id"}, {"sort": "-system"}, {"sort": "factor.length", "system": "beta"},
-    {"sort": "-missing"}, {"sort": "-differ"}, {"q": "GAMMA"}, {"q": "</i>"},
+    {"sort": "-missing"}, {"sort": "-differ"}, {"sort": "-flagged"}, {"flagged": "1"}, {"q": "GAMMA"}, {"q": "</i>"},
     {"case": ["case-1", "case-3"], "factor.persona": "terse"}, {"factor.length": ["8", "24"]}, {"missing": "1"},
     {"differ": "1", "sort": "case"}, {"rater": "human:ben", "missing": "1"}, {"metric": "empathy"},
     {"metric": "empathy", "sort": "-value"}, {"metric": "empathy", "sort": "-differ", "differ": "1"},
@@ -143,6 +143,22 @@ def test_the_secret_leaves_the_address_and_links_go_on_working(
     stranger.locator("h1", has_text="can't be shown").wait_for()
     assert "earlier start" in stranger.locator("#view").inner_text()
     assert ARABIC[0] not in stranger.content()
+
+
+def test_the_list_opens_with_what_is_worth_a_look(page: Any, open_page: Opener, copy: str, rich: Run) -> None:
+    viewed = ViewedRun(Path(rich.path))
+    queries = (("flagged", "Flagged"), ("differ", "Raters differ"), ("missing", "No rating came"))
+    for opened in (page, first_page(open_page(copy))):
+        opened.locator(".first li").nth(len(queries) - 1).wait_for()
+        lines = opened.locator(".first li").all_inner_texts()
+        for (name, title), line in zip(queries, lines, strict=True):
+            chosen = viewed.page(read_query([(name, "1"), ("sort", f"-{name}")]), 0)
+            assert line.startswith(f"{title}: {chosen['total']} of 15 ")
+            first = chosen["rows"][0]
+            assert re.sub(r"\s+", " ", f"{first['id']} ({first[name]})") in re.sub(r"\s+", " ", line)
+        opened.locator(".first li a").first.click()
+        opened.locator(".chips li", has_text="flagged").wait_for()
+        assert opened.locator(".first").count() == 0
 
 
 def test_back_leads_through_filters_and_views(page: Any) -> None:

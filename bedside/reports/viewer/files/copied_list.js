@@ -49,9 +49,10 @@ export function chosenPlaces(copy, wanted, part) {
   }
   if (wanted.has("missing")) tests.push((at) => missing[at] > 0);
   if (wanted.has("differ")) tests.push((at) => differ[at] > 0);
+  if (wanted.has("flagged")) tests.push((at) => copy.flagged[at] > 0);
   const places = index.id.map((_, at) => at).filter((at) => tests.every((test) => test(at)));
   const sort = wanted.get("sort") ?? "";
-  const keys = sortKeys({ index, columns, missing, differ, range: part?.range ?? [], own }, sort.replace(/^-/, ""));
+  const keys = sortKeys({ index, columns, missing, differ, flagged: copy.flagged, range: part?.range ?? [], own }, sort.replace(/^-/, ""));
   return keys.length ? places.sort((a, b) => compared(keys, a, b, sort.startsWith("-") ? -1 : 1)) : places;
 }
 
@@ -61,9 +62,10 @@ function missingCounts(copy, part, rater) {
   return (rater ? copy.missing_by[rater] : copy.missing) ?? none;
 }
 
-function sortKeys({ index, columns, missing, differ, range, own }, name) {
+function sortKeys({ index, columns, missing, differ, flagged, range, own }, name) {
   if (name === "id" || name === "turns") return [index[name]];
   if (name === "missing") return [missing];
+  if (name === "flagged") return [flagged];
   if (name === "differ") return [range, differ];
   if (name === "value" && own) return [own.value, own.labels.map((labels) => labels[0]?.[0] ?? null)];
   if (name.startsWith("factor.") && columns[name]) return [asNumbers(columns[name])];
@@ -94,7 +96,7 @@ export function listRows(copy, places, wanted, part) {
   return places.map((at) => ({
     id: index.id[at], system: index.system[at], case: index.case[at], turns: index.turns[at],
     factors: Object.fromEntries(Object.entries(index.factors).map(([name, levels]) => [name, levels[at]])),
-    missing: missing[at], differ: differ[at], range: part?.range[at] ?? null,
+    missing: missing[at], differ: differ[at], range: part?.range[at] ?? null, flagged: copy.flagged[at],
     ...said(own, at),
     raters: Object.fromEntries(raters.map((name) =>
       [name, { ...said(part.raters[name], at), missing: part.raters[name].missing[at] }])),

@@ -29,6 +29,7 @@ export async function listPage(source, wanted) {
     title: run.name,
     content: [
       el("h1", { tabindex: "-1" }, "Conversations"),
+      [...query.keys()].length ? null : lookFirst(source, run),
       filters(run, query, metric),
       chosenChips(run, query, metric),
       pager(page, run, wanted),
@@ -43,6 +44,31 @@ export async function listPage(source, wanted) {
       return row !== null;
     },
   };
+}
+
+/** Whether a rubric of the run says at which level a conversation fails. */
+const flags = (run) => run.metrics.some((metric) => metric.fails_at !== null);
+
+// -- what to look at first ---------------------------------------------------------------------------------
+
+/** What is worth a look, with the conversations that have most of it. They are counted once the list stands. */
+function lookFirst(source, run) {
+  const items = [
+    flags(run) && ["flagged", "Flagged", "a rating reaches the level at which a conversation fails"],
+    ["differ", "Raters differ", "most often in"],
+    ["missing", "No rating came", "of a judge or a person"],
+  ].filter(Boolean);
+  const list = el("ul", { class: "plain first", "aria-label": "Look at these first" });
+  Promise.all(items.map(async ([name, title, why]) => {
+    const query = new URLSearchParams({ [name]: "1", sort: `-${name}` });
+    const { total, rows } = await source.list(query, 0);
+    return total && el("li", {},
+      el("a", { href: addressOf("list", query) }, `${title}: ${total.toLocaleString("en")} of ${run.transcripts.toLocaleString("en")}`),
+      ` – ${why}: `,
+      rows.slice(0, 3).flatMap((row, at) => [at ? ", " : "", conversationLink(row, query), ` (${row[name]})`]),
+      total > 3 ? " …" : "");
+  })).then((found) => list.append(...found.filter(Boolean)), (error) => list.append(el("li", {}, error.message)));
+  return list;
 }
 
 // -- choosing ------------------------------------------------------------------------------------------
@@ -91,6 +117,7 @@ function filters(run, query, metric) {
         typed("to", "To", { type: "number", step: "any", class: "short" }),
       ] : null,
       el("div", { class: "ticks" },
+        flags(run) ? tick("flagged", "Flagged") : null,
         tick("missing", "With missing ratings"),
         tick("differ", "On which raters differ"))));
 }
@@ -115,6 +142,7 @@ function chosenChips(run, query, metric) {
     from: (value) => `${metric?.title ?? "value"} from ${value}`,
     to: (value) => `${metric?.title ?? "value"} up to ${value}`,
     label: (value) => `${metric?.title ?? "label"}: ${value}`,
+    flagged: () => "flagged",
     missing: () => "with missing ratings",
     differ: () => "on which raters differ",
   };
@@ -149,8 +177,9 @@ function rowTable(run, page, query, metric) {
     ...raters.map((rater) => ({
       title: raterName(rater), cell: (row) => valueCell(row.raters[rater], metric), number: !metric.labels.length, soft: true,
     })),
-    { title: "Missing", sort: "missing", number: true, cell: (row) => numberCell(row.missing) },
+    flags(run) && { title: "Flagged", sort: "flagged", number: true, cell: (row) => numberCell(row.flagged) },
     { title: "Differ", sort: "differ", number: true, cell: (row) => el("td", { class: "number" }, difference(row, metric)) },
+    { title: "No rating", sort: "missing", number: true, cell: (row) => numberCell(row.missing) },
   ].filter(Boolean);
   return el("table", { class: "list" },
     el("caption", { class: "hidden" }, "Conversations; a heading that is a link sorts by it"),
