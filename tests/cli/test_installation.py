@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 import pytest
 
 from bedside.api import installation
 from bedside.cli import main
+from tests.conftest import Call, works
 from tests.judges.llm.server import JudgeServer
 
 
@@ -37,8 +40,43 @@ def test_what_is_missing_is_named_with_what_to_install(monkeypatch: pytest.Monke
     found = {one.what: one for one in installation.doctor().results}
     assert found["judge"].good is None
     assert "deepeval" in found["judge"].finding
-    assert found["judge"].todo == 'pip install "bedside[judge]"'
+    assert installed_from(found["judge"].todo) == "judge"
     assert found["polars"].good is False
+    said = " ".join(installation.said_of_installation(list(found.values())))
+    assert "these are missing: polars." in said
+    assert "judge: language models as judges; needs deepeval" in said
+
+
+def installed_from(line: str) -> str:
+    """The extra of a line that installs from where this bedside came from: a folder, a file or an index."""
+    match = re.fullmatch(r'pip install (?:-e )?"(.+)\[([\w-]+)\](?: @ .+)?"', line)
+    assert match is not None, line
+    assert match[1] == "bedside" or (Path(match[1]) / "pyproject.toml").is_file()
+    return match[2]
+
+
+@pytest.mark.parametrize(
+    ("origin", "line"),
+    [
+        (None, 'pip install "bedside[view]"'),
+        ('{"url": "file:///home/a/b%20c", "dir_info": {"editable": true}}', 'pip install -e "/home/a/b c[view]"'),
+        ('{"url": "file:///home/a/bedside", "dir_info": {}}', 'pip install "/home/a/bedside[view]"'),
+        ('{"url": "git+https://host/bedside"}', 'pip install "bedside[view] @ git+https://host/bedside"'),
+    ],
+)
+def test_the_line_that_installs_names_where_this_came_from(
+    monkeypatch: pytest.MonkeyPatch, origin: str | None, line: str
+) -> None:
+    monkeypatch.setattr("importlib.metadata.PathDistribution.read_text", lambda self, name: origin)
+    assert f"pip install {installation.install_source('view')}" == line
+
+
+def test_the_doctor_answers_in_a_screen(call: Call) -> None:
+    lines = works(call, "doctor")[0].splitlines()
+    assert len(lines) <= 24
+    assert lines[0].endswith("all that is needed is there.")
+    every = works(call, "doctor", "--all")[0]
+    assert all(extra in every for extra in installation.EXTRAS)
 
 
 def test_places_that_do_not_answer(capsys: pytest.CaptureFixture[str]) -> None:
