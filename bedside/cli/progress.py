@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,6 +13,8 @@ from bedside.core.words import counted
 
 #: Before so many seconds, nothing is said of the time left.
 _FIRST_SECONDS = 2.0
+#: Columns that the spinner and the time gone take beside a line, and those of a bar.
+_BESIDE, _BAR = 12, 20
 
 
 @contextmanager
@@ -22,7 +24,7 @@ def scoring_progress() -> Iterator[Callable[[int, int], None]]:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("files"),
+        columns = (TextColumn("{task.description}"), BarColumn(_BAR), MofNCompleteColumn(), TextColumn("files"),
                    TextColumn("{task.fields[transcripts]} transcripts"), TimeElapsedColumn())  # fmt: skip
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("Scoring", total=None, transcripts=0)
@@ -70,32 +72,44 @@ def _duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
-def _line(*parts: str) -> str:
-    return ", ".join(part for part in parts if part)
+def _line(*parts: str) -> list[str]:
+    return [part for part in parts if part]
 
 
-def judging_line(judge: str, state: Any, left: str = "") -> str:
-    """How far a judge is: done, total, kept, missing, spent and time left, as far as they are known."""
+def _fitting(parts: Sequence[str], room: int) -> str:
+    """As many parts, from the first on, as fit so many columns of a terminal; the first in any case."""
+    from rich.cells import cell_len
+
+    line = parts[0]
+    for part in parts[1:]:
+        if cell_len(line) + 2 + cell_len(part) > room:
+            break
+        line = f"{line}, {part}"
+    return line
+
+
+def judging_line(judge: str, state: Any, left: str = "") -> list[str]:
+    """How far a judge is, what matters most first: done, total, time left, spent, missing, kept, calls."""
     done = counted(state.done, "judgement")
     if state.total is not None:
         done = f"{state.done:,} of {counted(state.total, 'judgement')}"
     return _line(
         f"{judge}: {done}",
-        f"{state.stored:,} kept from before" if state.stored else "",
-        f"{state.missing:,} missing" if state.missing else "",
-        counted(state.calls, "call"),
-        "" if state.cost is None else f"{_money(state.cost)} spent",
         left,
+        "" if state.cost is None else f"{_money(state.cost)} spent",
+        f"{state.missing:,} missing" if state.missing else "",
+        f"{state.stored:,} kept from before" if state.stored else "",
+        counted(state.calls, "call"),
     )
 
 
-def simulation_line(state: Any, left: str = "") -> str:
-    """How far a simulation is: done, total, spent and time left, as far as they are known."""
+def simulation_line(state: Any, left: str = "") -> list[str]:
+    """How far a simulation is, what matters most first: done, total, time left, spent, calls."""
     return _line(
         f"{_ended(state):,} of {counted(state.planned, 'conversation')}",
-        counted(state.asked, "call"),
-        f"{_money(state.cost)} spent" if state.cost else "",
         left,
+        f"{_money(state.cost)} spent" if state.cost else "",
+        counted(state.asked, "call"),
     )
 
 
@@ -106,8 +120,8 @@ def _money(cost: float) -> str:
 
 
 @contextmanager
-def _live_line(what: str) -> Iterator[Callable[[str], None] | None]:
-    """A line that changes, on a terminal; None elsewhere."""
+def _live_line(what: str) -> Iterator[Callable[[Sequence[str]], None] | None]:
+    """A line of parts that changes, on a terminal, as many as it is wide enough for; None elsewhere."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -115,9 +129,10 @@ def _live_line(what: str) -> Iterator[Callable[[str], None] | None]:
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(what, total=None)
-        yield lambda text: bar.update(task, description=text)
+        yield lambda parts: bar.update(task, description=_fitting(parts, console.width - _BESIDE))
 
 
 @contextmanager
@@ -125,17 +140,17 @@ def judging_progress() -> Iterator[Callable[[str, Any], None]]:
     """Progress of judges, told with the judge and its counts; a plain line at every 500th judgement."""
     pace: dict[str, _Pace] = {}
 
-    def line(judge: str, state: Any) -> str:
+    def line(judge: str, state: Any, name: str | None = None) -> list[str]:
         left = pace.setdefault(judge, _Pace()).left(state.done, state.total, state.stored)
-        return judging_line(judge, state, left)
+        return judging_line(name or judge, state, left)
 
     def plain(judge: str, state: Any) -> None:
         pace.setdefault(judge, _Pace()).left(state.done, state.total, state.stored)
         if state.done % 500 == 0:
-            note(line(judge, state))
+            note(", ".join(line(judge, state)))
 
     with _live_line("Judging") as live:
-        yield plain if live is None else (lambda judge, state: live(line(judge, state)))
+        yield plain if live is None else (lambda judge, state: live(line(judge, state, judge.rpartition("/")[2])))
 
 
 @contextmanager
@@ -150,16 +165,16 @@ def simulation_progress(*, bar: bool = True) -> Iterator[Callable[[Any], None] |
         return
     pace = _Pace()
 
-    def line(state: Any) -> str:
+    def line(state: Any) -> list[str]:
         return simulation_line(state, pace.left(_ended(state), state.planned))
 
     def plain(state: Any) -> None:
-        text = line(state)
+        parts = line(state)
         if _ended(state) % 100 == 0:
-            note(f"Simulated {text}")
+            note(f"Simulated {', '.join(parts)}")
 
     with _live_line("Simulating") as live:
-        yield plain if live is None else (lambda state: live(f"Simulating: {line(state)}"))
+        yield plain if live is None else (lambda state: live(line(state)))
 
 
 def _ended(state: Any) -> int:
@@ -187,9 +202,9 @@ def _bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn(what), BarColumn(_BAR), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("left"))
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -14,19 +14,24 @@ from bedside.simulation.logged_actors import SimulationProgress
 
 
 def test_a_judges_line_says_what_is_known() -> None:
-    assert judging_line("m", JudgingProgress(1, 0, 0, 1)) == "m: 1 judgement, 1 call"
+    assert judging_line("m", JudgingProgress(1, 0, 0, 1)) == ["m: 1 judgement", "1 call"]
     whole = JudgingProgress(1500, 20, 3, 1490, total=12_000, cost=1.234)
-    assert judging_line("m", whole, "about 4 min left") == (
-        "m: 1,500 of 12,000 judgements, 20 kept from before, 3 missing, 1,490 calls, $1.23 spent, about 4 min left"
-    )
+    parts = judging_line("m", whole, "about 4 min left")
+    assert parts == [
+        "m: 1,500 of 12,000 judgements", "about 4 min left", "$1.23 spent", "3 missing", "20 kept from before",
+        "1,490 calls",
+    ]  # fmt: skip
+    # A terminal of 80 columns has the time left, and what it has no room for is left out whole.
+    line = progress._fitting(parts, 80 - progress._BESIDE)
+    assert line == "m: 1,500 of 12,000 judgements, about 4 min left, $1.23 spent"
 
 
 def test_a_simulations_line_says_what_is_known() -> None:
-    assert simulation_line(SimulationProgress(12, 3, 1, 0, 90, 7)) == "4 of 12 conversations, 90 calls"
+    assert simulation_line(SimulationProgress(12, 3, 1, 0, 90, 7)) == ["4 of 12 conversations", "90 calls"]
     paid = SimulationProgress(12, 3, 1, 0, 90, 7, cost=0.004)
-    assert simulation_line(paid, "about 30 seconds left") == (
-        "4 of 12 conversations, 90 calls, $0.0040 spent, about 30 seconds left"
-    )
+    assert simulation_line(paid, "about 30 seconds left") == [
+        "4 of 12 conversations", "about 30 seconds left", "$0.0040 spent", "90 calls",
+    ]  # fmt: skip
 
 
 def test_the_time_left_goes_by_what_was_asked(
@@ -39,7 +44,7 @@ def test_the_time_left_goes_by_what_was_asked(
         told("m", JudgingProgress(20, 20, 0, 0, total=2000, cost=0.0))
         told("m", JudgingProgress(500, 20, 0, 480, total=2000, cost=0.5))
     assert capsys.readouterr().err == (
-        "m: 500 of 2,000 judgements, 20 kept from before, 480 calls, $0.50 spent, about 6 min left\n"
+        "m: 500 of 2,000 judgements, about 6 min left, $0.50 spent, 20 kept from before, 480 calls\n"
     )
 
 
@@ -71,4 +76,4 @@ def test_a_terminal_has_one_line_that_changes(
         told("m[1]", JudgingProgress(3, 0, 0, 3, total=9, cost=0.25))
         time.sleep(0.25)
     err = capsys.readouterr().err
-    assert "m[1]: 3 of 9 judgements, 3 calls, $0.25 spent" in err
+    assert "m[1]: 3 of 9 judgements, $0.25 spent, 3 calls" in err
