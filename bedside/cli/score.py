@@ -47,13 +47,13 @@ def trace_to(address: str | None) -> Iterator[None]:
 
 
 #: How many reasons for missing ratings, transcripts that were skipped, and metrics of a reason are named.
-_REASONS, _SKIPPED, _METRICS = 5, 20, 3
+_REASONS, _SKIPPED, _METRICS = 3, 20, 1
 
 
 def say_scored(summary: ScoringSummary) -> None:
     """Say what was read, and what a scoring did."""
 
-    note_account(summary.account.lines())
+    note_account(summary.account.brief_lines())
     transcripts, turns = counted(summary.transcripts, "transcript"), counted(summary.turns, "turn")
     ratings = counted(summary.ratings, "rating")
     say(f"Scored {transcripts} ({turns}) into {summary.run.path}: {ratings}, {summary.missing:,} of them missing.")
@@ -62,8 +62,11 @@ def say_scored(summary: ScoringSummary) -> None:
     if summary.replaced:
         say(f"Replaced {counted(summary.replaced, 'rating')} that the run had.")
     if summary.missing:
-        for reason, count, metrics in _reasons(summary.run.manifest["scorings"][-1]["missing"])[:_REASONS]:
+        reasons = _reasons(summary.run.manifest["scorings"][-1]["missing"])
+        for reason, count, metrics in reasons[:_REASONS]:
             say(f"  missing {count:,}: {reason} ({metrics})")
+        if len(reasons) > _REASONS:
+            say(f"  {counted(len(reasons) - _REASONS, 'more reason')}: bedside report {typed(summary.run.path)}")
     _say_warnings(summary.run)
     if summary.ignored:
         say(f"Left out {counted(summary.ignored, 'file')} that by the ending of the name can't be a transcript.")

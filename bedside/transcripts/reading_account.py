@@ -25,11 +25,16 @@ _PROVENANCE: Mapping[str, str] = {"system": "system messages", "tools": "calls a
 _SIDES: frozenset[Role] = frozenset({"clinician", "patient"})
 
 #: Lines of a screen, and characters of a line.
-SCREEN, WIDTH = 24, 100
+SCREEN, WIDTH = 24, 80
 #: Longest example of a text, in characters, and most examples of texts of one name.
 _EXAMPLE, _EXAMPLES = 60, 12
 #: Most names of one thing, most kinds of files told apart, and most lines of one thing.
 _NAMES, _KINDS, _LINES = 6, 3, 4
+#: Names of a side in few words, and labels of what says only how plain files were read.
+_BRIEF = 2
+_PLAIN = frozenset(
+    {"Read", "Form", "Encoding", "Header", "Columns", "Speakers", "Language", "Systems", "Cases", "Factors"}
+)
 
 Level = str | int | float | bool | None
 
@@ -396,22 +401,45 @@ class ReadingAccount:
         return "\n".join(self.lines(longest=None))
 
     def lines(self, longest: int | None = SCREEN) -> list[str]:
-        """What was read, in lines of at most 100 characters, once the reading is over.
+        """What was read, in lines of at most 80 characters, once the reading is over.
 
         Args:
             longest: most lines; None for all.
         """
-        lines: list[str] = []
-        for label, text in _parts(self, kept=longest is None):
-            printable = "".join(mark if mark.isprintable() else " " for mark in text)
-            wrapped = textwrap.wrap(f"{label}: {printable}" if label else printable, WIDTH, subsequent_indent="  ")
-            if longest is not None and len(wrapped) > _LINES:
-                wrapped = [*wrapped[: _LINES - 1], wrapped[_LINES - 1][: WIDTH - 2] + " …"]
-            lines += wrapped
-        if longest is not None and len(lines) > longest:
-            more = len(lines) - longest + 1
-            lines = [*lines[: longest - 1], f"… and {counted(more, 'line')} more: bedside read shows all"]
-        return lines
+        return _in_lines(_parts(self, kept=longest is None), longest)
+
+    def brief_lines(self) -> list[str]:
+        """In as few lines as can be: how much was read, who is who, and what may not be as it was meant."""
+        files = [_file_name(name) for names in self.kinds.values() for name in names]
+        systems = len(set(self.systems) - {None})
+        told = [
+            f"{counted(self.transcripts, 'transcript')}, {counted(self.turns, 'turn')}",
+            *([files[0] if len(files) == 1 else counted(len(files), "file")] if files else []),
+            *(
+                f"{role} = {_some((name for name, _ in names), _BRIEF)}"
+                for role in ROLES
+                if (names := self.spoken_by(role))
+            ),
+            counted(systems, "system") if systems else "no systems",
+            *([f"factors {_some(self.factors)}"] if self.factors else []),
+        ]
+        doubts = (part for part in _parts(self, kept=False) if part[0] not in _PLAIN)
+        return _in_lines([("Read", "; ".join(told)), *doubts], SCREEN // 2)
+
+
+def _in_lines(parts: Iterable[tuple[str, str]], longest: int | None) -> list[str]:
+    """Labels and texts in lines of a screen's width, and at most so many."""
+    lines: list[str] = []
+    for label, text in parts:
+        printable = "".join(mark if mark.isprintable() else " " for mark in text)
+        wrapped = textwrap.wrap(f"{label}: {printable}" if label else printable, WIDTH, subsequent_indent="  ")
+        if longest is not None and len(wrapped) > _LINES:
+            wrapped = [*wrapped[: _LINES - 1], wrapped[_LINES - 1][: WIDTH - 2] + " …"]
+        lines += wrapped
+    if longest is not None and len(lines) > longest:
+        more = len(lines) - longest + 1
+        lines = [*lines[: longest - 1], f"… and {counted(more, 'line')} more: bedside read shows all"]
+    return lines
 
 
 def _frozen(value: Any) -> Any:

@@ -397,7 +397,7 @@ def test_what_says_how_a_file_is_read_is_refused_beside_a_run(call: Call, tmp_pa
 def test_scoring_says_what_was_read_and_keeps_it(call: Call, tmp_path: Path) -> None:
     talks = write_lines(tmp_path / "t.jsonl", talk("a", turns=[*TALK["turns"], {"role": "Mother", "text": "Hm."}]))
     _, out, err = call("score", talks, "--out", "run", "--roles", "Mother=other")
-    assert "other: Mother (1)" in err
+    assert "other = Mother" in err
     assert "Mother" not in out
     kept = bedside.read_run("run").manifest["scorings"][-1]["read"]
     assert kept["speakers"]["other"] == {"turns": 1, "names": {"Mother": 1}}

@@ -250,7 +250,7 @@ def test_tiers_can_be_chosen(tmp_path: Path) -> None:
     assert {turn.speaker for turn in by_role.turns} == {"A words", "B words"}
     reading = Reading([path], ReadOptions(columns={"clinician": "A words", "patient": "B words"}))
     assert len(list(reading)) == 1
-    told = "\n".join(reading.account.lines())
+    told = " ".join("\n".join(reading.account.lines()).split())
     assert "clinician = A words, patient = B words; not used: A sounds, notes, empty" in told
     for columns, named in (
         ({"text": "C*"}, "'C*'"),
