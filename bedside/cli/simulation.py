@@ -1,4 +1,4 @@
-"""``bedside simulation``: what was simulated."""
+"""``bedside simulate`` as a whole: conversations, what became of them, and cases of one's own."""
 
 from __future__ import annotations
 
@@ -9,45 +9,41 @@ from typing import Annotated
 import typer
 
 from bedside.api.simulating import QualitySettings, simulation_quality
+from bedside.cli import cases
 from bedside.cli.help import App
 from bedside.cli.output import is_json, say, say_or_show, show_records, show_tables
 from bedside.cli.progress import judging_progress
 from bedside.cli.settings_options import takes_settings
+from bedside.cli.simulate import simulate
 from bedside.core.errors import InputError
 from bedside.core.words import counted, typed
 
-simulation_app: App = App(
-    """See what became of simulated conversations, and what stands behind them.
-
-    Examples:
-        $ bedside simulation status talks
-        $ bedside simulation show talks note2chat/script:good/cough-smoker/26-messages/1
-    """
-)
+simulate_app: App = App("", runs=True)
+simulate_app.command("run", hidden=True)(simulate)
 
 TalksArgument = Annotated[
     Path, typer.Argument(metavar="FOLDER", help="Folder that bedside simulate made, also while it goes on.")
 ]
 
 
-@simulation_app.command("status")
+@simulate_app.command("status")
 def simulation_status(folder: TalksArgument) -> None:
     """Show how many conversations there are by system, how they ended, and what it took.
 
     Examples:
-        $ bedside simulation status talks
+        $ bedside simulate status talks
     """
     from bedside.reports.simulations import simulation_tables
 
     show_tables(simulation_tables(folder))
 
 
-@simulation_app.command("failed")
+@simulate_app.command("failed")
 def simulation_failed(folder: TalksArgument) -> None:
     """List the conversations without a transcript, whose doing it is and why.
 
     Examples:
-        $ bedside simulation failed talks
+        $ bedside simulate failed talks
     """
     from bedside.reports.simulations import lost_table
 
@@ -58,7 +54,7 @@ def simulation_failed(folder: TalksArgument) -> None:
         say("Every conversation has a transcript.")
 
 
-@simulation_app.command("show")
+@simulate_app.command("show")
 def simulation_show(
     folder: TalksArgument,
     conversation: Annotated[
@@ -68,8 +64,8 @@ def simulation_show(
     """Show one conversation turn by turn, with hidden states and decisions that no judge sees.
 
     Examples:
-        $ bedside simulation show talks
-        $ bedside simulation show talks note2chat/script:good/cough-smoker/26-messages/1
+        $ bedside simulate show talks
+        $ bedside simulate show talks note2chat/script:good/cough-smoker/26-messages/1
     """
     from bedside.reports.simulations import conversation_ids, conversation_text
 
@@ -82,7 +78,7 @@ def simulation_show(
     say_or_show("\n".join(names), "conversations", "The conversations", [{"id": name} for name in names])
 
 
-@simulation_app.command("quality")
+@simulate_app.command("quality")
 @takes_settings
 def quality(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder that bedside simulate made.")],
@@ -93,7 +89,7 @@ def quality(
     show_tables(list(tables))
 
 
-@simulation_app.command("turns")
+@simulate_app.command("turns")
 def simulation_turns(
     folder: TalksArgument,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The JSON lines to write.", dir_okay=False)],
@@ -107,7 +103,7 @@ def simulation_turns(
     it by reading the conversations.
 
     Examples:
-        $ bedside simulation turns talks --out turns.jsonl
+        $ bedside simulate turns talks --out turns.jsonl
     """
     from bedside.core.files import write_text
     from bedside.metrics.protocols.medconceal import turn_rows
@@ -120,13 +116,13 @@ def simulation_turns(
     rows = [row for transcript in read_transcripts([folder]) for row in turn_rows(transcript, policy)]
     write_text(out, "".join(f"{row.model_dump_json(exclude_none=True)}\n" for row in rows))
     say(
-        f"Wrote {counted(len(rows), 'row')} to {out}; fit a policy with bedside medconceal fit {typed(out)} "
+        f"Wrote {counted(len(rows), 'row')} to {out}; fit a policy with bedside train policy {typed(out)} "
         "--out mine.yaml"
     )
     show_records("turns", "Turns to label", [{"file": str(out), "rows": len(rows)}])
 
 
-@simulation_app.command("dialogues")
+@simulate_app.command("dialogues")
 def simulation_dialogues(
     folder: TalksArgument,
     out: Annotated[
@@ -139,9 +135,8 @@ def simulation_dialogues(
     several systems has a folder.
 
     Examples:
-        $ bedside simulation dialogues talks --out mdd5k
+        $ bedside simulate dialogues talks --out mdd5k
     """
-    from bedside.core.errors import InputError
     from bedside.core.files import write_text
     from bedside.simulation.simulators.mdd5k.dialogue_files import dialogue_files
     from bedside.transcripts.reading import read_transcripts
@@ -159,3 +154,7 @@ def simulation_dialogues(
         "Interviews in the JSON of MDD-5k's authors",
         [{"folder": str(out), "dialogues": len(transcripts), "files": len(files)}],
     )
+
+
+for _command in (cases.check, cases.convert, cases.match, cases.profiles):
+    simulate_app.command(_command.__name__, rich_help_panel="Cases of your own")(_command)

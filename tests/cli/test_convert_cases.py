@@ -16,7 +16,7 @@ def test_cases_of_agentclinic_are_converted_and_checked(call: Call, tmp_path: Pa
     source.write_text(json.dumps(OSCE) + "\n", "utf-8")
     code, said, noted = call("simulators", "convert", source, "--out", out)
     assert (code, said) == (0, f"Wrote 1 case to {out}.\n")
-    assert f"bedside simulators check {out}" in " ".join(noted.split())
+    assert f"bedside simulate check {out}" in " ".join(noted.split())
     assert [case for _, case in read_cases(out)] == [case for _, case in read_cases(source)]
     said, noted = works(call, "simulators", "check", out, "--protocol", "note2chat")
     assert "31-year-old" in noted

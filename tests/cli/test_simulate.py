@@ -102,7 +102,7 @@ def test_its_options_reach_the_simulation(call: Call, tmp_path: Path) -> None:
         (["--protocol", "note2chat", "--clinician", "rules", "--set", "x.y=1"], "--set: 'x' is not the protocol"),
         (
             ["--protocol", "note2chat", "--clinician", "rules", "--set", "strict=off"],
-            "'strict=off' is not note2chat.NAME=VALUE; bedside simulators show note2chat lists them",
+            "'strict=off' is not note2chat.NAME=VALUE; bedside show note2chat --kind protocols lists them",
         ),
         (
             ["--protocol", "note2chat", "--clinician", "rules", "--set", "note2chat.brif=1"],
@@ -171,7 +171,7 @@ def test_failed(call: Call, talks: Path, tmp_path: Path) -> None:
     assert code == 2
     assert "0 conversations of 1 in talks" in out
     assert err.splitlines()[-1] == (
-        "bedside: talks: every conversation failed (1); the commonest reason is patient: empty (1); bedside simulation "
+        "bedside: talks: every conversation failed (1); the commonest reason is patient: empty (1); bedside simulate "
         "failed talks lists them; calls that got no answer are asked again by the same command"
     )
     assert "Next:" not in out, "there is nothing to score"

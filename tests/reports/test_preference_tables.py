@@ -200,7 +200,7 @@ def test_a_judge_with_a_taste_for_the_first_is_caught_and_systems_are_ranked_all
 
 ADDRESS = "http://127.0.0.1:1/v1#simulated"
 TALKS = simulated_talks({"A": 0.9, "B": 0.5, "C": 0.1}, cases=6, seed=1)
-APART = "36 preferences between two conversations are left to bedside preferences."
+APART = "36 preferences between two conversations are left to bedside compare --preferences."
 
 
 def add_levels(run: Run) -> None:

@@ -425,7 +425,7 @@ def test_what_is_said(batch: Batch, call: Call) -> None:
     out, _ = works(call, "judgements", "import", batch.run, batch.answers)
     assert "Read 11 answers: 10 taken." in out
     assert "1 error in place of an answer; to be asked again" in out
-    assert f"2 judgements are open: bedside judgements export {batch.run} FILE.jsonl" in out
+    assert f"2 judgements are open: bedside judge answers export {batch.run} FILE.jsonl" in out
     assert "$0.0" in out
     code, out, _ = call("judgements", "import", batch.run, batch.answers, "--json")
     assert (code, json.loads(out)[0]["rows"][0]["stored"]) == (0, 10)

@@ -1,75 +1,25 @@
-"""``bedside simulators``: the protocols that conversations can be simulated by, and cases of one's own."""
+"""``bedside simulate check`` and what else is done with cases of one's own."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from bedside.cli import completion as complete
-from bedside.cli.help import App, titles
-from bedside.cli.output import note, say, say_or_show, show_records
+from bedside.cli.output import note, say, show_records
 from bedside.cli.parsing import check_choice
 from bedside.cli.record_requests import made_record
 from bedside.core.errors import InputError
 from bedside.core.words import counted
 
-if TYPE_CHECKING:
-    from bedside.simulation.simulators.contract import Simulator
-
-simulators_app: App = App(
-    """List the protocols to simulate conversations by; check and convert cases of your own.
-
-    Examples:
-        $ bedside simulators
-        $ bedside simulators show medconceal
-        $ bedside simulators check cases/ --protocol medconceal
-    """,
-    lists=True,
-)
-
 #: Forms that cases are written in.
 _FORMS = ("bedside", "mdd5k")
-#: What several commands ask for.
-ProtocolArgument = Annotated[
-    str, typer.Argument(metavar="PROTOCOL", help="Name of the protocol.", autocompletion=complete.simulators)
-]
-simulators_app.lists_entries(
-    "simulators",
-    "The protocols of simulated conversations",
-    titles("bedside.simulation.simulators.contract", "SIMULATORS"),
-)
 
 
-@simulators_app.command("show")
-def simulators_show(
-    name: ProtocolArgument,
-    case: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ID", help="Bundled case for which the clinician's brief is shown. Without it, the first."
-        ),
-    ] = None,
-) -> None:
-    """Print a protocol's settings, options and cases, and what a clinician under test is told.
-
-    Examples:
-        $ bedside simulators show medconceal
-        $ bedside simulators show note2chat --case cough-smoker
-    """
-    from bedside.simulation.simulation_plan import options_of
-    from bedside.simulation.simulators.contract import SIMULATORS
-    from bedside.simulation.simulators.description import describe
-
-    simulator = SIMULATORS.load(name)
-    text = describe(simulator, options_of(simulator), case)
-    say_or_show(text, "simulator", simulator.title, [{**_facts(simulator), "text": text}])
-
-
-@simulators_app.command("check")
-def simulators_check(
+def check(
     files: Annotated[
         list[str], typer.Argument(metavar="FILES", help="Cases: JSON, JSON lines or YAML files, or folders of them.")
     ],
@@ -88,7 +38,7 @@ def simulators_check(
     file and line; docs/cases.md shows the form.
 
     Examples:
-        $ bedside simulators check my-cases.yaml --protocol medconceal
+        $ bedside simulate check my-cases.yaml --protocol medconceal
     """
     from bedside.simulation.simulators.case_files import check_cases, read_cases
     from bedside.simulation.simulators.contract import SIMULATORS
@@ -110,8 +60,7 @@ def simulators_check(
     say(f"{_several(files)}: good ({cases})" + (f"; {counted(warnings, 'warning')}" if warnings else ""))
 
 
-@simulators_app.command("convert")
-def simulators_convert(
+def convert(
     files: Annotated[
         list[str],
         typer.Argument(
@@ -135,8 +84,8 @@ def simulators_convert(
     of vignettes are read; docs/cases.md says what becomes of each part.
 
     Examples:
-        $ bedside simulators convert agentclinic_medqa.jsonl --out my-cases.yaml
-        $ bedside simulators convert my-cases.yaml --form mdd5k --out pa20.json
+        $ bedside simulate convert agentclinic_medqa.jsonl --out my-cases.yaml
+        $ bedside simulate convert my-cases.yaml --form mdd5k --out pa20.json
     """
     from bedside.core.files import write_text
     from bedside.simulation.simulators.case_files import case_text, converted_cases, unused_rows
@@ -158,11 +107,10 @@ def simulators_convert(
     if unused:
         note(f"Left out: {counted(unused, 'row')} whose `mental_health_classification` is No.")
     if form == "bedside":
-        note(f"Next: bedside simulators check {out}")
+        note(f"Next: bedside simulate check {out}")
 
 
-@simulators_app.command("match")
-def simulators_match(
+def match(
     files: Annotated[
         list[str],
         typer.Argument(metavar="FILES", help="Cases of calm-it with 42 answers under dass, or folders of them."),
@@ -183,7 +131,7 @@ def simulators_match(
     same, and ages differ by ten years at most. docs/simulators/calm-it.md says what is written.
 
     Examples:
-        $ bedside simulators match my-cases.yaml --respondents data.csv --out matched.yaml
+        $ bedside simulate match my-cases.yaml --respondents data.csv --out matched.yaml
     """
     from bedside.core.files import write_text
     from bedside.simulation.simulators.calm_it.client_fields import ClientSketch, problems
@@ -224,8 +172,7 @@ def simulators_match(
     )
 
 
-@simulators_app.command("profiles")
-def simulators_profiles(
+def profiles(
     files: Annotated[
         list[str],
         typer.Argument(
@@ -256,7 +203,7 @@ def simulators_profiles(
     What a case says already stays as it is.
 
     Examples:
-        $ bedside simulators profiles profiles.yaml --writer openai/gpt-5 --out prepared
+        $ bedside simulate profiles profiles.yaml --writer openai/gpt-5 --out prepared
     """
     from bedside.api.calm_it_cases import CASES_FILE, cases_from_profiles
     from bedside.simulation.simulate import SimulationSettings
@@ -270,21 +217,7 @@ def simulators_profiles(
         say(f"{counts.unfinished:,} have not ended: the same command goes on.")
     show_records("cases", "Cases that were made", [made_record(counts, out / CASES_FILE)])
     if counts.finished:
-        note(f"Next: bedside simulators check {out / CASES_FILE} --protocol calm-it")
-
-
-def _facts(simulator: Simulator) -> dict[str, Any]:
-    """What a protocol is, as plain values."""
-    return {
-        "name": simulator.name,
-        "title": simulator.title,
-        "source": simulator.source,
-        "languages": list(simulator.languages),
-        "settings": [asdict(setting) for setting in simulator.settings],
-        "lengths": list(simulator.lengths),
-        "options": [asdict(option) for option in simulator.options],
-        "parameters": list(simulator.parameters),
-    }
+        note(f"Next: bedside simulate check {out / CASES_FILE} --protocol calm-it")
 
 
 def _several(files: list[str]) -> str:
