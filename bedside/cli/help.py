@@ -62,17 +62,19 @@ def _first_options(options: list[Any]) -> list[Any]:
 
 def _write_options(command: Any, context: Any, formatter: Any) -> None:
     """Arguments, then the options that are typed most, then the others under their headings, and ``--help`` last."""
-    shown = [each for each in command.get_params(context) if each.get_help_record(context) is not None]
-    *options, last = [each for each in shown if each.param_type_name == "option"]
+    arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
+    *options, last = [parameter for parameter in command.get_params(context) if parameter not in arguments]
     first = _first_options(options)
-    headings = {ARGUMENTS: [each for each in shown if each.param_type_name == "argument"], OPTIONS: first}
+    headings = {ARGUMENTS: arguments, OPTIONS: first}
     for option in options:
         if option not in first:
             heading = option.rich_help_panel or OPTIONS
             headings.setdefault("More options" if heading == OPTIONS else heading, []).append(option)
     headings |= {heading: headings.pop(heading) for heading in (READING, OUTPUT) if heading in headings}
     [*headings.values()][-1].append(last)
-    records = {heading: [_record(each, context) for each in under] for heading, under in headings.items() if under}
+    records = {
+        heading: [_record(parameter, context) for parameter in under] for heading, under in headings.items() if under
+    }
     _write(formatter, records)
 
 

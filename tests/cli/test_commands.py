@@ -141,7 +141,7 @@ def test_lists(call: Call) -> None:
         assert example in works(call, "list", kind)[0].split()
         assert works(call, "show", example, "--kind", kind)
     assert [line.split()[0] for line in kinds.splitlines()[:-2]] == [*CATALOGUE]
-    assert "rules" in works(call, "coder")[0]
+    assert "rules" in works(call, "list", "coders")[0]
     assert "McLaughlin" in call("show", "smog")[1]
     assert "## Structure" in call("show", "structure")[1]
     assert '"turns"' in call("show", "jsonl")[1]
@@ -244,7 +244,7 @@ def test_no_width_cuts_a_number(call: Call, monkeypatch: pytest.MonkeyPatch) -> 
     for words in (
         ("agree", "run", "--confusion"),
         ("compare", "run", "--all", "--notes"),
-        ("trend", "run"),
+        ("compare", "run", "--over", "messages"),
         ("explain", "run", "--cell", "percent_open_questions/steady"),
         ("report", "run", "--checklist"),
     ):
@@ -386,11 +386,11 @@ def test_what_says_how_a_file_is_read_is_refused_beside_a_run(call: Call, tmp_pa
         ["--columns", "item=a"], ["--header-row", "2"], ["--form", "long"], ["--sheet", "A"], ["--encoding", "ascii"]
     ):  # fmt: skip
         assert f"run: {option[0]} says how a file" in refused(call, tmp_path, "agree", "run", *option)
-    assert "--form says how" in refused(call, tmp_path, "deviation", "run", "--reference", "run", "--form", "long")
+    assert "--form says how" in refused(call, tmp_path, "compare", "run", "--against", "run", "--form", "long")
     # Of a run and a file, the file is meant.
     table = tmp_path / "turns.csv"
     table.write_text("talk,rater,metric,value\nx,a,turns,3\ny,a,turns,5\nz,a,turns,4\n")
-    _, _, err = call("deviation", "run", "--reference", table, "--columns", "item=talk")
+    _, _, err = call("compare", "run", "--against", table, "--columns", "item=talk")
     assert "turns.csv was read as" in err
 
 
@@ -624,11 +624,11 @@ def test_wrong_words_about_a_run(call: Call, tmp_path: Path) -> None:
         (["agree", "run", "--metrics", "turns"], "no two raters rated the same conversation or turn"),
         (["agree", "run", "--weights", "cubic"], "--weights: there is no form 'cubic'"),
         (
-            ["judgements", "list", "run", "--state", "good"],
+            ["judge", "answers", "list", "run", "--state", "good"],
             "--state: there is no choice 'good'; known: answered, failed, filtered, refused, unusable",
         ),
         (
-            ["drift", "run", "--metrics", "turns"],
+            ["compare", "run", "--over", "length", "--metrics", "turns"],
             "no case was run at both lengths, 16 and 20; name two others with --lengths",
         ),
         (["estimate", "run"], "no judge has rated it; score it with a judge first, or name another rater with --judge"),
