@@ -85,7 +85,7 @@ class Report:
 
 @settings_class
 class ReportWriting(PartOfStudy, MatchedBy, Seeded):
-    """Write a run's report: one page, and every table and figure as files.
+    """Write a run's report: a page, and every table and figure as files.
 
     Tables are written as Markdown, LaTeX and, with all digits, CSV; all of them as one Word document and one Excel
     workbook; figures as SVG, PDF and PNG.

@@ -25,7 +25,7 @@ from bedside.core.stopping import stoppable
 _STOPPED = "stopped; nothing is left half-written. Run the same command again to go on"
 #: What typer returns after Ctrl-C.
 _INTERRUPTED = 130
-_LAST = "Every command takes --help and --json. An error is one line; the exit code is 2."
+_LAST = "Every command takes --help, --json. An error is one line, with exit code 2."
 #: The modules of the commands and groups of commands, under the headings and in the order that ``--help`` lists them.
 _COMMANDS: dict[str, dict[str, str]] = {
     "Begin": {"demo": "first_look", "doctor": "first_look", "list": "catalogue", "show": "catalogue"},

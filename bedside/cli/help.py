@@ -31,33 +31,31 @@ def _write_commands(commands: Mapping[str, Any], formatter: Any) -> None:
     _write(formatter, rows)
 
 
-#: Options that are typed most, by their names; of what is equally seldom, what a reader looks for first.
-_MOST_TYPED = {
-    name: place
-    for place, name in enumerate((
-        "--protocol", "--clinician", "--patient", "--evaluator", "--suite", "--metrics", "--rubrics", "--judge",
-        "--judges", "--systems", "--raters", "--preferences", "--over", "--against",
-        "--table", "--where", "--by", "--per", "--overlap", "--mode", "--scale", "--out", "--format",
-        "--setting", "--repeats", "--sample", "--probe", "--all", "--notes", "--within", "--round", "--max-cost",
-        "--dry-run", "--best", "--spread", "--as-published", "--passes", "--confusion", "--set", "--roles", "--columns",
-        "--leave-out", "--missing", "--sheet", "--json",
-    ))
-}  # fmt: skip
 #: How many options stand first where a command has more.
 MOST = 10
+#: Those that are typed most first; then what a reader looks for.
+_TYPED = """
+    --protocol --clinician --patient --evaluator --suite --metrics --metric --rubrics --judge --judges --systems
+    --system --raters --preferences --over --against --safety --table --where --scale --out --setting --repeats
+    --sample --probe --all --notes --by --per --overlap --mode --within --groups --round --pairs --max-cost
+    --dry-run --as-published --set --roles --confusion --columns --format --best --spread --coder --codes
+    --rename --without --plan --model --split --wordings --budget --leave-out --missing --sheet --show
+""".split()
 
 
 def _first_options(options: list[Any]) -> list[Any]:
-    """The options that stand first: all of a few; of more those that must be typed, that are typed most, and that name
-    no heading."""
+    """The options that stand first: all of a few; of more those that must be typed, then those that are typed most, and
+    before ``--roles`` and others of how files are read those that name no heading."""
 
-    def place(option: Any) -> tuple[bool, int]:
-        own = len(_MOST_TYPED) + (option.rich_help_panel not in (None, OPTIONS))
-        return not option.required, min((_MOST_TYPED[name] for name in option.opts if name in _MOST_TYPED), default=own)
+    def place(option: Any) -> int:
+        if option.required:
+            return -1
+        other = _TYPED.index("--roles") if option.rich_help_panel in (None, OPTIONS) else len(_TYPED)
+        return min((_TYPED.index(name) for name in option.opts if name in _TYPED), default=other)
 
     if len(options) <= MOST:
         return options
-    return [option for option in sorted(options, key=place) if place(option) <= (True, len(_MOST_TYPED))][:MOST]
+    return [option for option in sorted(options, key=place) if place(option) < len(_TYPED)][:MOST]
 
 
 def _write_options(command: Any, context: Any, formatter: Any) -> None:
