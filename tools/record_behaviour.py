@@ -62,10 +62,10 @@ GROUPS: dict[str, str] = {
         compare run --reference steady --metrics percent_* --margin 5
         compare run --groups completed
         gate run --baseline steady --system brisk --margin smog=1 --json
-        drift run --json
-        trend run --json
-        deviation run --reference steady --json
-        preferences run --json
+        compare run --over length --json
+        compare run --over messages --json
+        compare run --against steady --json
+        compare run --preferences --json
         explain run --cell smog/steady
         explain run --table agreement --cell empathy
         scrub EXAMPLES/transcripts.jsonl --show
@@ -92,10 +92,10 @@ GROUPS: dict[str, str] = {
             compare run --json
             compare run
             compare run --test permutation --json
-            drift run --json
-            trend run --json
-            deviation run --reference amber --json
-            preferences run --json
+            compare run --over length --json
+            compare run --over messages --json
+            compare run --against amber --json
+            compare run --preferences --json
             gate run --baseline amber --system birch --margin words=5
             report run
             report run --methods
@@ -107,15 +107,15 @@ GROUPS: dict[str, str] = {
         score EXAMPLES/transcripts.jsonl --out run --judge JUDGE --rubrics empathy,partnership --order rubric-first
         score EXAMPLES/transcripts.jsonl --out run --judge JUDGE --rubrics question,reflection --batch-out calls.jsonl
         ratings import run EXAMPLES/ratings.csv --scale 1-5
-        judgements list run --json
-        judgements passes run --json
+        judge answers list run --json
+        judge answers passes run --json
         judge pairs run --rubrics empathy --judge JUDGE
         judge jury run --jury panel=judge:tiny,judge:tiny@rubric-first
         agree run --json
         validate run --json
         estimate run --json
         compare run --json
-        preferences run --json
+        compare run --preferences --json
         gate run --baseline steady --margin empathy=1
         validate run --probe --judge JUDGE --rubrics empathy
         judge learn run --rubric empathy --split .5 --out empathy.npz
@@ -144,16 +144,16 @@ GROUPS: dict[str, str] = {
             "annotate revisions plan.json",
             "annotate adjudicate plan.json --adjudicator dora --out adjudication.json",
             "agree run --json",
-            "preferences run --json",
+            "compare run --preferences --json",
             "report run",
         ]
     ),
     **{
         f"simulated-{protocol}": f"""
             simulate --protocol {protocol} --clinician script:good --clinician script:brisk --repeats 2 --out talks
-            simulation status talks --json
-            simulation failed talks
-            simulation quality talks --out quality
+            simulate status talks --json
+            simulate failed talks
+            simulate quality talks --out quality
             score talks --suite {protocol} --judge JUDGE --out run
             compare run --json
             report run --as-published --published-numbers
@@ -164,9 +164,9 @@ GROUPS: dict[str, str] = {
         benchmark medconceal --clinician script:good --clinician script:brisk --out bench
         benchmark add bench --clinician rules
         simulate --protocol medconceal --clinician script:good --out talks
-        simulation turns talks --out turns.jsonl
+        simulate turns talks --out turns.jsonl
         simulate --protocol mdd5k --clinician rules --out interviews
-        simulation dialogues interviews --out dialogues.json
+        simulate dialogues interviews --out dialogues.json
         simulate --protocol calm-it --clinician JUDGE --patient JUDGE --lengths 30 --sample 1 --out asked
         simulate --protocol note2chat --clinician JUDGE --patient JUDGE --sample 2 --out written
     """,
@@ -180,8 +180,8 @@ GROUPS: dict[str, str] = {
         rubrics --json
         probes --json
         readers --json
-        coder --json
-        simulators --json
+        list coders --json
+        list protocols --json
         schema --json
         [registries]
         [help]

@@ -30,7 +30,7 @@ def beside_preferences(view: RatingsView) -> str:
     """What ends the way out of a message that there is nothing, where two conversations were compared."""
     if view.preferences.is_empty():
         return ""
-    return f"; {counted(view.preferences.height, 'preference')} are shown by bedside preferences"
+    return f"; {counted(view.preferences.height, 'preference')} are shown by bedside compare --preferences"
 
 
 def quality_metrics(view: RatingsView) -> list[str]:

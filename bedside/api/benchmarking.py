@@ -76,7 +76,7 @@ class PreviewedBenchmark(TalkSettings):
 
 @settings_class
 class BenchmarkSettings(PreviewedBenchmark, TalkLimits, Replaying):
-    """Simulate conversations, score them by the protocol's suite, report.
+    """Simulate, score and report in one: how good are these clinicians?
 
     It does what bedside simulate, bedside score and bedside report do, one after the other. The same command goes on
     where it was stopped, and pays for nothing twice. Without a judge, what needs one is missing.
@@ -589,7 +589,7 @@ class BenchmarkSteps:
                 raise RunError(
                     "no conversation can be scored",
                     where=str(self._folder),
-                    todo=f"bedside simulation failed {typed(self._folder / TALKS)} says why",
+                    todo=f"bedside simulate failed {typed(self._folder / TALKS)} says why",
                 )
             scoring = self._scored()
             judged = tuple(self._judged())

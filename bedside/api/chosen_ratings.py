@@ -38,11 +38,18 @@ RATERS: Any = option(
     "Raters whose ratings count, such as human:anna or judge:*. Without it, all of them.",
     default=None, heading=WHICH, metavar="A,B*", form="names", offers="raters",
 )  # fmt: skip
-GROUPS: Any = option(
-    "Compare the levels of a factor, such as mi_quality, in place of systems; they pair by case where they share "
-    "cases.",
-    default=None, heading=WHICH, metavar="FACTOR",
-)  # fmt: skip
+
+
+def groups_under(heading: str) -> Any:
+    """The field that names a factor whose levels are compared, under a heading of ``--help``."""
+    return option(
+        "Compare the levels of a factor, such as mi_quality, in place of systems; they pair by case where they share "
+        "cases.",
+        default=None, heading=heading, metavar="FACTOR",
+    )  # fmt: skip
+
+
+GROUPS: Any = groups_under(WHICH)
 
 
 @settings_class

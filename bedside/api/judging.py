@@ -494,7 +494,7 @@ class JudgementsSettings:
     """List the judgements kept in a run.
 
     Examples:
-        $ bedside judgements list run --rubric empathy --state unusable
+        $ bedside judge answers list run --rubric empathy --state unusable
     """
 
     rubric: str | None = option(
@@ -566,7 +566,7 @@ class ImportJudgementsSettings:
     The calls are those that bedside score --batch-out wrote.
 
     Examples:
-        $ bedside judgements import run answers.jsonl
+        $ bedside judge answers import run answers.jsonl
     """
 
     files: Paths = option(
@@ -592,7 +592,7 @@ class ExportJudgementsSettings:
     """Write the calls that remain of a batch.
 
     Examples:
-        $ bedside judgements export run calls.jsonl
+        $ bedside judge answers export run calls.jsonl
     """
 
     file: str | os.PathLike[str] = option(
@@ -634,7 +634,7 @@ class MergeJudgementsSettings:
     first counts.
 
     Examples:
-        $ bedside judgements merge run part-1 part-2 part-3
+        $ bedside judge answers merge run part-1 part-2 part-3
     """
 
     others: Paths = option(

@@ -63,8 +63,8 @@ class TrainCoderSettings(FoldSettings):
     It is measured on transcripts that it was not trained on.
 
     Examples:
-        $ bedside coder train coded.csv --out mine.npz
-        $ bedside coder train coded.csv --out mine.npz --codes question,reflection
+        $ bedside train coder coded.csv --out mine.npz
+        $ bedside train coder coded.csv --out mine.npz --codes question,reflection
     """
 
     out: str | os.PathLike[str] = option(
@@ -136,8 +136,8 @@ class EvaluateCoderSettings(FoldSettings):
     those that they were not trained on.
 
     Examples:
-        $ bedside coder evaluate coded.csv --coder rules
-        $ bedside coder evaluate coded.csv --judge openai/gpt-5-mini --dry-run
+        $ bedside train test-coder coded.csv --coder rules
+        $ bedside train test-coder coded.csv --judge openai/gpt-5-mini --dry-run
     """
 
     coder: str | None = option(
@@ -257,7 +257,7 @@ class FitRedirectionSettings(Seeded):
     """Tune a language model on conversations, for scoring redirection with it.
 
     Examples:
-        $ bedside redirection fit talks/ --model Qwen/Qwen3-0.6B --out tuned
+        $ bedside train redirection talks/ --model Qwen/Qwen3-0.6B --out tuned
     """
 
     model: str = option(

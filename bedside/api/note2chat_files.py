@@ -261,7 +261,7 @@ def read_candidates(files: Iterable[str | Path]) -> tuple[CandidateInterview, ..
 
     interviews: dict[str, CandidateInterview] = {}
     for record in records([str(file) for file in files], "file of candidates"):
-        interview = record.to_model(CandidateInterview, "name the file that bedside note2chat candidates wrote")
+        interview = record.to_model(CandidateInterview, "name the file that bedside train note2chat candidates wrote")
         if interview.id in interviews:
             raise InputError(f"the interview {interview.id!r} is there twice", where=record.place(("id",)))
         interviews[interview.id] = interview

@@ -293,7 +293,7 @@ def candidate_plan(
     if not any(turn.meta.get("thought") for talk in used for turn in talk.of("clinician")):
         raise InputError(
             "no message of the interviews has a thought",
-            todo="have them written by bedside note2chat thoughts, and name its file",
+            todo="have them written by bedside train note2chat thoughts, and name its file",
         )
     tasks = []
     for talk in used:

@@ -34,6 +34,7 @@ from bedside.api.chosen_ratings import (
     RatingsPart,
     View,
     Within,
+    groups_under,
     read_source,
     view_of,
     was_read,
@@ -61,6 +62,8 @@ if TYPE_CHECKING:
     from bedside.reports.figures import Drawing
     from bedside.reports.preference_tables import PreferenceAnswer
 
+#: Headings of what belongs to one of the questions that ``bedside compare`` answers.
+TWO_BY_TWO, OVER_LENGTH, OVER_MESSAGES = "Systems two by two", "With --over length", "With --over messages"
 _RATINGS = "A run (the object or its folder), a file of ratings, a pandas or Polars data frame of them, or a View."
 
 _WEIGHTS: Any = option(
@@ -267,38 +270,38 @@ class CompareSettings(Matched, Within, Chosen, Seeded):
         $ bedside compare run --systems new,old --alternative greater --adjusted-intervals
     """
 
-    groups: str | None = GROUPS
+    groups: str | None = groups_under(TWO_BY_TWO)
     reference: str | None = option(
         "Compare each system with this one only, instead of all with all.",
-        "--reference", "--against", default=None, heading=WHICH, metavar="SYSTEM",
+        default=None, heading=TWO_BY_TWO, metavar="SYSTEM",
     )  # fmt: skip
     margin: float | str | Mapping[str, float | str] | None = option(
         "Also say which systems are alike, or no worse, if a difference up to this is accepted, in the metric's unit; "
         "empathy=0.3 is the margin of one metric.",
-        default=None, heading=HOW, metavar="NUMBER", form="margins",
+        default=None, heading=TWO_BY_TWO, metavar="NUMBER", form="margins",
     )  # fmt: skip
     test: Test = option(
         "The test. Paired by case: wilcoxon, permutation, t, mcnemar, friedman; unpaired: mannwhitney, fisher, welch, "
         "student, kruskal; some cases shared: overlapping; auto takes the one that fits the data and says why.",
-        default="auto", heading=HOW, metavar="NAME",
+        default="auto", heading=TWO_BY_TWO, metavar="NAME",
     )  # fmt: skip
     alternative: Alternative = option(
         "two-sided; or one-sided, that the first system of a pair is higher (greater) or lower (less). Interval and p "
         "are then one-sided.",
-        default="two-sided", heading=HOW, metavar="NAME",
+        default="two-sided", heading=TWO_BY_TWO, metavar="NAME",
     )  # fmt: skip
     family: CorrectionFamily = option(
         "Which p-values are corrected together: all of them, those of one metric, or those of one level.",
-        default="all", heading=HOW, metavar="NAME",
+        default="all", heading=TWO_BY_TWO, metavar="NAME",
     )  # fmt: skip
     correction: Correction = option(
         "How p-values are corrected: holm, bonferroni or bh (Benjamini-Hochberg).",
         default="holm",
-        heading=HOW,
+        heading=TWO_BY_TWO,
         metavar="NAME",
     )
     adjusted_intervals: bool = option(
-        "Intervals that hold all at once within a family of tests (Bonferroni).", default=False, heading=HOW
+        "Intervals that hold all at once within a family of tests (Bonferroni).", default=False, heading=TWO_BY_TWO
     )
 
 
@@ -362,8 +365,8 @@ class PreferencesSettings(RatingsPart, Within, Seeded):
     case counts once. It asks nobody: bedside judge pairs has judges compare.
 
     Examples:
-        $ bedside preferences run
-        $ bedside preferences run --rubric empathy --raters 'judge:*' --systems A,B
+        $ bedside compare run --preferences
+        $ bedside compare run --preferences --rubric empathy --raters 'judge:*' --systems A,B
     """
 
     rubrics: Names | None = option(
@@ -466,8 +469,8 @@ class DeviationSettings(Matched, Within):
     """Show how far systems' means lie from those of a reference corpus.
 
     Examples:
-        $ bedside deviation run --reference annomi-run
-        $ bedside deviation run --reference human --metrics 'percent_*'
+        $ bedside compare run --against annomi-run
+        $ bedside compare run --against human --metrics 'percent_*'
     """
 
     reference: str | os.PathLike[str] = option(
@@ -522,16 +525,19 @@ class DriftSettings(RatingsPart, Within, Chosen, Seeded):
     Changes are in per cent of the mean and paired by case, so each case has to be run at both lengths.
 
     Examples:
-        $ bedside drift run
-        $ bedside drift run --by target_length --lengths 20,80
+        $ bedside compare run --over length
+        $ bedside compare run --over length --by target_length --lengths 20,80
     """
 
     by: str = option(
-        "Factor of the transcripts that holds the length.", default="target_length", heading=WHICH, metavar="FACTOR"
+        "Factor of the transcripts that holds the length.",
+        default="target_length",
+        heading=OVER_LENGTH,
+        metavar="FACTOR",
     )
     lengths: Sequence[float] | None = option(
         "The two lengths to compare, such as 20,80. Without it, the shortest and the longest.",
-        default=None, heading=WHICH, metavar="SHORT,LONG", form="numbers",
+        default=None, heading=OVER_LENGTH, metavar="SHORT,LONG", form="numbers",
     )  # fmt: skip
 
 
@@ -565,7 +571,7 @@ def drift(source: RatingSource | View, settings: DriftSettings) -> Tables[Drift]
             raise DataError(
                 f"no case was run at both lengths, {changes.shortest:g} and {changes.longest:g}",
                 where=view.name,
-                todo="name two others with `lengths`, or see bedside trend",
+                todo="name two others with `lengths`, or see bedside compare --over messages",
             )
         return Tables([drift_table(changes, view.order)], changes)
 
@@ -577,13 +583,13 @@ class TrendSettings(RatingsPart, Within, Chosen):
     """Show metrics by the number of messages, with a test of the trend.
 
     Examples:
-        $ bedside trend run
-        $ bedside trend run --edges 10,20,40 --metrics empathy
+        $ bedside compare run --over messages
+        $ bedside compare run --over messages --edges 10,20,40 --metrics empathy
     """
 
     edges: Sequence[int] | None = option(
         "Numbers of messages at which a new column begins, such as 10,20,40. Without it, quartiles.",
-        default=None, heading=HOW, metavar="N,N", form="whole_numbers",
+        default=None, heading=OVER_MESSAGES, metavar="N,N", form="whole_numbers",
     )  # fmt: skip
 
 

@@ -85,7 +85,7 @@ class Report:
 
 @settings_class
 class ReportWriting(PartOfStudy, MatchedBy, Seeded):
-    """Write a run's report: one HTML page, and every table and figure as files.
+    """Write a run's report: a page, and every table and figure as files.
 
     Tables are written as Markdown, LaTeX and, with all digits, CSV; all of them as one Word document and one Excel
     workbook; figures as SVG, PDF and PNG.
@@ -111,7 +111,7 @@ class ReportWriting(PartOfStudy, MatchedBy, Seeded):
         default=False, heading=WHICH,
     )  # fmt: skip
     reference: RunOrFolder | None = option(
-        "Run of a reference corpus that systems are compared with, as in bedside deviation.",
+        "Run of a reference corpus that systems are compared with, as in bedside compare --against.",
         default=None, heading=WHICH, metavar="RUN", form="path",
     )  # fmt: skip
     complete_cases: bool = option(
@@ -348,7 +348,7 @@ class MergedRuns:
 
 @settings_class
 class MergeSettings:
-    """Make one run of several, such as those of systems that were scored apart.
+    """Make one run of several, such as systems that were scored apart.
 
     Ratings, judgements, people's answers and what is known of simulations are kept, and what stands in several runs
     is kept once. Runs that mean different things by a metric, a rubric or an id are refused.
@@ -415,7 +415,7 @@ def merge(runs: Sequence[RunOrFolder], settings: MergeSettings) -> MergedRuns:
 
 @settings_class
 class ViewSettings(Seeded):
-    """Look at any conversation of a run in the browser, its ratings and reasons beside it.
+    """Look at any conversation in the browser, its ratings beside it.
 
     The page is served on this machine alone, to whoever has the link, and changes nothing. Ctrl-C ends it.
 
@@ -512,7 +512,7 @@ _CARD, _HOLDS = "What its page says", "What goes into it"
 
 @settings_class
 class ExportSettings:
-    """Write a run in a form that others' tools read, with a page that says what it is.
+    """Write a run in a form that others' tools read, and say what it is.
 
     Nothing is uploaded: what becomes of the folder is up to you.
 

@@ -48,7 +48,7 @@ class Scrubbing:
 
 @settings_class
 class ScrubSettings:
-    """Warn of what may say who somebody is, before transcripts leave this machine.
+    """Warn of what may say who somebody is, before transcripts leave.
 
     It looks for names, dates, numbers and addresses. It ends with exit code 1 where it saw any, else with 0. It is no
     promise of anonymity: a person must read what is to be handed on.

@@ -71,7 +71,7 @@ class PreviewedTalks(TalkSettings):
     """
 
     protocol: str = option(
-        "Protocol that the conversations follow; bedside simulators lists them.",
+        "Protocol that the conversations follow; bedside list protocols names them.",
         "--protocol", heading=OPTIONS, metavar="NAME", offers="simulators", kw_only=False,
     )  # fmt: skip
 
@@ -183,8 +183,8 @@ class QualitySettings(Requests):
     real sessions? Algorithms look at what they can; a judge is asked only where you name one.
 
     Examples:
-        $ bedside simulation quality talks --out quality
-        $ bedside simulation quality talks --judge openai/gpt-5-mini --reference sessions/ --out quality
+        $ bedside simulate quality talks --out quality
+        $ bedside simulate quality talks --judge openai/gpt-5-mini --reference sessions/ --out quality
     """
 
     out: str | os.PathLike[str] = option(

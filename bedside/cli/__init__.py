@@ -25,39 +25,46 @@ from bedside.core.stopping import stoppable
 _STOPPED = "stopped; nothing is left half-written. Run the same command again to go on"
 #: What typer returns after Ctrl-C.
 _INTERRUPTED = 130
-_EPILOG = "Every command takes --json. An error is one line that says what to do; the exit code is then 2."
+_LAST = "Every command takes --help, --json. An error is one line, with exit code 2."
 #: The modules of the commands and groups of commands, under the headings and in the order that ``--help`` lists them.
 _COMMANDS: dict[str, dict[str, str]] = {
-    "Begin": {"demo": "first_look", "doctor": "first_look"},
-    "Simulate": {
-        "simulate": "simulate", "benchmark": "benchmark", "simulation": "simulation", "simulators": "simulators"
-    },
+    "Begin": {"demo": "first_look", "doctor": "first_look", "list": "catalogue", "show": "catalogue"},
     "Score": {
-        "read": "read", "scrub": "scrub", "score": "score", "merge": "run_commands", "judge": "judge_commands",
-        "judgements": "judgements",
+        "read": "read", "scrub": "scrub", "score": "score", "judge": "judge_commands", "merge": "run_commands",
     },
     "People rate": {"sample": "annotation", "annotate": "annotation", "ratings": "run_commands"},
     "Can the scores be believed?": {
         "agree": "question_commands", "validate": "validation", "estimate": "question_commands",
     },
     "Results": {
-        **dict.fromkeys(("compare", "preferences", "gate", "drift", "trend", "deviation"), "question_commands"),
-        "report": "report", "view": "run_commands", "explain": "question_commands", "export": "run_commands",
+        **dict.fromkeys(("compare", "gate", "explain"), "question_commands"),
+        "report": "report", "view": "run_commands", "export": "run_commands",
     },
-    "What there is": {"list": "catalogue", "show": "catalogue"},
-    "Before a study": {"plan": "question_commands"},
-    "Train and fit": {
-        **dict.fromkeys(("coder", "redirection", "medconceal"), "training"), "note2chat": "note2chat",
+    "Simulate, plan, train": {
+        "simulate": "simulation", "benchmark": "benchmark", "plan": "question_commands", "train": "training",
     },
 }  # fmt: skip
 _MODULES = {name: (heading, module) for heading, named in _COMMANDS.items() for name, module in named.items()}
 #: Commands of the version before, and what is typed now.
 _FORMER = {
-    **{
-        kind: f"bedside list {kind}; bedside show NAME"
-        for kind in ("metrics", "rubrics", "suites", "readers", "probes")
-    },
-    "schema": "bedside list schemas; bedside show NAME --schema",
+    **{kind: f"list {kind}; bedside show NAME" for kind in ("metrics", "rubrics", "suites", "readers", "probes")},
+    "schema": "list schemas; bedside show NAME --schema",
+    "judgements": "judge answers",
+    "simulation": "simulate status, failed, show, quality, turns or dialogues",
+    "simulators": "list protocols",
+    "simulators show": "show NAME --kind protocols",
+    **{f"simulators {name}": f"simulate {name}" for name in ("check", "convert", "match", "profiles")},
+    "preferences": "compare RUN --preferences",
+    "drift": "compare RUN --over length",
+    "trend": "compare RUN --over messages",
+    "deviation": "compare RUN --against REFERENCE",
+    "coder": "list coders",
+    "coder show": "show NAME",
+    "coder train": "train coder",
+    "coder evaluate": "train test-coder",
+    "redirection": "train redirection",
+    "medconceal": "train policy",
+    "note2chat": "train note2chat",
 }
 
 
@@ -79,14 +86,29 @@ class _CommandLine(CommandGroup):
         super().__init__(*arguments, **named)
         self.commands = _Commands()  # type: ignore[assignment]
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """A line a command, the options by their names, examples: all on one screen."""
+        formatter.write_paragraph()
+        for heading, names in _COMMANDS.items():
+            formatter.write(f"{heading}\n")
+            for name in names:
+                formatter.write(f"  {name:<9}  {self.commands[name].get_short_help_str(200)}\n")
+        named = ", ".join(option.opts[-1] for option in self.get_params(ctx))
+        examples = "; ".join(example.removeprefix("$ ") for example in self.examples)
+        formatter.write(f"\nOptions: {named}\nExamples: {examples}\n{_LAST}")
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Nothing more."""
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command or group of a name; None where there is none."""
         return self.commands[cmd_name] if cmd_name in _MODULES else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is typed; of a former one it is said what to type now."""
-        if args[0] in _FORMER and not ctx.resilient_parsing:
-            raise InputError(f"{args[0]} is now: {_FORMER[args[0]]}")
+        for name in (" ".join(args[:2]), args[0]):
+            if name in _FORMER and not ctx.resilient_parsing:
+                raise InputError(f"{name} is now: bedside {_FORMER[name]}")
         return super().resolve_command(ctx, args)
 
 
@@ -109,7 +131,7 @@ def _loaded(name: str) -> Any:
 
 
 app: App = App(
-    """Score clinical and counselling conversations, and show how far the scores can be believed.
+    """Score clinical and counselling conversations; say how far to believe it.
 
     Examples:
         $ bedside demo
@@ -118,7 +140,6 @@ app: App = App(
     """,
     kind=_CommandLine,
     name="bedside",
-    epilog=_EPILOG,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

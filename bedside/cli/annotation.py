@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan that bedside sample wrote.")]
 
 annotate_app: App = App(
-    """Have people rate what `sample` drew: on bedside's page, in Label Studio or spreadsheets.
+    """Have people rate what `sample` drew: on a page or in spreadsheets.
 
     Examples:
         $ bedside annotate page plan.json                  # bedside's own rating page …
@@ -146,7 +146,7 @@ def _say_kept(run: Run, plan: AnnotationPlan, plan_file: Path, kept: StoreSummar
     if plan.mode == "adjudicate":
         say(f"They are final labels of what raters differed on. Next: bedside validate {typed(run.path)}")
     elif plan.mode == "pairs":
-        say(f"Next: bedside preferences {typed(run.path)}{of_round}")
+        say(f"Next: bedside compare {typed(run.path)} --preferences{of_round}")
     else:
         say(f"Next: bedside agree {typed(run.path)} --metrics {','.join(plan_metrics(plan))}{of_round}")
     show_records("answers", f"What was put into {run.path}", [asdict(kept)])

@@ -33,31 +33,19 @@ from bedside.ratings.names import is_human
 if TYPE_CHECKING:
     from bedside.api.benchmarking import Benchmark, BenchmarkWatch
 
-benchmark_app: App = App(
-    """Simulate, score and report in one: how good are these clinicians?
-
-    bedside benchmark PROTOCOL … is short for bedside benchmark run PROTOCOL …; add puts a system beside those of a
-    benchmark.
-
-    Examples:
-        $ bedside benchmark medconceal --clinician openai/gpt-5-mini --patient openai/gpt-5 --judge openai/o3 --dry-run
-        $ bedside benchmark note2chat --clinician script:good --clinician script:brisk --out bench
-        $ bedside benchmark add bench --clinician rules
-    """,
-    runs=True,
-)
+benchmark_app: App = App("", runs=True)
 ProtocolArgument = Annotated[
     str,
     typer.Argument(
         metavar="PROTOCOL",
-        help="Protocol that the conversations follow, and whose suite scores them; bedside simulators lists them.",
+        help="Protocol that the conversations follow, and whose suite scores them; bedside list protocols names them.",
         autocompletion=complete.simulators,
     ),
 ]
 BenchmarkArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder that bedside benchmark made.")]
 
 
-@benchmark_app.command("run")
+@benchmark_app.command("run", hidden=True)
 @takes_settings_with(out=Path("bench"))
 def benchmark_run(
     protocol: ProtocolArgument,

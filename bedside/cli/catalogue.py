@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from bedside.cli import completion as complete
-from bedside.cli.output import note, say, say_entries, say_or_show, show_records
+from bedside.cli.output import is_json, note, say, say_entries, say_or_show, show_records, show_tables
 from bedside.cli.parsing import check_choice, either
 from bedside.core.errors import InputError, one_of
 from bedside.core.registry import Registry
@@ -122,7 +122,44 @@ def _show_reader(name: str) -> None:
 
 
 def _show_protocol(name: str, case: str | None = None) -> None:
-    import_module("bedside.cli.simulators").simulators_show(name, case)
+    from bedside.simulation.simulation_plan import options_of
+    from bedside.simulation.simulators.contract import SIMULATORS
+    from bedside.simulation.simulators.description import describe
+
+    protocol = SIMULATORS.load(name)
+    text = describe(protocol, options_of(protocol), case)
+    record = {
+        fact: getattr(protocol, fact) for fact in ("name", "title", "source", "languages", "lengths", "parameters")
+    }
+    parts = {part: [asdict(each) for each in getattr(protocol, part)] for part in ("settings", "options")}
+    say_or_show(text, "simulator", protocol.title, [{**record, **parts, "text": text}])
+
+
+def _show_coder(name: str) -> None:
+    from bedside.metrics.coders.finder import find_coder
+    from bedside.metrics.coders.learned.trained_coder import load_card
+    from bedside.reports.coder_test import card_tables
+
+    if name.endswith(".npz"):
+        card, rater = load_card(name)
+        if is_json():
+            show_records("card", f"The card of {rater}", [{"rater": rater, **card}])
+        else:
+            show_tables(card_tables(card, rater))
+        return
+    coder = find_coder(name)
+    lines = [
+        f"{coder.name}: {coder.title}",
+        "",
+        coder.description,
+        "",
+        f"Name in ratings: {coder.rater}",
+        f"Codes: {', '.join(coder.codes)}",
+        f"Languages: {', '.join(coder.languages) or 'not stated'}",
+        f"Source: {coder.source}",
+    ]
+    facts = ("name", "title", "description", "version", "rater", "codes", "languages", "source")
+    say_or_show("\n".join(lines), "coder", coder.title, [{fact: getattr(coder, fact) for fact in facts}])
 
 
 def _show_probe(name: str) -> None:
@@ -185,7 +222,8 @@ class _Kind:
         registry: of them, with those of the user's folder; None where ``entries`` are given.
         entries: names and titles; a name after spaces is of the group above it.
         takes: the options of ``show``, as the command calls them.
-        check: checks a file of the user's own.
+        ending: that of names of the user's own files.
+        check: checks such a file.
     """
 
     title: str
@@ -194,6 +232,7 @@ class _Kind:
     registry: Callable[[Path | None], Registry[Any]] | None = None
     entries: Callable[[], Entries] = tuple
     takes: tuple[str, ...] = ()
+    ending: str | None = None
     check: Callable[[str], None] | None = None
 
     def names(self, folder: Path | None) -> tuple[str, ...]:
@@ -214,11 +253,13 @@ _SUITES = _of("bedside.ratings.suites", "SUITES")
 _KINDS = {
     "metrics": _Kind("The metrics, by family", "percent_open_questions", _show_metric, entries=_metrics),
     "rubrics": _Kind("The rubrics", "empathy", _show_rubric, _rubrics, tuple,
-                     ("rubric_folder", "language", "check"), _check_rubric),
-    "suites": _Kind("The suites", "default", _show_suite, _SUITES, tuple, ("check",), _check_suite),
+                     ("rubric_folder", "language", "check"), ".yaml", _check_rubric),
+    "suites": _Kind("The suites", "default", _show_suite, _SUITES, tuple, ("check",), ".yaml", _check_suite),
     "readers": _Kind("The file formats", "rows", _show_reader, _of("bedside.transcripts.contract", "READERS")),
     "protocols": _Kind("The protocols of simulated conversations", "medconceal", _show_protocol, _PROTOCOLS, tuple,
                        ("case",)),
+    "coders": _Kind("The coders of behaviour", "rules", _show_coder, _of("bedside.metrics.coders.contract", "CODERS"),
+                    tuple, (), ".npz"),
     "probes": _Kind("The probes of judges", "wording", _show_probe, _of("bedside.tuning.probes", "PROBES")),
     "tables": _Kind("The tables of reports", "results", _show_table, _of("bedside.reports.table_kind", "TABLES")),
     "schemas": _Kind("The kinds of files that there are schemas of", "rubric", _show_schema, None, _schemas,
@@ -235,6 +276,8 @@ def _refuse(typed: Iterable[str], kind: str, takes: Iterable[str]) -> None:
 
 def _kind_of(name: str, folder: Path | None) -> str:
     """The one kind that has an entry of this name, or that a file is of."""
+    if name.endswith(".npz"):
+        return "coders"
     if name.endswith(".yaml"):
         is_suite = Path(name).is_file() and re.search(rb"^(metrics|tables|figures):", Path(name).read_bytes(), re.M)
         return "suites" if is_suite else "rubrics"
@@ -256,14 +299,14 @@ def list(
         str | None,
         typer.Argument(
             metavar="[KIND]",
-            help="What is listed: metrics, rubrics, suites, readers, protocols, probes, tables or schemas. Without it, "
-            "the kinds.",
+            help="What is listed: metrics, rubrics, suites, readers, protocols, coders, probes, tables or schemas. "
+            "Without it, the kinds.",
             autocompletion=complete.choices(*complete.CATALOGUE),
         ),
     ] = None,
     rubric_folder: FolderOption = None,
 ) -> None:
-    """List what there is: metrics, rubrics, suites, file formats and more.
+    """List what there is: metrics, rubrics, suites, formats and more.
 
     Examples:
         $ bedside list
@@ -285,7 +328,11 @@ def list(
 def show(
     name: Annotated[
         str,
-        typer.Argument(metavar="NAME", help="Its name; or a suite or rubric file.", autocompletion=complete.catalogue),
+        typer.Argument(
+            metavar="NAME",
+            help="Its name; or a suite, rubric or trained coder (.npz) file.",
+            autocompletion=complete.catalogue,
+        ),
     ],
     kind: Annotated[
         str | None,
@@ -305,12 +352,13 @@ def show(
         str | None, typer.Option(metavar="ID", help="Case of a protocol whose brief is shown. Without it, the first.")
     ] = None,
 ) -> None:
-    """Show a metric, rubric, suite, file format or another entry; check a file of your own.
+    """Show an entry of what there is; check a file of your own.
 
     Examples:
         $ bedside show percent_open_questions
         $ bedside show empathy --language de
         $ bedside show calm-it --kind suites
+        $ bedside show note2chat --kind protocols --case cough-smoker
         $ bedside show my-rubrics/warmth.yaml --check
         $ bedside show rubric --schema > rubric.schema.json
     """
@@ -327,6 +375,6 @@ def show(
         _refuse(typed, "a check", ())
         entry.check(name)
         return
-    if entry.check is None or not name.endswith(".yaml"):
+    if entry.ending is None or not name.endswith(entry.ending):
         one_of(name, entry.names(rubric_folder), chosen.removesuffix("s"), InputError)
     entry.show(name, **typed)

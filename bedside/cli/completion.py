@@ -313,7 +313,7 @@ def probe(ctx: typer.Context, incomplete: str) -> list[Offer]:
 #: What is offered of each kind that ``bedside list`` lists.
 CATALOGUE: dict[str, Completion] = {
     "metrics": metric, "rubrics": rubric, "suites": suites, "readers": readers, "protocols": simulators,
-    "probes": probe, "tables": table_names, "schemas": schemas,
+    "coders": coders, "probes": probe, "tables": table_names, "schemas": schemas,
 }  # fmt: skip
 
 

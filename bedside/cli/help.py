@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from importlib import import_module
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from bedside.cli.completion import engine_names, probe_names, protocol_names
-from bedside.cli.output import is_json, naming_options, say_entries, takes_json
+from bedside.cli.output import naming_options, takes_json
 from bedside.cli.parsing import either
-from bedside.core.errors import InputError
+from bedside.core.question_settings import ARGUMENTS, OPTIONS, OUTPUT, READING
 
 F = TypeVar("F", bound=Callable[..., Any])
 Rows = dict[str, list[tuple[str, str]]]
@@ -24,25 +23,61 @@ def _write(formatter: Any, sections: Rows) -> None:
             formatter.write_dl(rows)
 
 
+def _write_commands(commands: Mapping[str, Any], formatter: Any) -> None:
+    """Commands under their headings, each with its whole first sentence."""
+    rows: Rows = {}
+    for name, command in commands.items():
+        rows.setdefault(command.rich_help_panel or "Commands", []).append((name, command.get_short_help_str(200)))
+    _write(formatter, rows)
+
+
+#: How many options stand first where a command has more.
+MOST = 10
+#: Those that are typed most first; then what a reader looks for.
+_TYPED = """
+    --protocol --clinician --patient --evaluator --suite --metrics --metric --rubrics --judge --judges --systems
+    --system --raters --preferences --over --against --safety --table --where --scale --out --setting --repeats
+    --sample --probe --all --notes --by --per --overlap --mode --within --groups --round --pairs --max-cost
+    --dry-run --as-published --set --roles --confusion --columns --format --best --spread --coder --codes
+    --rename --without --plan --model --split --wordings --budget --leave-out --missing --sheet --show
+""".split()
+
+
+def _first_options(options: list[Any]) -> list[Any]:
+    """The options that stand first: all of a few; of more those that must be typed, then those that are typed most, and
+    before ``--roles`` and others of how files are read those that name no heading."""
+
+    def place(option: Any) -> int:
+        if option.required:
+            return -1
+        other = _TYPED.index("--roles") if option.rich_help_panel in (None, OPTIONS) else len(_TYPED)
+        return min((_TYPED.index(name) for name in option.opts if name in _TYPED), default=other)
+
+    if len(options) <= MOST:
+        return options
+    return [option for option in sorted(options, key=place) if place(option) < len(_TYPED)][:MOST]
+
+
 def _write_options(command: Any, context: Any, formatter: Any) -> None:
-    """Arguments, then options that name no heading, then those that do, under theirs."""
-    rows: Rows = {"Arguments": [], "Options": []}
-    last: list[tuple[str, str]] = []
-    for parameter in command.get_params(context):
-        help_record = parameter.get_help_record(context)
-        if help_record is None:
-            continue
-        record = (_named(parameter), _with_names(help_record[1]))
-        if parameter.name == "help":
-            last = [record]
-        elif parameter.param_type_name == "argument":
-            rows["Arguments"].append(record)
-        else:
-            rows.setdefault(getattr(parameter, "rich_help_panel", None) or "Options", []).append(record)
-    sections = {heading: records for heading, records in rows.items() if records}
-    heading = "Options" if set(sections) <= {"Arguments"} else [*sections][-1]
-    sections[heading] = [*sections.get(heading, []), *last]
-    _write(formatter, sections)
+    """Arguments, then the options that are typed most, then the others under their headings, and ``--help`` last."""
+    arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
+    *options, last = [parameter for parameter in command.get_params(context) if parameter not in arguments]
+    first = _first_options(options)
+    headings = {ARGUMENTS: arguments, OPTIONS: first}
+    for option in options:
+        if option not in first:
+            heading = option.rich_help_panel or OPTIONS
+            headings.setdefault("More options" if heading == OPTIONS else heading, []).append(option)
+    headings |= {heading: headings.pop(heading) for heading in (READING, OUTPUT) if heading in headings}
+    [*headings.values()][-1].append(last)
+    records = {
+        heading: [_record(parameter, context) for parameter in under] for heading, under in headings.items() if under
+    }
+    _write(formatter, records)
+
+
+def _record(parameter: Any, context: Any) -> tuple[str, str]:
+    return _named(parameter), _with_names(parameter.get_help_record(context)[1])
 
 
 def _named(parameter: Any) -> str:
@@ -136,13 +171,16 @@ class Command(TyperCommand):
 
     Attributes:
         examples: what the docstring gives as such, a line each.
+        beside: the other commands of a group that is this one where none of them is named.
     """
 
     examples: list[str]
+    beside: Mapping[str, Any]
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         named["help"], self.examples = _split(named.get("help"))
         super().__init__(*arguments, **named)
+        self.beside = {}
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Options, then arguments by the names that the help has for them."""
@@ -160,6 +198,7 @@ class Command(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write what the command takes."""
+        _write_commands(self.beside, formatter)
         _write_options(self, ctx, formatter)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
@@ -187,14 +226,8 @@ class CommandGroup(TyperGroup):
         _write_options(self, ctx, formatter)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands under their headings, each with its whole first sentence."""
-        rows: Rows = {}
-        for name in self.list_commands(ctx):
-            command = self.get_command(ctx, name)
-            if command is not None and not command.hidden:
-                panel = getattr(command, "rich_help_panel", None) or "Commands"
-                rows.setdefault(panel, []).append((name, command.get_short_help_str(200)))
-        _write(formatter, rows)
+        """Write the commands."""
+        _write_commands({name: self.get_command(ctx, name) for name in self.list_commands(ctx)}, formatter)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the examples and the last words."""
@@ -211,13 +244,25 @@ class CommandGroup(TyperGroup):
 
 
 class UsualCommandGroup(CommandGroup):
-    """A group whose command ``run`` is meant where none is named."""
+    """A group that is its command ``run`` where no other is named, in its help too."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read what is typed, with the command in its place."""
-        if args and args[0] not in (*self.commands, *ctx.help_option_names):
-            args = ["run", *args]
-        return super().parse_args(ctx, args)
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.usual = cast(Command, self.commands["run"])
+        self.usual.beside = {name: command for name, command in self.commands.items() if command is not self.usual}
+        self.help, self.examples = self.usual.help, self.usual.examples
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """That of the command that is meant; while a shell waits for its name, that of the group."""
+        named = args[0] in self.commands if args else extra.get("resilient_parsing")
+        make: Any = super().make_context if named else self.usual.make_context
+        return make(info_name, args, parent, **extra)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """The other commands, and what the usual one takes first."""
+        arguments = [each for each in self.usual.params if each.param_type_name == "argument"]
+        offering: list[Any] = [super(), *arguments[:1], self.usual]
+        return [offer for each in offering for offer in each.shell_complete(ctx, incomplete)]
 
 
 class App(typer.Typer):
@@ -225,28 +270,15 @@ class App(typer.Typer):
 
     Args:
         about: what ``--help`` says of it; may end in ``Examples:``.
-        lists: whether, where none of its commands is named, its callback lists what there is; else its help is shown.
         runs: whether, where none of its commands is named, ``run`` is meant.
         kind: the class of the group, where it isn't the usual one.
     """
 
     def __init__(
-        self,
-        about: str,
-        *,
-        lists: bool = False,
-        runs: bool = False,
-        kind: type[CommandGroup] = CommandGroup,
-        **named: Any,
+        self, about: str, *, runs: bool = False, kind: type[CommandGroup] = CommandGroup, **named: Any
     ) -> None:
-        self.lists = lists
         super().__init__(
-            cls=UsualCommandGroup if runs else kind,
-            help=about,
-            invoke_without_command=lists,
-            no_args_is_help=not lists,
-            rich_markup_mode=None,
-            **named,
+            cls=UsualCommandGroup if runs else kind, help=about, no_args_is_help=True, rich_markup_mode=None, **named
         )
 
     def command(self, name: str | None = None, **named: Any) -> Callable[[F], F]:
@@ -258,40 +290,3 @@ class App(typer.Typer):
             return command
 
         return registered
-
-    def callback(self, **named: Any) -> Callable[[F], F]:
-        """What runs before the group's commands; of a group that lists what there is, it takes ``--json``."""
-        register = super().callback(**named)
-
-        def registered(callback: F) -> F:
-            register(takes_json(callback) if self.lists else callback)
-            return callback
-
-        return registered
-
-    def lists_entries(self, what: str, title: str, rows: Callable[[], Iterable[tuple[str, str]]]) -> None:
-        """Without one of its commands, the group prints names with their titles.
-
-        Args:
-            what: the name of the table of them.
-            title: what they are.
-            rows: names and titles.
-        """
-
-        @self.callback()
-        def entries(context: typer.Context) -> None:
-            command = context.invoked_subcommand
-            if command is None:
-                say_entries(what, rows(), title=title)
-            elif is_json():
-                raise InputError(f"it stands before {command}", where="--json", todo=f"write it after {command}")
-
-
-def titles(module: str, registry: str) -> Callable[[], Iterable[tuple[str, str]]]:
-    """The names in a registry with their titles; it is loaded when they are asked for.
-
-    Args:
-        module: where the registry is.
-        registry: its name there.
-    """
-    return lambda: ((name, entry.title) for name, entry in getattr(import_module(module), registry).all().items())

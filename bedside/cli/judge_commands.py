@@ -19,6 +19,7 @@ from bedside.api.judge_tuning import (
 )
 from bedside.api.judging import PairsSettings, judge_pairs, preview_pairs
 from bedside.cli.help import App
+from bedside.cli.judgements import answers_app
 from bedside.cli.judges import JURY_HELP, DryRun, read_jury
 from bedside.cli.output import OutOption, Shown, in_options, note, say, say_limit, show_and_write, show_tables
 from bedside.cli.progress import judging_progress
@@ -98,7 +99,7 @@ def learn(
 # -- ``bedside judge``: what judges are asked of a run that is there ------------------------------------
 
 judge_app: App = App(
-    """Have judges compare conversations, join judges, and make them better by people's ratings.
+    """Have judges compare conversations; join, tune and question them.
 
     To have a judge rate conversations one by one, use bedside score --judge.
 
@@ -113,3 +114,4 @@ judge_app.command("pairs")(pairs)
 judge_app.command("jury")(jury)
 judge_app.command("learn")(learn)
 judge_app.command("tune")(tune)
+judge_app.add_typer(answers_app, name="answers")

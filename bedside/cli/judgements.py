@@ -1,4 +1,4 @@
-"""``bedside judgements``, and what is said of a batch of a judge's calls."""
+"""``bedside judge answers``, and what is said of a batch of a judge's calls."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def say_batched(batched: BatchOutcome, run: Path, say: Callable[[str], None] = s
     if batched.waiting:
         say(f"Another round follows: {', '.join(batched.waiting)} can be asked about when these are answered.")
     if batched.files:
-        say(f"Next: have the service answer, then bedside judgements import {typed(run)} ANSWERS.jsonl")
+        say(f"Next: have the service answer, then bedside judge answers import {typed(run)} ANSWERS.jsonl")
     elif batched.open:
         remaining = f"{counted(batched.open, 'judgement')} {'is' if batched.open == 1 else 'are'} open"
-        say(f"{remaining}: bedside judgements export {typed(run)} FILE.jsonl")
+        say(f"{remaining}: bedside judge answers export {typed(run)} FILE.jsonl")
     else:
         commands = "; ".join(f"bedside {command} {typed(run)}" for command in ("agree", "validate", "report"))
         say(f"Nothing is left to ask. Next: {commands}")
@@ -89,15 +89,15 @@ def _say_answers(
             say(f"  {what}")
 
 
-# -- ``bedside judgements`` -----------------------------------------------------------------------------
+# -- ``bedside judge answers`` -----------------------------------------------------------------------------
 
-judgements_app: App = App(
+answers_app: App = App(
     """See what judges were asked and replied; read and write batches; take over others' answers.
 
     Examples:
-        $ bedside judgements list run --state unusable
-        $ bedside judgements show run 3f2a
-        $ bedside judgements passes run
+        $ bedside judge answers list run --state unusable
+        $ bedside judge answers show run 3f2a
+        $ bedside judge answers passes run
     """
 )
 
@@ -105,46 +105,46 @@ judgements_app: App = App(
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run that a judge rated.")]
 
 
-@judgements_app.command("list")
+@answers_app.command("list")
 @takes_settings
 def judgements_list(run: RunArgument, settings: judging.JudgementsSettings) -> None:
     show_tables(judging.judgements.with_settings(run, settings))
 
 
-@judgements_app.command("show")
+@answers_app.command("show")
 def judgements_show(
     run: RunArgument,
     key: Annotated[
-        str, typer.Argument(metavar="KEY", help="The first digits of its key, as bedside judgements list prints it.")
+        str, typer.Argument(metavar="KEY", help="The first digits of its key, as bedside judge answers list prints it.")
     ],
 ) -> None:
     """Show one judgement: what was asked, what was replied, and the rating that came of it.
 
     Examples:
-        $ bedside judgements show run 3f2a
+        $ bedside judge answers show run 3f2a
     """
     text = judging.judgement(run, key)
     say_or_show(text, "judgement", f"The judgement {key}", [{"key": key, "text": text}])
 
 
-@judgements_app.command("passes")
+@answers_app.command("passes")
 def judgements_passes(run: RunArgument) -> None:
     """Show how far a judge's passes spread and agree, and what they come to.
 
     Examples:
-        $ bedside judgements passes run
+        $ bedside judge answers passes run
     """
     show_tables(judging.judge_passes(run))
 
 
-@judgements_app.command("import")
+@answers_app.command("import")
 @takes_settings
 def judgements_import(run: RunArgument, settings: judging.ImportJudgementsSettings) -> None:
     with judging_progress() as watch:
         _show_batched(run, judging.import_judgements.with_settings(run, replace(settings, progress=watch)))
 
 
-@judgements_app.command("merge")
+@answers_app.command("merge")
 @takes_settings
 def judgements_merge(run: RunArgument, settings: judging.MergeJudgementsSettings) -> None:
     with judging_progress() as watch:
@@ -167,7 +167,7 @@ def judgements_merge(run: RunArgument, settings: judging.MergeJudgementsSettings
         say("Not everything is judged: the command that judged asks what is missing.")
 
 
-@judgements_app.command("export")
+@answers_app.command("export")
 @takes_settings
 def judgements_export(run: RunArgument, settings: judging.ExportJudgementsSettings) -> None:
     with judging_progress() as watch:

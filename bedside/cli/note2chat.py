@@ -1,4 +1,4 @@
-"""``bedside note2chat``."""
+"""``bedside train note2chat``."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ note2chat_app: App = App(
     The commands are listed in the order in which they follow one another; each reads what an earlier one wrote.
 
     Examples:
-        $ bedside note2chat prepare notes.jsonl --evaluator openai/gpt-5-mini --out prepared
-        $ bedside note2chat dialogues prepared/cases.jsonl --writer openai/gpt-5
-        $ bedside note2chat sft dialogues/transcripts.jsonl
+        $ bedside train note2chat prepare notes.jsonl --evaluator openai/gpt-5-mini --out prepared
+        $ bedside train note2chat dialogues prepared/cases.jsonl --writer openai/gpt-5
+        $ bedside train note2chat sft dialogues/transcripts.jsonl
     """
 )
 
@@ -85,8 +85,8 @@ def note2chat_sft(
     """Write interviews as files for supervised fine-tuning, divided by case.
 
     Examples:
-        $ bedside note2chat sft dialogues/transcripts.jsonl rollouts/best.jsonl --test test-ids.txt
-        $ bedside note2chat sft thoughts/transcripts.jsonl --unit message --form llama-factory
+        $ bedside train note2chat sft dialogues/transcripts.jsonl rollouts/best.jsonl --test test-ids.txt
+        $ bedside train note2chat sft thoughts/transcripts.jsonl --unit message --form llama-factory
     """
     from bedside.api.note2chat_files import write_sft
     from bedside.metrics.protocols.note2chat.labels import read_split
@@ -170,9 +170,9 @@ def note2chat_preferences(
     """Write pairs of dialogues or of messages, the better by its reward first, in TRL's form.
 
     Examples:
-        $ bedside note2chat preferences rollouts/checked/transcripts.jsonl --alpha .05 --test test-ids.txt
-        $ bedside note2chat preferences rollouts/checked/transcripts.jsonl dialogues/transcripts.jsonl --rule code
-        $ bedside note2chat preferences candidates/candidates.jsonl --unit message --test test-ids.txt
+        $ bedside train note2chat preferences rollouts/checked/transcripts.jsonl --alpha .05 --test test-ids.txt
+        $ bedside train note2chat preferences rollouts/checked/transcripts.jsonl dialogues/transcripts.jsonl --rule code
+        $ bedside train note2chat preferences candidates/candidates.jsonl --unit message --test test-ids.txt
     """
     from bedside.metrics.protocols.note2chat.labels import read_split
 

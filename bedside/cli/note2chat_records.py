@@ -1,4 +1,4 @@
-"""Commands of ``bedside note2chat`` that have models make something: each goes on where it was stopped."""
+"""Commands of ``bedside train note2chat`` that have models make something: each goes on where it was stopped."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def prepare(
     A case has the history before treatment, its findings, and what each is about.
 
     Examples:
-        $ bedside note2chat prepare notes.jsonl --evaluator openai/gpt-5-mini --out prepared
+        $ bedside train note2chat prepare notes.jsonl --evaluator openai/gpt-5-mini --out prepared
     """
     from bedside.api.note2chat_training import CASES_FILE, note_plan
 
@@ -78,7 +78,7 @@ def prepare(
         summary = asking.carry_out(plan, out)
     say_made(summary, out, "case", settings.max_cost)
     if summary.counts.finished:
-        say(f"Next: bedside note2chat dialogues {out / CASES_FILE} --writer MODEL")
+        say(f"Next: bedside train note2chat dialogues {out / CASES_FILE} --writer MODEL")
 
 
 @settings_class
@@ -112,7 +112,7 @@ def dialogues(
     critic says what must change, and the writer changes that.
 
     Examples:
-        $ bedside note2chat dialogues prepared/cases.jsonl --writer openai/gpt-5 --evaluator openai/gpt-5-mini
+        $ bedside train note2chat dialogues prepared/cases.jsonl --writer openai/gpt-5 --evaluator openai/gpt-5-mini
     """
     from bedside.api.note2chat_training import CASES_FILE, dialogue_plan, usable_cases, write_dialogues
 
@@ -137,7 +137,7 @@ class RolloutOptions:
     evaluator: str = _actor(_EVALUATOR)
     repeats: int = option("Interviews of each case.", default=15, heading=MADE_OF, metavar="NUMBER", least=1)
     setting: str | None = option(
-        "Setting of the interview; bedside simulators show note2chat lists them. Without it, the first.",
+        "Setting of the interview; bedside show note2chat --kind protocols lists them. Without it, the first.",
         default=None, heading=MADE_OF, metavar="NAME",
     )  # fmt: skip
     brief: Literal["general", "tuned"] = option(
@@ -164,7 +164,7 @@ def rollouts(
     """Have a model interview each case's patient several times, and find each case's best.
 
     Examples:
-        $ bedside note2chat rollouts cases.jsonl --clinician my.agent:reply --patient openai/gpt-5 --evaluator rules
+        $ bedside train note2chat rollouts cases.jsonl --clinician my.agent:reply --patient rules --evaluator rules
     """
     from bedside.api.note2chat_training import preview_rollouts, roll_out, rollout_plan
     from bedside.metrics.protocols.note2chat.labels import read_split
@@ -211,7 +211,7 @@ def thoughts(
     """Write what the doctor would note and think before each message: a summary and a plan.
 
     Examples:
-        $ bedside note2chat thoughts dialogues/transcripts.jsonl rollouts/best.jsonl --evaluator openai/gpt-5-mini
+        $ bedside train note2chat thoughts dialogues/transcripts.jsonl rollouts/best.jsonl --evaluator openai/gpt-5-mini
     """
     from bedside.api.note2chat_training import thought_plan
     from bedside.transcripts.reading import read_transcripts
@@ -258,11 +258,11 @@ def candidates(
 ) -> None:
     """Have a model write several messages for each turn of the doctor, and reward each.
 
-    bedside note2chat preferences --unit message makes pairs of them.
+    bedside train note2chat preferences --unit message makes pairs of them.
 
     Examples:
-        $ bedside note2chat candidates thoughts/transcripts.jsonl --clinician rules --patient rules --evaluator rules
-        $ bedside note2chat candidates talks.jsonl --clinician openai/gpt-5 --evaluator rules --reward answerable
+        $ bedside train note2chat candidates talks.jsonl --clinician rules --patient rules --evaluator rules
+        $ bedside train note2chat candidates talks.jsonl --clinician openai/gpt-5 --evaluator rules --reward answerable
     """
     from bedside.api.note2chat_training import CANDIDATES_FILE, candidate_plan
     from bedside.metrics.protocols.note2chat.labels import read_split
@@ -286,7 +286,7 @@ def candidates(
         summary = asking.carry_out(plan, out)
     say_made(summary, out, "interview", settings.max_cost)
     if summary.counts.finished:
-        say(f"Next: bedside note2chat preferences {out / CANDIDATES_FILE} --unit message")
+        say(f"Next: bedside train note2chat preferences {out / CANDIDATES_FILE} --unit message")
 
 
 #: The commands by name.

@@ -6,18 +6,21 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from bedside.api import rating_questions as questions
 from bedside.cli.help import App
 from bedside.cli.output import OutOption, Shown, gives_verdict, note_account, say, show_and_write, show_tables
+from bedside.cli.parsing import check_choice
 from bedside.cli.settings_options import takes_settings
+from bedside.core.errors import InputError
+from bedside.core.question_settings import OPTIONS, option, options, settings_class
 from bedside.core.words import typed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 #: What ``gate`` ends with where the gate isn't passed; 2 is for input that can't be read.
 NOT_PASSED = 1
@@ -52,24 +55,6 @@ def _put_to(ask: Any, source: str) -> Callable[[Callable[..., None]], Callable[.
     return made
 
 
-def _tables_of(ask: Any, source: str, next_commands: str | None = None) -> Callable[..., None]:
-    """The command of a question whose tables are shown, and written where a folder is named.
-
-    Args:
-        ask, source: as for :func:`_put_to`.
-        next_commands: what to type next, with ``{}`` for the source.
-    """
-
-    @_put_to(ask, source)
-    def command(source: Path, settings: Any, shown: Shown, out: OutOption = None) -> None:
-        with files_told():
-            tables = ask.with_settings(source, settings)
-        following = None if next_commands is None else next_commands.format(typed(source))
-        show_and_write(tables, shown, source=source, out=out, next_commands=following)
-
-    return command
-
-
 @_put_to(questions.agree, "A run, or a file of ratings (CSV, TSV, XLSX or Parquet).")
 def agree(source: Path, settings: questions.AgreeSettings, shown: Shown, out: OutOption = None) -> None:
     with files_told():
@@ -80,23 +65,105 @@ def agree(source: Path, settings: questions.AgreeSettings, shown: Shown, out: Ou
     show_and_write(tables, shown, source=source, out=out, next_commands=next_commands)
 
 
-estimate = _tables_of(questions.estimate, "A run, or a file of ratings by people and a judge.", "bedside report {}")
-preferences = _tables_of(
-    questions.preferences,
-    "A run, or a file of ratings, in which conversations were compared.",
-    "bedside explain {0} --table strengths; bedside report {0}",
-)
-drift = _tables_of(questions.drift, "A run whose transcripts have a factor that holds their length.")
-trend = _tables_of(questions.trend, "A run, or a file of ratings that has a metric called turns.")
-deviation = _tables_of(questions.deviation, "A run, or a file of ratings.")
-
-
-@_put_to(questions.compare, _OF_SYSTEMS)
-def compare(source: Path, settings: questions.CompareSettings, shown: Shown, out: OutOption = None) -> None:
+@_put_to(questions.estimate, "A run, or a file of ratings by people and a judge.")
+def estimate(source: Path, settings: questions.EstimateSettings, shown: Shown, out: OutOption = None) -> None:
     with files_told():
-        tables = questions.compare.with_settings(source, settings)
+        tables = questions.estimate.with_settings(source, settings)
+    show_and_write(tables, shown, source=source, out=out, next_commands=f"bedside report {typed(source)}")
+
+
+# -- ``bedside compare``: four more questions are put by an option -----------------------------------------
+
+
+@settings_class
+class ComparedSettings(questions.CompareSettings, questions.DriftSettings, questions.TrendSettings):
+    """Compare systems: with one another, over length, with a reference.
+
+    Each case counts once: its transcripts, passes and raters are averaged first. The answer has means, a test with its
+    estimate and interval, and the effect; values are paired where both systems have the case. --preferences, --over
+    and --against each ask another question in place of that.
+
+    Examples:
+        $ bedside compare run --systems A,B
+        $ bedside compare run --groups mi_quality
+        $ bedside compare run --reference A --metrics 'empathy,percent_*' --test permutation
+        $ bedside compare run --systems new,old --metrics empathy --margin 0.3
+        $ bedside compare run --preferences --rubric empathy --raters 'judge:*'
+        $ bedside compare run --over length --by target_length --lengths 20,80
+        $ bedside compare run --against annomi-run --metrics 'percent_*'
+    """
+
+    preferences: bool = option(
+        "Show which system is preferred where two conversations were compared.", default=False, heading=OPTIONS
+    )
+    over: Literal["length", "messages"] | None = option(
+        "Show how metrics change from the shortest to the longest conversations (length), or with the number of "
+        "messages (messages), with a test of the trend.",
+        default=None, heading=OPTIONS, metavar="length|messages",
+    )  # fmt: skip
+    against: str | None = option(
+        "Show how far systems' means lie from those of a reference corpus: a run, a file of ratings, or one of the "
+        "run's systems.",
+        default=None, heading=OPTIONS, metavar="REFERENCE",
+    )  # fmt: skip
+
+
+_TWO_BY_TWO = "comparing systems two by two"
+#: The questions by what asks them, and their fields that the command calls otherwise.
+_COMPARED: dict[str, tuple[Any, dict[str, str]]] = {
+    _TWO_BY_TWO: (questions.compare, {}),
+    "--preferences": (questions.preferences, {"rubrics": "metrics"}),
+    "--over length": (questions.drift, {}),
+    "--over messages": (questions.trend, {}),
+    "--against": (questions.deviation, {"reference": "against"}),
+}
+
+
+def _compared(settings: ComparedSettings, typed_names: Iterable[str]) -> tuple[Any, Any]:
+    """The question that is asked, and its settings.
+
+    Raises:
+        InputError: two questions are asked, or one and what says something of another.
+    """
+    check_choice(settings.over, ("length", "messages"), "--over")
+    over = f"--over {settings.over}"
+    asking = {"--preferences": settings.preferences, over: settings.over, "--against": settings.against}
+    asked, *others = [*(words for words, value in asking.items() if value), _TWO_BY_TWO]
+    if len(others) > 1:
+        raise InputError("each is a question of its own", where=f"{asked} and {others[0]}", todo="ask one at a time")
+    fields = {
+        words: {other.get(name, name): name for name in options(ask.settings)}
+        for words, (ask, other) in _COMPARED.items()
+    }
+    for name in typed_names:
+        takers = [words for words, taken in fields.items() if name in taken]
+        if takers and asked not in takers:
+            raise InputError(
+                f"it goes with {takers[0]}, not with {asked}", where=f"`{name}`", todo="ask for one of the two"
+            )
+    ask, _ = _COMPARED[asked]
+    return ask, ask.settings(**{field: getattr(settings, name) for name, field in fields[asked].items()})
+
+
+@takes_settings
+def compare(
+    source: Annotated[Path, typer.Argument(metavar="RUN", help=_OF_SYSTEMS)],
+    settings: ComparedSettings,
+    shown: Shown,
+    out: OutOption = None,
+    *,
+    context: typer.Context,
+) -> None:
+    typed_names = [
+        name for name in context.params if getattr(context.get_parameter_source(name), "name", None) == "COMMANDLINE"
+    ]
+    ask, asked = _compared(settings, typed_names)
+    with files_told():
+        tables = ask.with_settings(source, asked)
     next_commands = f"bedside report {typed(source)}"
-    if settings.groups is None:
+    if ask is questions.preferences:
+        next_commands = f"bedside explain {typed(source)} --table strengths; {next_commands}"
+    elif ask is questions.compare and settings.groups is None:
         pair = tables[-1].records[0]
         next_commands = f"bedside explain {typed(source)} --cell {pair['metric']}/{pair['a']}; {next_commands}"
     show_and_write(tables, shown, source=source, out=out, next_commands=next_commands)

@@ -23,7 +23,7 @@ _TURNS, _LAST, _WIDTH = 6, 2, 100
 
 @takes_settings
 def read(files: ScoredFilesArgument, options: ReadOptions, cells: CellReading) -> None:
-    """Show what bedside understands of files, and the first turns; nothing is scored or written.
+    """Show what is understood of files; nothing is scored or written.
 
     A file of ratings is shown too: its raters, metrics and scales. With --form, --missing or --struck it is read as
     ratings and nothing else.

@@ -1,4 +1,4 @@
-"""How the commands of ``bedside note2chat`` that make records ask models, and what they say of it."""
+"""How the commands of ``bedside train note2chat`` that make records ask models, and what they say of it."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def say_made(summary: SimulationSummary, out: Path, noun: str, max_cost: float |
         say(f"{number:,} failed ({whose}: {reason}).")
     if counts.failed:
         counts.check_usable(out, noun)
-        say(f"bedside simulation failed {typed(out)} lists them. Calls that got no answer are asked again.")
+        say(f"bedside simulate failed {typed(out)} lists them. Calls that got no answer are asked again.")
     if summary.wave is not None:
         say_wave(summary.wave, counts.unfinished)
     elif counts.unfinished:

@@ -39,7 +39,7 @@ SimulatorSetOption = Annotated[
     typer.Option(
         "--set",
         metavar="PROTOCOL.NAME=VALUE",
-        help="An option of the protocol; bedside simulators show NAME lists them. May be repeated.",
+        help="An option of the protocol; bedside show NAME --kind protocols lists them. May be repeated.",
         autocompletion=complete.simulator_options,
         rich_help_panel=HOW,
     ),
@@ -117,7 +117,7 @@ def _say_simulated(talks: Simulation, max_cost: float | None) -> None:
 def say_failures(counts: TalkCounts, folder: Path) -> None:
     """Say how many conversations the clinician failed, and how many are missing."""
     by_clinician, missing = sum(counts.clinician_failed.values()), sum(counts.failed.values())
-    why = f"bedside simulation failed {typed(folder)} says why."
+    why = f"bedside simulate failed {typed(folder)} says why."
     if by_clinician:
         say(
             f"{by_clinician:,} of {counts.planned:,} failed by the clinician, which count as the worst: {why} What was "
@@ -132,7 +132,7 @@ def say_failures(counts: TalkCounts, folder: Path) -> None:
 
 def simulator_options(texts: list[str], protocol: str) -> dict[str, Any]:
     """The values of ``--set``, by name."""
-    lists = f"bedside simulators show {protocol} lists them"
+    lists = f"bedside show {protocol} --kind protocols lists them"
     values = read_settings(texts, form=f"{protocol}.NAME=VALUE", todo=lists)
     for name in values:
         if name != protocol:

@@ -1,53 +1,51 @@
-"""``bedside simulation``: what was simulated."""
+"""``bedside simulate`` as a whole: conversations, what became of them, and cases of one's own."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from bedside.api.simulating import QualitySettings, simulation_quality
+from bedside.cli import completion as complete
 from bedside.cli.help import App
-from bedside.cli.output import is_json, say, say_or_show, show_records, show_tables
+from bedside.cli.output import is_json, note, say, say_or_show, show_records, show_tables
+from bedside.cli.parsing import check_choice
 from bedside.cli.progress import judging_progress
+from bedside.cli.record_requests import made_record
 from bedside.cli.settings_options import takes_settings
+from bedside.cli.simulate import simulate
 from bedside.core.errors import InputError
 from bedside.core.words import counted, typed
 
-simulation_app: App = App(
-    """See what became of simulated conversations, and what stands behind them.
-
-    Examples:
-        $ bedside simulation status talks
-        $ bedside simulation show talks note2chat/script:good/cough-smoker/26-messages/1
-    """
-)
+simulate_app: App = App("", runs=True)
+simulate_app.command("run", hidden=True)(simulate)
 
 TalksArgument = Annotated[
     Path, typer.Argument(metavar="FOLDER", help="Folder that bedside simulate made, also while it goes on.")
 ]
 
 
-@simulation_app.command("status")
+@simulate_app.command("status")
 def simulation_status(folder: TalksArgument) -> None:
     """Show how many conversations there are by system, how they ended, and what it took.
 
     Examples:
-        $ bedside simulation status talks
+        $ bedside simulate status talks
     """
     from bedside.reports.simulations import simulation_tables
 
     show_tables(simulation_tables(folder))
 
 
-@simulation_app.command("failed")
+@simulate_app.command("failed")
 def simulation_failed(folder: TalksArgument) -> None:
     """List the conversations without a transcript, whose doing it is and why.
 
     Examples:
-        $ bedside simulation failed talks
+        $ bedside simulate failed talks
     """
     from bedside.reports.simulations import lost_table
 
@@ -58,7 +56,7 @@ def simulation_failed(folder: TalksArgument) -> None:
         say("Every conversation has a transcript.")
 
 
-@simulation_app.command("show")
+@simulate_app.command("show")
 def simulation_show(
     folder: TalksArgument,
     conversation: Annotated[
@@ -68,8 +66,8 @@ def simulation_show(
     """Show one conversation turn by turn, with hidden states and decisions that no judge sees.
 
     Examples:
-        $ bedside simulation show talks
-        $ bedside simulation show talks note2chat/script:good/cough-smoker/26-messages/1
+        $ bedside simulate show talks
+        $ bedside simulate show talks note2chat/script:good/cough-smoker/26-messages/1
     """
     from bedside.reports.simulations import conversation_ids, conversation_text
 
@@ -82,7 +80,7 @@ def simulation_show(
     say_or_show("\n".join(names), "conversations", "The conversations", [{"id": name} for name in names])
 
 
-@simulation_app.command("quality")
+@simulate_app.command("quality")
 @takes_settings
 def quality(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder that bedside simulate made.")],
@@ -93,7 +91,7 @@ def quality(
     show_tables(list(tables))
 
 
-@simulation_app.command("turns")
+@simulate_app.command("turns")
 def simulation_turns(
     folder: TalksArgument,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The JSON lines to write.", dir_okay=False)],
@@ -107,7 +105,7 @@ def simulation_turns(
     it by reading the conversations.
 
     Examples:
-        $ bedside simulation turns talks --out turns.jsonl
+        $ bedside simulate turns talks --out turns.jsonl
     """
     from bedside.core.files import write_text
     from bedside.metrics.protocols.medconceal import turn_rows
@@ -120,13 +118,13 @@ def simulation_turns(
     rows = [row for transcript in read_transcripts([folder]) for row in turn_rows(transcript, policy)]
     write_text(out, "".join(f"{row.model_dump_json(exclude_none=True)}\n" for row in rows))
     say(
-        f"Wrote {counted(len(rows), 'row')} to {out}; fit a policy with bedside medconceal fit {typed(out)} "
+        f"Wrote {counted(len(rows), 'row')} to {out}; fit a policy with bedside train policy {typed(out)} "
         "--out mine.yaml"
     )
     show_records("turns", "Turns to label", [{"file": str(out), "rows": len(rows)}])
 
 
-@simulation_app.command("dialogues")
+@simulate_app.command("dialogues")
 def simulation_dialogues(
     folder: TalksArgument,
     out: Annotated[
@@ -139,9 +137,8 @@ def simulation_dialogues(
     several systems has a folder.
 
     Examples:
-        $ bedside simulation dialogues talks --out mdd5k
+        $ bedside simulate dialogues talks --out mdd5k
     """
-    from bedside.core.errors import InputError
     from bedside.core.files import write_text
     from bedside.simulation.simulators.mdd5k.dialogue_files import dialogue_files
     from bedside.transcripts.reading import read_transcripts
@@ -159,3 +156,220 @@ def simulation_dialogues(
         "Interviews in the JSON of MDD-5k's authors",
         [{"folder": str(out), "dialogues": len(transcripts), "files": len(files)}],
     )
+
+
+# -- Cases of one's own -----------------------------------------------------------------------------------
+
+#: The heading under which they stand.
+CASES = "Cases of your own"
+#: Forms that cases are written in.
+_FORMS = ("bedside", "mdd5k")
+
+
+@simulate_app.command("check", rich_help_panel=CASES)
+def check_case_files(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILES", help="Cases: JSON, JSON lines or YAML files, or folders of them.")
+    ],
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Check for this protocol too what it needs of a case. Without it, only the form and what leaks.",
+            autocompletion=complete.simulators,
+        ),
+    ] = None,
+) -> None:
+    """Check case files of your own.
+
+    It checks their form, whether what is hidden stands in the open, and what a protocol needs. Problems come with the
+    file and line; docs/cases.md shows the form.
+
+    Examples:
+        $ bedside simulate check my-cases.yaml --protocol medconceal
+    """
+    from bedside.simulation.simulators.case_files import check_cases, read_cases
+    from bedside.simulation.simulators.contract import SIMULATORS
+
+    simulator = None if protocol is None else SIMULATORS.load(protocol)
+    errors = warnings = 0
+    remarks = []
+    for where, remark in check_cases(files, None if simulator is None else simulator.check_case):
+        note(f"{where}: {remark}")
+        remarks.append({"where": where, **asdict(remark)})
+        errors += remark.severity == "error"
+        warnings += remark.severity != "error"
+    show_records("remarks", f"What is wrong with {_several(files)}, or doubtful", remarks)
+    if errors:
+        raise InputError(
+            f"{counted(errors, 'error')} in the cases", where=_several(files), todo="mend what is listed above"
+        )
+    cases = counted(len(list(read_cases(files))), "case")
+    say(f"{_several(files)}: good ({cases})" + (f"; {counted(warnings, 'warning')}" if warnings else ""))
+
+
+@simulate_app.command("convert", rich_help_panel=CASES)
+def convert_cases(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILES",
+            help="Cases of bedside's, AgentClinic's, CRAFT-MD's, MDD-5k's or MedAgent's form, or folders of them.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File that the cases are written to.")],
+    form: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Form that is written: bedside, as YAML, or mdd5k, the JSON with Chinese keys of MDD-5k's authors.",
+            autocompletion=complete.choices(*_FORMS),
+        ),
+    ] = "bedside",
+) -> None:
+    """Write cases of other projects in bedside's own form, to be completed by hand.
+
+    AgentClinic's agentclinic_medqa.jsonl, CRAFT-MD's tables, the case files of MDD-5k's authors and MedAgent's tables
+    of vignettes are read; docs/cases.md says what becomes of each part.
+
+    Examples:
+        $ bedside simulate convert agentclinic_medqa.jsonl --out my-cases.yaml
+        $ bedside simulate convert my-cases.yaml --form mdd5k --out pa20.json
+    """
+    from bedside.core.files import write_text
+    from bedside.simulation.simulators.case_files import case_text, converted_cases, unused_rows
+    from bedside.simulation.simulators.mdd5k_cases import authors_text
+
+    check_choice(form, _FORMS, "--form")
+    if out.exists():
+        raise InputError("the file is already there", where=str(out), todo="name another with --out")
+    placed, left_out = converted_cases(files)
+    cases = [case for _, case in placed]
+    write_text(out, authors_text(cases) if form == "mdd5k" else case_text(cases))
+    say(f"Wrote {counted(len(cases), 'case')} to {out}.")
+    show_records(
+        "cases", "Cases that were converted", [{"file": str(out), "cases": len(cases), "left_out": len(left_out)}]
+    )
+    for where, why in left_out:
+        note(f"Left out: {where}: {why}.")
+    unused = unused_rows(files)
+    if unused:
+        note(f"Left out: {counted(unused, 'row')} whose `mental_health_classification` is No.")
+    if form == "bedside":
+        note(f"Next: bedside simulate check {out}")
+
+
+@simulate_app.command("match", rich_help_panel=CASES)
+def match_cases(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILES", help="Cases of calm-it with 42 answers under dass, or folders of them."),
+    ],
+    respondents: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE", help="The table of the DASS-42 from openpsychometrics.org, unpacked; nothing is fetched."
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="YAML file that the cases with a match are written to.")
+    ],
+) -> None:
+    """Match cases of calm-it to adults who answered the DASS-42 most alike.
+
+    A match is kept where the quadratic weighted kappa of the 42 answers is above 0.6, gender and family status are the
+    same, and ages differ by ten years at most. docs/simulators/calm-it.md says what is written.
+
+    Examples:
+        $ bedside simulate match my-cases.yaml --respondents data.csv --out matched.yaml
+    """
+    from bedside.core.files import write_text
+    from bedside.simulation.simulators.calm_it.client_fields import ClientSketch, problems
+    from bedside.simulation.simulators.calm_it.respondents import match_case, read_respondents
+    from bedside.simulation.simulators.case_files import case_text, read_cases
+
+    if out.exists():
+        raise InputError("the file is already there", where=str(out), todo="name another with --out")
+    cases = read_cases(files)
+    for where, case in cases:
+        for problem in problems(case, ClientSketch):
+            raise InputError(f"case {case.id!r} can't be used by calm-it: {problem}", where=where)
+    table = read_respondents(respondents)
+    left_out = ", ".join(f"{number:,} {reason}" for reason, number in table.left_out.items())
+    say(f"{counted(len(table.numbers), 'respondent')}" + (f"; left out: {left_out}" if left_out else ""))
+    matches = [match_case(case, table) for _, case in cases]
+    for match in matches:
+        best = "" if match.kappa is None else f" (respondent {match.respondent}, kappa {match.kappa:.2f})"
+        say(f"{match.case.id}: {'kept' if not match.why_not else f'not kept, {match.why_not}'}{best}")
+    kept = [match.case for match in matches if not match.why_not]
+    if not kept:
+        raise InputError("no case has a match that is kept", todo="see above for the reasons")
+    write_text(out, case_text(kept))
+    say(f"Wrote {counted(len(kept), 'case')} of {len(cases):,} to {out}.")
+    show_records(
+        "matches",
+        "Cases and the respondents who answered most alike",
+        [
+            {
+                "case": match.case.id,
+                "kept": not match.why_not,
+                "why_not": match.why_not or None,
+                "respondent": match.respondent,
+                "kappa": match.kappa,
+            }
+            for match in matches
+        ],
+    )
+
+
+@simulate_app.command("profiles", rich_help_panel=CASES)
+def write_profiles(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILES", help="Cases of calm-it that lack background or session goal, or folders of them."
+        ),
+    ],
+    writer: Annotated[
+        str,
+        typer.Option(
+            metavar="ACTOR",
+            help="Who writes what is missing: a model, named as judges are; rules is a toy.",
+            autocompletion=complete.actors,
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", help="Folder of the cases; the same command goes on where it stopped."
+        ),
+    ],
+    max_calls: Annotated[
+        int | None,
+        typer.Option(metavar="NUMBER", help="Most requests to send before stopping; the same command goes on."),
+    ] = None,
+) -> None:
+    """Have a model write background and session goal of calm-it's cases, from profiles.
+
+    What a case says already stays as it is.
+
+    Examples:
+        $ bedside simulate profiles profiles.yaml --writer openai/gpt-5 --out prepared
+    """
+    from bedside.api.calm_it_cases import CASES_FILE, cases_from_profiles
+    from bedside.simulation.simulate import SimulationSettings
+
+    summary = cases_from_profiles(files, out, writer=writer, settings=SimulationSettings(max_calls=max_calls))
+    counts = summary.counts
+    say(f"{counted(counts.finished, 'case')} of {counts.planned:,} in {out / CASES_FILE}.")
+    for (whose, reason), number in counts.failed.items():
+        say(f"{number:,} failed ({whose}: {reason}).")
+    if counts.unfinished:
+        say(f"{counts.unfinished:,} have not ended: the same command goes on.")
+    show_records("cases", "Cases that were made", [made_record(counts, out / CASES_FILE)])
+    if counts.finished:
+        note(f"Next: bedside simulate check {out / CASES_FILE} --protocol calm-it")
+
+
+def _several(files: list[str]) -> str:
+    return files[0] if len(files) == 1 else counted(len(files), "file")

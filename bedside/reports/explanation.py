@@ -389,7 +389,7 @@ def _ratings_table(view: RatingsView, ratings: pl.DataFrame) -> Table:
     rated = ratings.select(_RATED).to_dicts()
     notes = _unshown(rated, _SHOWN_RATINGS)
     if view.run is not None and any(map(is_judge, ratings["rater"].unique())):
-        notes.append(f"What a judge was asked and replied: bedside judgements list {typed(view.run.path)}.")
+        notes.append(f"What a judge was asked and replied: bedside judge answers list {typed(view.run.path)}.")
     table = table_of("ratings", f"The {len(rated):,} ratings behind it", rated, RATING_COLUMNS,
                      group=itemgetter("system"), notes=notes)  # fmt: skip
     return _first(table, _SHOWN_RATINGS)

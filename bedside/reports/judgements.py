@@ -185,7 +185,7 @@ def judgements_table(
         and state in (None, judgement.state)
     ]
     return table_of("judgements", f"{len(shown):,} judgements", shown, JUDGEMENT_COLUMNS,
-                    notes=(f"See one whole: bedside judgements show {typed(path)} KEY.",))  # fmt: skip
+                    notes=(f"See one whole: bedside judge answers show {typed(path)} KEY.",))  # fmt: skip
 
 
 def _second(judgement: Judgement) -> str | None:
@@ -283,7 +283,7 @@ def judgement_text(path: Path, key: str) -> str:
     matches = [judgement for judgement in read_judgements(store) if judgement.key.startswith(key.lower())]
     if len(matches) != 1:
         what = "no judgement has" if not matches else f"{len(matches)} judgements have"
-        raise DataError(f"{what} a key that begins {key!r}", where=str(path), todo="see bedside judgements list")
+        raise DataError(f"{what} a key that begins {key!r}", where=str(path), todo="see bedside judge answers list")
     judgement = matches[0]
     prompt = read_prompt(store, judgement.prompt)
     facts_of = [

@@ -36,7 +36,7 @@ def preferences_apart(view: RatingsView) -> tuple[str, ...]:
     if view.preferences.is_empty():
         return ()
     preferences = counted(view.preferences.height, "preference")
-    return (f"{preferences} between two conversations are left to bedside preferences.",)
+    return (f"{preferences} between two conversations are left to bedside compare --preferences.",)
 
 
 def code_notes(metrics: Iterable[str]) -> list[str]:

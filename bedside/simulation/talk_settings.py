@@ -48,7 +48,7 @@ class TalkSettings(Seeded):
         default=None, heading=CASES, metavar="FILE", form="path",
     )  # fmt: skip
     settings: Names = option(
-        "Settings of the protocol; bedside simulators show NAME lists them. Without it, its first.",
+        "Settings of the protocol; bedside show NAME --kind protocols lists them. Without it, its first.",
         "--setting", "--settings", default=(), heading=CASES, metavar="A,B", form="names", offers="simulator_settings",
     )  # fmt: skip
     lengths: int | Sequence[int] = option(

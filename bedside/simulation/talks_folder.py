@@ -63,7 +63,7 @@ class TalkCounts:
         raise RunError(
             f"every {noun} failed ({number:,}); the commonest reason is {whose}: {reason} ({most:,})",
             where=str(folder),
-            todo=f"bedside simulation failed {typed(folder)} lists them; calls that got no answer are asked again by "
+            todo=f"bedside simulate failed {typed(folder)} lists them; calls that got no answer are asked again by "
             "the same command",
         )
 

@@ -127,7 +127,7 @@ class Reading:
             raise InputError(
                 "the folder is that of a simulation without transcripts, as none has come to its end",
                 where=printable_path(folder),
-                todo="run the same bedside simulate again, which goes on; bedside simulation failed says why",
+                todo="run the same bedside simulate again, which goes on; bedside simulate failed says why",
             )
         if not chosen:
             raise InputError(

@@ -187,35 +187,37 @@ def shown(*arguments: str) -> list[Any]:
 
 @pytest.mark.slow
 def test_commands_show_and_write_what_the_library_computes(run: Path, tmp_path: Path) -> None:
-    tables = shown("drift", str(run), "--metrics", "words_per_turn", "--out", str(tmp_path))
+    tables = shown("compare", str(run), "--over", "length", "--metrics", "words_per_turn", "--out", str(tmp_path))
     first = tables[0]["rows"][0]
     assert (first["shortest"], first["longest"], first["n"]) == (4, 8, 4)
     assert first["change_percent"] == pytest.approx(100 * (first["mean_longest"] / first["mean_shortest"] - 1))
     assert {file.name for file in tmp_path.iterdir()} == {"drift.md", "drift.tex", "drift.csv"}
-    tables = shown("trend", str(run), "--metrics", "words_per_turn", "--edges", "6", "--out", str(tmp_path))
+    tables = shown(
+        "compare", str(run), "--over", "messages", "--metrics", "words_per_turn", "--edges", "6", "--out", str(tmp_path)
+    )
     bins = [record for record in tables[0]["rows"] if record["messages"] != "trend"]
     assert {(record["messages"], record["n"]) for record in bins} == {("under 6", 4), ("6 and more", 4)}
-    tables = shown("deviation", str(run), "--reference", "B", "--metrics", "words", "--out", str(tmp_path))
+    tables = shown("compare", str(run), "--against", "B", "--metrics", "words", "--out", str(tmp_path))
     assert {record["system"] for record in tables[0]["rows"]} == {"A"}
-    again = shown("deviation", str(run), "--reference", str(run), "--out", str(tmp_path))
+    again = shown("compare", str(run), "--against", str(run), "--out", str(tmp_path))
     assert len(again[0]["rows"]) > 10
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("drift", "RUN", "--by", "persona"),
-        ("drift", "RUN", "--lengths", "4"),
-        ("drift", "RUN"),
-        ("trend", "RUN", "--edges", "1.5", "--metrics", "words"),
-        ("trend", "RUN", "--edges", "9,4", "--metrics", "words"),
-        ("deviation", "RUN", "--reference", "nowhere"),
+        ("compare", "RUN", "--over", "length", "--by", "persona"),
+        ("compare", "RUN", "--over", "length", "--lengths", "4"),
+        ("compare", "RUN", "--over", "length"),
+        ("compare", "RUN", "--over", "messages", "--edges", "1.5", "--metrics", "words"),
+        ("compare", "RUN", "--over", "messages", "--edges", "9,4", "--metrics", "words"),
+        ("compare", "RUN", "--against", "nowhere"),
     ],
 )
 def test_bad_calls_end_in_one_line(run: Path, arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main([str(run) if each == "RUN" else each for each in arguments])
-    if arguments == ("drift", "RUN"):  # completed is the one metric with a direction
+    if arguments == ("compare", "RUN", "--over", "length"):  # completed is the one metric with a direction
         assert stopped.value.code == 0
         return
     assert stopped.value.code == 2

@@ -127,7 +127,7 @@ def test_a_reworded_rubric_stops_the_export(call: Call, tmp_path: Path) -> None:
 
 
 def test_the_next_command_is_one_that_answers(run: Run, call: Call, tmp_path: Path) -> None:
-    for mode, command in (("rate", "agree"), ("pairs", "preferences")):
+    for mode, command in (("rate", "agree"), ("pairs", "compare")):
         plan = rating_plan(run, mode=mode, raters=("anna", "ben"), round="pilot", per=2, overlap=1)
         write_plan(plan, tmp_path / "round.json")
         out = str(tmp_path / mode)

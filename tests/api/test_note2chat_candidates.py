@@ -131,14 +131,14 @@ def test_interviews_that_cannot_be_used_are_named(talks: Any, tmp_path: Path) ->
 def test_the_commands_make_candidates_and_pairs(talks: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "talks.jsonl"
     path.write_bytes(b"".join(talk.to_json() + b"\n" for talk in talks))
-    asked = ("note2chat", "candidates", path, "--clinician", "rules", "--evaluator", "rules")
+    asked = ("train", "note2chat", "candidates", path, "--clinician", "rules", "--evaluator", "rules")
     out = ("--out", tmp_path / "candidates")
     assert run(*asked, "--patient", "rules", "--dry-run", *out) == 0
     assert "What would be asked for interviews with candidates" in capsys.readouterr().out
     assert not (tmp_path / "candidates").exists()
     assert run(*asked, "--patient", "rules", "--number", 6, *out) == 0
     file = tmp_path / "candidates" / "candidates.jsonl"
-    pairs = ("note2chat", "preferences", file, "--unit", "message", "--out", tmp_path / "pairs")
+    pairs = ("train", "note2chat", "preferences", file, "--unit", "message", "--out", tmp_path / "pairs")
     assert run(*pairs) == 0
     two = rows(tmp_path / "pairs" / "train.jsonl")
     assert run(*pairs, "--max-pairs-per-turn", 1) == 0
@@ -174,7 +174,7 @@ def test_an_option_that_would_not_count_is_refused(
 ) -> None:
     path = tmp_path / "talks.jsonl"
     path.write_bytes(talks[0].to_json() + b"\n")
-    assert run("note2chat", "preferences", path, *options, "--out", tmp_path / "out") == 2
+    assert run("train", "note2chat", "preferences", path, *options, "--out", tmp_path / "out") == 2
     assert refused in capsys.readouterr().err
 
 

@@ -57,7 +57,7 @@ def preferences(folder: Path, unit: str, out: Path, *options: object) -> None:
     else:
         files = [folder / name / "transcripts.jsonl" for name in ("rollouts/checked", "dialogues")]
         options = ("--rule", "code", *options)
-    assert run("note2chat", "preferences", *files, "--unit", unit, "--out", out, *options) == 0
+    assert run("train", "note2chat", "preferences", *files, "--unit", unit, "--out", out, *options) == 0
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -313,7 +313,7 @@ def test_the_commands_make_it_all(tmp_path: Path, capsys: pytest.CaptureFixture[
         ("sft", at["thoughts"] / "transcripts.jsonl", *held, "--out", at["sft"]),
     ]  # fmt: skip
     for step in steps:
-        assert run("note2chat", *step) == 0, step
+        assert run("train", "note2chat", *step) == 0, step
     assert TEST not in {row["case"] for row in rows(at["sft"] / "train.jsonl")}
     assert "Wrote" in capsys.readouterr().out
 

@@ -76,10 +76,10 @@ def test_what_is_set_for_rollouts_reaches_every_model_that_is_asked(tmp_path: Pa
             "--clinician", names["doctor"], "--patient", names["patient"], "--evaluator", names["evaluator"],
             "--repeats", 2, "--brief", "general",
         )  # fmt: skip
-        assert run("note2chat", "rollouts", path, *options, "--temperature", ".5", "--seed", 3,
+        assert run("train", "note2chat", "rollouts", path, *options, "--temperature", ".5", "--seed", 3,
                    "--out", tmp_path / "warm") == 0  # fmt: skip
         warm, server.received = server.received, []
-        assert run("note2chat", "rollouts", path, *options, "--out", tmp_path / "own") == 0
+        assert run("train", "note2chat", "rollouts", path, *options, "--out", tmp_path / "own") == 0
         own = server.received
         for received in (warm, own):
             assert {one.body["model"] for one in received} == {"doctor", "patient", "evaluator"}

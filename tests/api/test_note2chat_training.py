@@ -148,7 +148,7 @@ def test_a_bad_note_is_named(tmp_path: Path, text: str, problem: str) -> None:
 def test_the_folder_is_shown_as_a_simulations_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     prepare_notes(NOTES, tmp_path / "prepared", Asking("rules"))
     for arguments in (("status",), ("failed",), ("show", "cough-week")):
-        assert exit_code("simulation", arguments[0], tmp_path / "prepared", *arguments[1:]) == 0
+        assert exit_code("simulate", arguments[0], tmp_path / "prepared", *arguments[1:]) == 0
     out = capsys.readouterr().out
     assert "no history before treatment" in out
     assert "ended: completed true" in out
@@ -160,7 +160,7 @@ def test_a_limit_of_costs_stops_a_command_and_a_dry_run_asks_nobody(
 ) -> None:
     def command(*options: object) -> int:
         arguments = (
-            "note2chat", "prepare", NOTES, "--evaluator", server.judge, "--out", tmp_path / "out",
+            "train", "note2chat", "prepare", NOTES, "--evaluator", server.judge, "--out", tmp_path / "out",
             "--temperature", ".5", *options,
         )  # fmt: skip
         return exit_code(*arguments)

@@ -23,7 +23,7 @@ import pytest
 import bedside
 from bedside.cli import command_line, main
 from bedside.cli.completion import CATALOGUE
-from bedside.cli.help import UsualCommandGroup
+from bedside.cli.help import MOST, UsualCommandGroup
 from tests.conftest import Call, works
 
 EXAMPLES = Path(bedside.__file__).parent / "examples"
@@ -141,7 +141,7 @@ def test_lists(call: Call) -> None:
         assert example in works(call, "list", kind)[0].split()
         assert works(call, "show", example, "--kind", kind)
     assert [line.split()[0] for line in kinds.splitlines()[:-2]] == [*CATALOGUE]
-    assert "rules" in works(call, "coder")[0]
+    assert "rules" in works(call, "list", "coders")[0]
     assert "McLaughlin" in call("show", "smog")[1]
     assert "## Structure" in call("show", "structure")[1]
     assert '"turns"' in call("show", "jsonl")[1]
@@ -202,6 +202,17 @@ def commands() -> dict[str, Any]:
 COMMANDS = commands()
 
 
+def few_stand_first(command: Any, out: str) -> None:
+    """At most ten options are under the first heading, all of a command that has no more."""
+    parts = [(part.partition("\n")[0], len(re.findall(r"^  -", part, re.MULTILINE))) for part in out.split("\n\n")]
+    count = {heading: number for heading, number in parts if number and not heading.startswith(" ")}
+    count[[*count][-1]] -= 1  # --help, which is last
+    typed = sum(parameter.param_type_name == "option" for parameter in command.params)
+    assert sum(count.values()) == typed
+    assert min(typed, 4) <= count["Options:"] <= MOST
+    assert typed > MOST or count["Options:"] == typed
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself(name: str, call: Call) -> None:
     code, out, err = call(*name.split()[1:], "--help")
@@ -226,6 +237,66 @@ def test_every_command_explains_itself(name: str, call: Call) -> None:
         options = [option for parameter in meant.params for option in parameter.opts]
         assert all(word in options for word in words if word.startswith("-")), line
     assert command.examples, "no example"
+    if not hasattr(command, "commands"):
+        few_stand_first(command, out)
+
+
+def test_all_commands_are_on_one_screen(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = call("--help")[1].splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+    named = [line.split()[0] for line in lines if re.match(r"  \w+ {2,}\S", line)]
+    assert named == [*command_line().commands]
+    assert len(named) <= 25
+
+
+@pytest.mark.parametrize(
+    ("typed", "now"),
+    [
+        ("metrics", "list metrics; bedside show NAME"),
+        ("schema rubric", "list schemas; bedside show NAME --schema"),
+        ("judgements list run", "judge answers"),
+        ("simulation status talks", "simulate status, failed, show, quality, turns or dialogues"),
+        ("simulators", "list protocols"),
+        ("simulators show mdd5k", "show NAME --kind protocols"),
+        ("simulators convert a.yaml --out b.yaml", "simulate convert"),
+        ("preferences run", "compare RUN --preferences"),
+        ("drift run --lengths 20,80", "compare RUN --over length"),
+        ("trend run", "compare RUN --over messages"),
+        ("deviation run --reference a", "compare RUN --against REFERENCE"),
+        ("coder --json", "list coders"),
+        ("coder show rules", "show NAME"),
+        ("coder train a.csv", "train coder"),
+        ("coder evaluate a.csv", "train test-coder"),
+        ("redirection fit a.csv", "train redirection"),
+        ("medconceal fit a.jsonl", "train policy"),
+        ("note2chat sft a.jsonl", "train note2chat"),
+    ],
+)
+def test_what_was_a_command_is_answered_with_the_new_one(call: Call, tmp_path: Path, typed: str, now: str) -> None:
+    assert refused(call, tmp_path, *typed.split()).endswith(f" is now: bedside {now}\n")
+    for command in now.split("; bedside "):
+        assert command.split()[0] in command_line().commands
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("--lengths 4,8", "--lengths: it goes with --over length, not with comparing systems two by two"),
+        # What is typed counts, though it be the default.
+        ("--by target_length", "--by: it goes with --over length, not with comparing systems two by two"),
+        ("--over messages --test t", "--test: it goes with comparing systems two by two, not with --over messages"),
+        ("--over messages --lengths 4,8", "--lengths: it goes with --over length, not with --over messages"),
+        ("--against a --seed 1", "--seed: it goes with comparing systems two by two, not with --against"),
+        ("--against a --reference b", "--reference: it goes with comparing systems two by two, not with --against"),
+        ("--preferences --edges 4", "--edges: it goes with --over messages, not with --preferences"),
+        ("--preferences --over length", "--preferences and --over length: each is a question of its own"),
+        ("--over time", "--over: there is no choice 'time'; known: length, messages"),
+    ],
+)
+def test_options_of_another_question_are_refused(call: Call, tmp_path: Path, typed: str, words: str) -> None:
+    assert words in refused(call, tmp_path, "compare", "run", *typed.split())
 
 
 def test_nothing_asked_for_is_the_help(call: Call) -> None:
@@ -244,7 +315,7 @@ def test_no_width_cuts_a_number(call: Call, monkeypatch: pytest.MonkeyPatch) -> 
     for words in (
         ("agree", "run", "--confusion"),
         ("compare", "run", "--all", "--notes"),
-        ("trend", "run"),
+        ("compare", "run", "--over", "messages"),
         ("explain", "run", "--cell", "percent_open_questions/steady"),
         ("report", "run", "--checklist"),
     ):
@@ -386,11 +457,11 @@ def test_what_says_how_a_file_is_read_is_refused_beside_a_run(call: Call, tmp_pa
         ["--columns", "item=a"], ["--header-row", "2"], ["--form", "long"], ["--sheet", "A"], ["--encoding", "ascii"]
     ):  # fmt: skip
         assert f"run: {option[0]} says how a file" in refused(call, tmp_path, "agree", "run", *option)
-    assert "--form says how" in refused(call, tmp_path, "deviation", "run", "--reference", "run", "--form", "long")
+    assert "--form says how" in refused(call, tmp_path, "compare", "run", "--against", "run", "--form", "long")
     # Of a run and a file, the file is meant.
     table = tmp_path / "turns.csv"
     table.write_text("talk,rater,metric,value\nx,a,turns,3\ny,a,turns,5\nz,a,turns,4\n")
-    _, _, err = call("deviation", "run", "--reference", table, "--columns", "item=talk")
+    _, _, err = call("compare", "run", "--against", table, "--columns", "item=talk")
     assert "turns.csv was read as" in err
 
 
@@ -585,8 +656,6 @@ def test_no_permission_at_out(tmp_path: Path) -> None:
         (["plan", "difference", "--difference", "0"], "--difference: no study is large enough"),
         (["demo", "--out", "."], ".: this exists and is not a run; choose another folder with --out"),
         (["annotate", "pul"], "Did you mean 'pull'? See bedside annotate --help."),
-        (["metrics"], "bedside: metrics is now: bedside list metrics; bedside show NAME"),
-        (["schema", "rubric"], "bedside: schema is now: bedside list schemas; bedside show NAME --schema"),
         (["list", "metric"], "'metric'; did you mean metrics?"),
         (["show", "calm-it"], "calm-it: suites or protocols may be meant; add --kind suites"),
         (["show", "smog", "--language", "de"], "--language: it says nothing of metrics; leave it out"),
@@ -624,11 +693,11 @@ def test_wrong_words_about_a_run(call: Call, tmp_path: Path) -> None:
         (["agree", "run", "--metrics", "turns"], "no two raters rated the same conversation or turn"),
         (["agree", "run", "--weights", "cubic"], "--weights: there is no form 'cubic'"),
         (
-            ["judgements", "list", "run", "--state", "good"],
+            ["judge", "answers", "list", "run", "--state", "good"],
             "--state: there is no choice 'good'; known: answered, failed, filtered, refused, unusable",
         ),
         (
-            ["drift", "run", "--metrics", "turns"],
+            ["compare", "run", "--over", "length", "--metrics", "turns"],
             "no case was run at both lengths, 16 and 20; name two others with --lengths",
         ),
         (["estimate", "run"], "no judge has rated it; score it with a judge first, or name another rater with --judge"),

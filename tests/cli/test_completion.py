@@ -97,7 +97,13 @@ MORE_OFFERS = [
     (["simulate", "--protocol", "medconceal", "--clinician", "ru"], ["rules"]),
     (["simulate", "--protocol", "medconceal", "--clinician", "script", ":", "g"], ["good"]),
     (["simulate", "--protocol", "medconceal", "--set", "medconceal.cu"], ["medconceal.cues="]),
-    (["simulators", "show", "med"], ["medconceal"]),
+    (["simulate", "che"], ["check"]),
+    (["simulate", "--protocol", "medconceal", "--clin"], ["--clinician"]),
+    (["benchmark", "me"], ["medconceal"]),
+    (["benchmark", "ad"], ["add"]),
+    (["judge", "answers", "im"], ["import"]),
+    (["compare", "run", "--over", ""], ["length", "messages"]),
+    (["show", "--kind", "coders", "ru"], ["rules"]),
 ]
 
 

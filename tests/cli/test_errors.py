@@ -91,7 +91,7 @@ def test_what_is_typed_for_an_argument_is_an_option_or_stands_in_the_usage(comma
         (["score", "t.jsonl", "--labels", "labels.jsonl", "--suite", "default"], "--labels: "),
         (["score", "t.jsonl", "--engine", "local", "--workers", "0"], "--workers"),
         (["score", "t.jsonl", "--engine", "local", "--address", "here"], "--address"),
-        (["coder", "train", "t.jsonl", "--out", "c.npz", "--date", "x"], "--date"),
+        (["train", "coder", "t.jsonl", "--out", "c.npz", "--date", "x"], "--date"),
         (["plan", "kappa", "--weights", "x"], "--weights: "),
         (["plan", "difference", "--difference", "1", "--sd", "1", "--tests", "0"], "--tests"),
         (["compare", "r.csv", "--systems", "A,B", "--test", "z"], "--test: "),

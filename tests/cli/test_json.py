@@ -51,13 +51,10 @@ def test_lists_and_descriptions(call: Call) -> None:
         for row in rows[:2]:
             (shown,) = tables(call, "show", row["name"], "--kind", kind["name"]).values()
             assert shown[0]["name"] == row["name"]
-    assert "mdd5k" in [row["name"] for row in tables(call, "simulators")["simulators"]]
-    assert "rules" in [row["name"] for row in tables(call, "coder")["coders"]]
+    assert "mdd5k" in [row["name"] for row in tables(call, "list", "protocols")["protocols"]]
+    assert "rules" in [row["name"] for row in tables(call, "list", "coders")["coders"]]
     assert {row["name"] for row in tables(call, "list", "schemas")["schemas"]} == set(schema_names())
     assert tables(call, "show", "empathy")["rubric"][0]["scale"][0]["value"] == 1
-    code, out, err = call("simulators", "--json", "show", "mdd5k")
-    assert (code, out) == (2, "")
-    assert err == "bedside: --json: it stands before show; write it after show\n"
 
 
 def test_a_schema_is_printed(call: Call) -> None:
@@ -116,7 +113,7 @@ def test_what_is_wrong_with_a_file_is_listed(call: Call, tmp_path: Path) -> None
     remarks = tables(call, "show", "warmth.yaml", "--check", code=2)["remarks"]
     assert {"severity": "error", "key": "colour", "text": "unknown key"} in remarks
     (tmp_path / "case.yaml").write_text("id: a\nchrat: {}\n")
-    remarks = tables(call, "simulators", "check", "case.yaml", code=2)["remarks"]
+    remarks = tables(call, "simulate", "check", "case.yaml", code=2)["remarks"]
     assert remarks[0]["where"] == "case.yaml:2"
 
 

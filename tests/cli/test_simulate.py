@@ -102,7 +102,7 @@ def test_its_options_reach_the_simulation(call: Call, tmp_path: Path) -> None:
         (["--protocol", "note2chat", "--clinician", "rules", "--set", "x.y=1"], "--set: 'x' is not the protocol"),
         (
             ["--protocol", "note2chat", "--clinician", "rules", "--set", "strict=off"],
-            "'strict=off' is not note2chat.NAME=VALUE; bedside simulators show note2chat lists them",
+            "'strict=off' is not note2chat.NAME=VALUE; bedside show note2chat --kind protocols lists them",
         ),
         (
             ["--protocol", "note2chat", "--clinician", "rules", "--set", "note2chat.brif=1"],
@@ -149,10 +149,10 @@ def test_a_folder_of_something_else_is_left_alone(call: Call, tmp_path: Path) ->
 
 
 def test_status(call: Call, talks: Path) -> None:
-    out, _ = works(call, "simulation", "status", talks)
+    out, _ = works(call, "simulate", "status", talks)
     assert "script:brisk" in out
     assert "They ended by: diagnosis 4." in out
-    rows = json.loads(call("simulation", "status", talks, "--json")[1])[0]["rows"]
+    rows = json.loads(call("simulate", "status", talks, "--json")[1])[0]["rows"]
     transcripts = [json.loads(line) for line in (talks / "transcripts.jsonl").read_text().splitlines()]
     for row in rows:
         own = [len(each["turns"]) for each in transcripts if each["system"] == row["system"]]
@@ -161,7 +161,7 @@ def test_status(call: Call, talks: Path) -> None:
 
 
 def test_failed(call: Call, talks: Path, tmp_path: Path) -> None:
-    assert call("simulation", "failed", talks)[1] == "Every conversation has a transcript.\n"
+    assert call("simulate", "failed", talks)[1] == "Every conversation has a transcript.\n"
     mute = tmp_path / "mute.py"
     mute.write_text("def reply(asked):\n    return ''\n")
     code, out, err = call(
@@ -171,25 +171,25 @@ def test_failed(call: Call, talks: Path, tmp_path: Path) -> None:
     assert code == 2
     assert "0 conversations of 1 in talks" in out
     assert err.splitlines()[-1] == (
-        "bedside: talks: every conversation failed (1); the commonest reason is patient: empty (1); bedside simulation "
+        "bedside: talks: every conversation failed (1); the commonest reason is patient: empty (1); bedside simulate "
         "failed talks lists them; calls that got no answer are asked again by the same command"
     )
     assert "Next:" not in out, "there is nothing to score"
-    _, out, _ = call("simulation", "failed", "talks", "--json")
+    _, out, _ = call("simulate", "failed", "talks", "--json")
     (row,) = json.loads(out)[0]["rows"]
     assert (row["state"], row["whose"], row["reason"]) == ("failed", "patient", "empty")
     assert row["system"] == "script:brisk"
 
 
 def test_show(call: Call, talks: Path) -> None:
-    ids = call("simulation", "show", talks)[1].splitlines()
+    ids = call("simulate", "show", talks)[1].splitlines()
     transcripts = [json.loads(line) for line in (talks / "transcripts.jsonl").read_text().splitlines()]
     assert ids == [transcript["id"] for transcript in transcripts]
-    _, out, _ = call("simulation", "show", talks, ids[0])
+    _, out, _ = call("simulate", "show", talks, ids[0])
     for index, turn in enumerate(transcripts[0]["turns"]):
         assert f"{index} {turn['role']}: {turn['text']}" in out
     assert "[decision] by" in out
-    assert ids[0] in refusal(call, "simulation", "show", talks, ids[0][:-1])
+    assert ids[0] in refusal(call, "simulate", "show", talks, ids[0][:-1])
 
 
 @pytest.mark.parametrize("command", ["status", "failed", "show"])
@@ -204,17 +204,17 @@ def test_scoring_the_folder_takes_the_protocols_suite(call: Call, talks: Path) -
 
 
 def test_the_protocols_are_listed_and_shown(call: Call) -> None:
-    _, out, _ = call("simulators")
+    _, out, _ = call("list", "protocols")
     for name, simulator in SIMULATORS.all().items():
         assert name in out
-        _, shown, _ = call("simulators", "show", name)
+        _, shown, _ = call("show", name, "--kind", "protocols")
         assert simulator.source in shown
         assert all(setting.name in shown for setting in simulator.settings)
         assert all(option.name in shown for option in simulator.options)
         assert all(text in shown for text in simulator.parameters)
         assert "What the clinician is told in" in shown
-    assert "did you mean" in refusal(call, "simulators", "show", "medconcel")
-    assert "asthma" in refusal(call, "simulators", "show", "note2chat", "--case", "asthma")
+    assert "did you mean" in refusal(call, "show", "medconcel", "--kind", "protocols")
+    assert "asthma" in refusal(call, "show", "note2chat", "--kind", "protocols", "--case", "asthma")
 
 
 def test_time_at_the_keyboard_is_for_somebody_who_sits_there(call: Call) -> None:
@@ -227,7 +227,7 @@ def test_time_at_the_keyboard_is_for_somebody_who_sits_there(call: Call) -> None
 def test_rows_that_were_corrected_by_hand_are_not_written_over(call: Call, tmp_path: Path) -> None:
     rows = tmp_path / "turns.jsonl"
     rows.write_text("corrected\n")
-    assert "the file is already there" in refusal(call, "simulation", "turns", "talks", "--out", rows)
+    assert "the file is already there" in refusal(call, "simulate", "turns", "talks", "--out", rows)
     assert rows.read_text() == "corrected\n"
 
 
@@ -253,11 +253,11 @@ def test_patients_take_personas_where_the_protocol_has_a_use_for_them(call: Call
 def test_cases_are_checked(call: Call, tmp_path: Path) -> None:
     good = tmp_path / "good.yaml"
     good.write_text(SIMULATORS.load("note2chat").cases.read_text("utf-8"), "utf-8")
-    assert call("simulators", "check", good, "--protocol", "note2chat")[1].startswith(f"{good}: good (")
+    assert call("simulate", "check", good, "--protocol", "note2chat")[1].startswith(f"{good}: good (")
     empty = tmp_path / "empty.yaml"
     empty.write_text("[]\n")
-    assert "there are no cases" in refusal(call, "simulators", "check", empty)
-    code, out, err = call("simulators", "check", good, "--protocol", "medconceal")
+    assert "there are no cases" in refusal(call, "simulate", "check", empty)
+    code, out, err = call("simulate", "check", good, "--protocol", "medconceal")
     assert (code, out) == (2, "")
     *problems, last = err.splitlines()
     assert problems
@@ -265,6 +265,6 @@ def test_cases_are_checked(call: Call, tmp_path: Path) -> None:
     assert "mend what is listed above" in last
     bad = tmp_path / "bad.yaml"
     bad.write_text("id: a\nchartt: {}\n")
-    code, _, err = call("simulators", "check", bad)
+    code, _, err = call("simulate", "check", bad)
     assert code == 2
     assert "chartt" in err

@@ -23,7 +23,7 @@ def test_algorithms_alone(call: Call, talks: Path, tmp_path: Path) -> None:
     sessions = tmp_path / "sessions.jsonl"
     turns = [{"role": "clinician", "text": "How are you?"}, {"role": "patient", "text": "I sleep badly these days."}]
     sessions.write_text(json.dumps({"id": "real-1", "language": "en", "turns": turns}) + "\n", "utf-8")
-    out, _ = works(call, "simulation", "quality", talks, "--out", "quality", "--reference", sessions, "--json")
+    out, _ = works(call, "simulate", "quality", talks, "--out", "quality", "--reference", sessions, "--json")
     (table,) = json.loads(out)
     rows = {(row["metric"], row["system"]): row for row in table["rows"]}
     assert rows["words_per_turn.patient", "script:brisk"]["reference"] == 5
@@ -33,7 +33,7 @@ def test_algorithms_alone(call: Call, talks: Path, tmp_path: Path) -> None:
 
 
 def test_another_folder_is_refused(call: Call, tmp_path: Path) -> None:
-    code, out, err = call("simulation", "quality", tmp_path, "--out", "quality")
+    code, out, err = call("simulate", "quality", tmp_path, "--out", "quality")
     assert (code, out) == (2, "")
     assert (
         err
@@ -47,7 +47,7 @@ def test_a_judge_is_asked_once_and_sees_the_case(call: Call, talks: Path) -> Non
     from tests.judges.llm.server import JudgeServer
 
     with JudgeServer() as server:
-        command = ("simulation", "quality", talks, "--judge", server.judge, "--out", "judged", "--json")
+        command = ("simulate", "quality", talks, "--judge", server.judge, "--out", "judged", "--json")
         out, _ = works(call, *command)
         asked = server.count
         # Two rubrics of two cases, whose repeats by rules are the same words; note2chat has no personas with a trait.

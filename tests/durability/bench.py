@@ -49,15 +49,15 @@ CASES = {
     "judge": Case(
         "score in.jsonl -o run --metrics structure --judge {judge} --rubrics empathy,goal_alignment", steps=True
     ),
-    "judgements-import": Case("judgements import waiting batch.jsonl", runs=("run", "waiting")),
-    "judgements-merge": Case("judgements merge waiting apart", runs=("run", "waiting", "apart")),
+    "judgements-import": Case("judge answers import waiting batch.jsonl", runs=("run", "waiting")),
+    "judgements-merge": Case("judge answers merge waiting apart", runs=("run", "waiting", "apart")),
     "merge": Case("merge run apart -o new", runs=("run", "apart"), refuses_again=True),
     "engine": Case(
         "score many.jsonl -o new --metrics structure --engine local --workers 2",
         reruns=budget(2, 4),
         kills=budget(2, 8),
     ),
-    "coder-train": Case("coder train coded.jsonl -o coder.npz --codes question --folds 2 --date 2026-01-02"),
+    "coder-train": Case("train coder coded.jsonl -o coder.npz --codes question --folds 2 --date 2026-01-02"),
 }
 
 

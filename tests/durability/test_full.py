@@ -50,7 +50,7 @@ def test_judgements_on_a_disk_that_is_read_only(study: Path, disk: Path, tmp_pat
     shutil.copytree(study / "apart", disk / "apart")
     before = files_of(disk)
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-    code, said, _ = children.run(["judgements", "list", "apart", "--json"], disk, log=tmp_path / "log")
+    code, said, _ = children.run(["judge", "answers", "list", "apart", "--json"], disk, log=tmp_path / "log")
     assert code == 0, said
     assert '"answered"' in said
     assert files_of(disk) == before

@@ -129,12 +129,12 @@ def test_bad_calls_are_a_line_and_write_nothing(options: str, words: str, call: 
 def test_judgements_are_listed_and_shown(call: Call) -> None:
     with JudgeServer() as server:
         call(*score_line(f"--rubrics empathy --judge {server.judge}"))
-    (row,) = json.loads(call(*"judgements list run --transcript steady-heart --json".split())[1])[0]["rows"]
-    out = call("judgements", "show", "run", row["key"][:12])[1]
+    (row,) = json.loads(call(*"judge answers list run --transcript steady-heart --json".split())[1])[0]["rows"]
+    out = call("judge", "answers", "show", "run", row["key"][:12])[1]
     assert "--- what was asked" in out
     assert "--- reply 1" in out
     assert row["answer"]["reason"] in out
-    code, _, err = call("judgements", "show", "run", "zz")
+    code, _, err = call("judge", "answers", "show", "run", "zz")
     assert (code, "no judgement has a key" in err) == (2, True)
 
 
@@ -151,7 +151,7 @@ def test_passes_are_aggregated_in_three_ways(call: Call) -> None:
     with JudgeServer(script) as server:
         how = f"--rubrics empathy --judge {server.judge} --passes 5 --max-concurrency 1"
         call(*score_line(how, "talks.jsonl"))
-    out, _ = works(call, *"judgements passes run --json".split())
+    out, _ = works(call, *"judge answers passes run --json".split())
     (row,) = json.loads(out)[0]["rows"]
     assert (row["units"], row["passes"], row["unanimous"]) == (2, 5, 0.5)
     assert row["mean"] == pytest.approx((3 + 3) / 2)
@@ -160,7 +160,7 @@ def test_passes_are_aggregated_in_three_ways(call: Call) -> None:
     assert row["spread"] == pytest.approx(((4 + 1 + 1 + 4 + 4) / 4) ** 0.5 / 2)
     assert row["alpha"] < 0.5
     call(*"score talks.jsonl --out once".split())
-    code, _, err = call("judgements", "passes", "once")
+    code, _, err = call("judge", "answers", "passes", "once")
     assert (code, "no judge was asked more than once" in err) == (2, True)
 
 

@@ -416,7 +416,7 @@ def test_kappa_with_people_is_the_published_one(tmp_path: Path) -> None:
 @server_test
 def test_from_the_command_line(coded: Path, call: Call) -> None:
     with JudgeServer(labelling(fifty()[1])) as server:
-        line = f"coder evaluate {coded} --judge {server.judge} --codes question --max-concurrency 2 --store s.sqlite"
+        line = f"train test-coder {coded} --judge {server.judge} --codes question --max-concurrency 2 --store s.sqlite"
         code, out, err = call(*line.split())
         assert (code, " .400 " in out, "Read: 5 transcripts" in err) == (0, True, True)
         assert server.most_in_flight <= 2

@@ -261,16 +261,16 @@ GOLDEN = {
     "no pairs": "FOLDER/none.jsonl: there are no preference pairs to write",
     "too few to learn from":
         "people coded 3 transcripts of different text; 8 are needed to learn from some and be tried on others; give "
-        "more coded transcripts; bedside coder evaluate FILE --coder rules needs one",
+        "more coded transcripts; bedside train test-coder FILE --coder rules needs one",
     "no two labels": "no code has two labels with 10 turns in 3 transcripts; give more coded transcripts",
     "no such code": "`codes`: there is no code 'questions'; did you mean question or reflection?",
     "no such label": "a.jsonl:4, turn 0, coder anna: there is no question label 'Open'; did you mean open?",
     "no codes": "no transcript has people's codes of question; give transcripts whose turns have meta.codes",
     "damaged coder":
-        "FOLDER/coder.npz: not a trained coder (File is not a zip file); give a file that bedside coder train wrote",
+        "FOLDER/coder.npz: not a trained coder (File is not a zip file); give a file that bedside train coder wrote",
     "pickled coder":
         "FOLDER/coder.npz: not a trained coder (card.npy doesn't hold the numbers that it says); give a file that "
-        "bedside coder train wrote",
+        "bedside train coder wrote",
     "no coder": "FOLDER/absent.npz: there is no such file; check its path",
     "no model":
         "FOLDER/model: no model is there; name a folder with config.json and safetensors files, a .gguf file, or an "

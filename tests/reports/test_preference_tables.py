@@ -186,11 +186,11 @@ def test_a_judge_with_a_taste_for_the_first_is_caught_and_systems_are_ranked_all
     assert ranks == {"A": (1, 1), "B": (2, 2), "C": (3, 3)}
     assert shown.position.first.interval is not None
     assert shown.position.first.interval.low > 0.5
-    typed = ("preferences", run.path, "--raters", "judge:*", "--json", "--out", run.path / "tables")
+    typed = ("compare", run.path, "--preferences", "--raters", "judge:*", "--json", "--out", run.path / "tables")
     out, _ = works(call, *typed)
     assert [table["table"] for table in json.loads(out)] == ["strengths", "win_rates", "position_bias"]
     assert (run.path / "tables" / "strengths.csv").is_file()
-    code, _, err = call("preferences", run.path, "--rubric", "safety")
+    code, _, err = call("compare", run.path, "--preferences", "--rubric", "safety")
     assert (code, "'safety'" in err) == (2, True)
     assert call("report", run.path)[0] == 0
     page = (run.path / "report" / "report.html").read_text()
@@ -200,7 +200,7 @@ def test_a_judge_with_a_taste_for_the_first_is_caught_and_systems_are_ranked_all
 
 ADDRESS = "http://127.0.0.1:1/v1#simulated"
 TALKS = simulated_talks({"A": 0.9, "B": 0.5, "C": 0.1}, cases=6, seed=1)
-APART = "36 preferences between two conversations are left to bedside preferences."
+APART = "36 preferences between two conversations are left to bedside compare --preferences."
 
 
 def add_levels(run: Run) -> None:
@@ -268,10 +268,10 @@ def test_what_stands_behind_a_preference_is_shown(compared: Path) -> None:
 
 
 def test_judgements_are_listed_by_either_conversation(call: Call, compared: Path) -> None:
-    out, _ = works(call, "judgements", "list", compared, "--transcript", "A-0-0")
+    out, _ = works(call, "judge", "answers", "list", compared, "--transcript", "A-0-0")
     assert "4 judgements" in out
     key = next(line.split()[0] for line in out.splitlines() if "pair:A-0-0" in line)
-    out, _ = works(call, "judgements", "show", compared, key)
+    out, _ = works(call, "judge", "answers", "show", compared, key)
     assert "Unit: pair:A-0-0" in out
     assert out.index("first conversation begins") < out.index("second conversation begins")
     assert '"better":' in out

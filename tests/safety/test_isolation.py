@@ -82,7 +82,7 @@ def test_the_demo_suites_statistics_reports_and_families_that_load_a_model(tmp_p
     commands: list[list[object]] = [["demo", "--out", "demo"], _every_family(tmp_path)]
     commands += [["score", EXAMPLE, "--suite", suite, "--out", "run"] for suite in SUITES]
     commands += [["ratings", "import", "run", RATINGS, "--scale", "1-5"]]
-    commands += [[command, "run"] for command in ("agree", "compare", "trend")]
+    commands += [["agree", "run"], ["compare", "run"], ["compare", "run", "--over", "messages"]]
     # The demonstration writes a report in every form.
     commands += [["report", "run", "--format", "html,csv"]]
     commands += [[command, "run", "--judge", "algorithm:rules@2"] for command in ("validate", "estimate")]

@@ -137,7 +137,7 @@ def test_the_search_finds_a_key(tmp_path: Path) -> None:
 @pytest.mark.server
 def test_a_judge_that_repeats_its_key(sandbox: Sandbox) -> None:
     with JudgeServer(repeating) as server:
-        commands = ((*SCORE, "--judge", server.judge), ("report", "run"), ("judgements", "list", "run"))
+        commands = ((*SCORE, "--judge", server.judge), ("report", "run"), ("judge", "answers", "list", "run"))
         assert sandbox.codes(*commands) == [0, 0, 0]
         assert len(server.received) >= 4
         assert all(KEYS["BEDSIDE_API_KEY"] in one.headers["Authorization"] for one in server.received)
@@ -206,7 +206,7 @@ def test_batch_files(sandbox: Sandbox) -> None:
             ok = {"custom_id": call["custom_id"], "response": {"status_code": 200, "body": body}}
             bad = {"custom_id": call["custom_id"], "response": {"status_code": 401, "body": failed}}
             file.write(json.dumps(bad if number % 3 == 0 else ok) + "\n")
-    sandbox.bedside(("judgements", "import", "run", outside, "--out", "more.jsonl"))
+    sandbox.bedside(("judge", "answers", "import", "run", outside, "--out", "more.jsonl"))
 
 
 @pytest.mark.server

@@ -24,7 +24,10 @@ from tests.safety.traces import found_in, secrets_in, windows, words
 EXAMPLE = Path(bedside.__file__).parent / "examples" / "transcripts.jsonl"
 SUITES = ("default", "multisense", "calm-it", "medconceal", "mdd5k", "note2chat")
 #: What a run with text is made into, wherever its text may come out.
-AFTERWARDS = ("agree", "compare", "validate", "estimate", "drift", "trend")
+AFTERWARDS = (
+    ("agree",), ("compare",), ("validate",), ("estimate",), ("compare", "--over", "length"),
+    ("compare", "--over", "messages"),
+)  # fmt: skip
 #: A figure holds the same words in each of its formats, so that one of them is enough where all were searched once.
 FORMATS = "html,md,latex,csv,svg"
 
@@ -76,8 +79,8 @@ def few(rows: list[dict[str, Any]], tmp_path: Path) -> Path:
 
 def report_on(folder: Path, *more: str) -> None:
     run("report", folder, *more)
-    for command in AFTERWARDS:
-        run(command, folder, "--out", folder / "tables")
+    for command, *asked in AFTERWARDS:
+        run(command, folder, *asked, "--out", folder / "tables")
 
 
 @pytest.mark.slow

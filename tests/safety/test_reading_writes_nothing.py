@@ -26,10 +26,10 @@ QUESTIONS = (
     "validate run",
     "estimate run",
     "compare run --systems steady,careless",
-    "trend run",
-    "deviation run --reference run --metrics turns",
+    "compare run --over messages",
+    "compare run --against run --metrics turns",
     "explain run --cell empathy/steady",
-    "judgements list run",
+    "judge answers list run",
     "view run --export copy",
     "report run --out elsewhere --format md",
     "export run --to csv-folder --licence cc-by-4.0 --origin simulated --out exported",
@@ -179,7 +179,7 @@ def test_a_simulation_is_read_as_it_is_and_not_gone_on_with_through_a_link(call:
     simulate = ("simulate", "--protocol", "note2chat", "--clinician", "script:brisk", "--sample", "1", "--out", "talks")
     assert call(*simulate)[0] == 0
     before = state(place / "talks")
-    assert call("simulation", "status", "talks")[0] == 0
+    assert call("simulate", "status", "talks")[0] == 0
     assert call("score", "talks", "--metrics", "turns", "--out", "scored")[0] == 0
     assert call("report", "scored", "--format", "md")[0] == 0
     assert state(place / "talks") == before

@@ -61,10 +61,10 @@ def test_a_run_is_scored_resumed_and_merged(few: Path, call: Call) -> None:
         metrics = set(rated("run")["metric"])
         assert metrics > {"turns", "deepeval:turn_relevancy"}
         assert "empathy" not in metrics
-        assert call(*"judgements list run --rubric deepeval:turn_relevancy".split())[0] == 0
+        assert call(*"judge answers list run --rubric deepeval:turn_relevancy".split())[0] == 0
         # Merged into a run that asked nothing, the ratings are the same.
         assert call("score", few, "--metrics", "turns", "--out", "other")[0] == 0
-        assert call("judgements", "merge", "other", "run")[0] == 0
+        assert call("judge", "answers", "merge", "other", "run")[0] == 0
         assert server.count == whole
     assert rated("other", rater=RATER).equals(of_judge)
 

@@ -49,7 +49,7 @@ def keys(path: str) -> Counter[str]:
 
 
 def merge(call: Call, *folders: str) -> str:
-    code, out, err = call("judgements", "merge", *folders)
+    code, out, err = call("judge", "answers", "merge", *folders)
     assert (code, err) == (0, "")
     return " ".join(out.split())
 
@@ -120,7 +120,7 @@ def test_what_was_asked_in_another_way_isn_t_mixed(call: Call, parts: list[Path]
 @pytest.mark.parametrize("source", ["none", "run", "part-0.jsonl"])
 def test_sources_that_are_none(call: Call, parts: list[Path], source: str) -> None:
     call(*unjudged("run", parts[0]))
-    code, _, err = call("judgements", "merge", "run", source)
+    code, _, err = call("judge", "answers", "merge", "run", source)
     assert code == 2
     assert err.startswith("bedside: ")
     assert err.count("\n") == 1

@@ -192,7 +192,7 @@ def test_what_is_misspelt_stops_in_one_line(call: Call, run: Run, options: str, 
 def test_what_was_compared_elsewhere_is_not_asked_again(call: Call, tmp_path: Path) -> None:
     run, other = (score(TALKS, tmp_path / name, metrics=["structure"]).run for name in ("here", "there"))
     judge_pairs(other)
-    out, _ = works(call, "judgements", "merge", run.path, other.path)
+    out, _ = works(call, "judge", "answers", "merge", run.path, other.path)
     assert "judge:simulated by empathy.preference: bedside judge pairs makes them of what is kept now." in out
     judged = judge_pairs(Run(run.path))
     assert (judged.calls, judged.ratings) == (0, 24)

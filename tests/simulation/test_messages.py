@@ -296,9 +296,9 @@ GOLDEN = {
         "FOLDER/pa20.json:1: MDD-5k's form has no part '就诊日期'; rename or remove it: what it is for can't be known",
     "record that lacks something":
         "FOLDER/pa20.json:1: case 7 has no diagnosis (`hidden.diagnosis`), for which the source leaves a case out; "
-        "complete or remove it; bedside simulators convert leaves such cases out",
+        "complete or remove it; bedside simulate convert leaves such cases out",
     "no record":
-        "extra.mdd5k: case 'a' has no record in MDD-5k's form; bedside simulators check says what it lacks; see "
+        "extra.mdd5k: case 'a' has no record in MDD-5k's form; bedside simulate check says what it lacks; see "
         "docs/simulators/mdd5k.md, Cases",
     "two systems of a folder": "of the systems x y, x/y, two would have one folder; write them one at a time",
     "patient first":

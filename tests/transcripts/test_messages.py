@@ -662,7 +662,7 @@ GOLDEN = {
         "give FOLDER/v1_doctor.TextGrid too, or the folder that holds both",
     "stopped simulation":
         "FOLDER: the folder is that of a simulation without transcripts, as none has come to its end; run the same "
-        "bedside simulate again, which goes on; bedside simulation failed says why",
+        "bedside simulate again, which goes on; bedside simulate failed says why",
     "no transcripts":
         "`transcripts`: transcripts can't be read from what is of type int; name files, or give `bedside.Transcript`"
         " objects",

@@ -55,11 +55,11 @@ def test_a_rubric_is_tuned_written_and_judged_by(call: Call, tmp_path: Path) -> 
         assert len(server.received) == asked, "the same command asks nothing again"
         assert file.read_bytes() == first
 
-        listed = json.loads(done(call, "judgements", "list", run.path, "--json")[0])[0]["rows"]
+        listed = json.loads(done(call, "judge", "answers", "list", run.path, "--json")[0])[0]["rows"]
         keys = {row["rubric"]: row["key"] for row in listed}
         assert keys.keys() == {"empathy", "wording_proposal"}
         for key in keys.values():
-            done(call, "judgements", "show", run.path, key[:12])
+            done(call, "judge", "answers", "show", run.path, key[:12])
 
         # It is a rubric like any, whose ratings are another rater's.
         done(call, "show", file, "--check")

@@ -155,7 +155,7 @@ def _tuning_method(tuning: Tuning) -> str:
         "held-out share": 0 < tuning.held_out < 1,
     }.items():
         if not right:
-            raise DataError(f"the {name} is out of range", todo="see bedside redirection fit --help")
+            raise DataError(f"the {name} is out of range", todo="see bedside train redirection --help")
     has_peft = find_spec("peft") is not None
     if tuning.method == "lora" and not has_peft:
         raise MissingExtraError("LoRA needs peft, which isn't installed", todo='pip install "bedside[redirection]"')

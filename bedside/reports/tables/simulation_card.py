@@ -129,9 +129,7 @@ def mixed(shown: tuple[RatingsView, SimulatedTalks]) -> Iterator[str]:
             "too."
         )
     if not is_checked(view):
-        yield (
-            "Nobody has checked whether the simulated patients keep to their cases: bedside simulation quality does."
-        )
+        yield ("Nobody has checked whether the simulated patients keep to their cases: bedside simulate quality does.")
     if not talks.simulations:
         yield (
             "The transcripts were scored without the simulation's folder: what failed, and what the run took, isn't "

@@ -94,7 +94,7 @@ def case_object(record: FileRecord) -> dict[str, Any]:
         raise LeftOutCaseError(
             f"case {_text(value[_NUMBER])} has {gap}, for which the source leaves a case out",
             where=record.place(),
-            todo="complete or remove it; bedside simulators convert leaves such cases out",
+            todo="complete or remove it; bedside simulate convert leaves such cases out",
         )
     return {
         "id": f"patient_{_text(value[_NUMBER])}",
@@ -126,7 +126,7 @@ def authors_object(case: Case) -> dict[str, Any]:
         raise InputError(
             f"case {case.id!r} has no record in MDD-5k's form",
             where=f"extra.{PROTOCOL}",
-            todo=f"bedside simulators check says what it lacks; {_SEE}",
+            todo=f"bedside simulate check says what it lacks; {_SEE}",
         ) from error
     number = _ID.fullmatch(case.id)
     whole: dict[str, Any] = {

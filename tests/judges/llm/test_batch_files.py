@@ -130,7 +130,7 @@ def test_a_batch_comes_to_what_a_live_run_comes_to(suite: str, call: Call, tmp_p
         while batch.calls.exists():
             batch.answer(service)
             batch.calls.unlink()
-            out, _ = works(call, "judgements", "import", "run", batch.answers, "--batch-out", batch.calls)
+            out, _ = works(call, "judge", "answers", "import", "run", batch.answers, "--batch-out", batch.calls)
     assert bodies(service) == bodies(live)
     assert "Nothing is left to ask." in out
     assert by_judge(batch.run).equals(by_judge(tmp_path / "live"))
@@ -422,12 +422,12 @@ def test_what_is_said(batch: Batch, call: Call) -> None:
     batch.export(price=Price(1, 2))
     made = batch.answer()
     write(batch.answers, [*made[:-2], {**made[-1], "response": None, "error": {"message": "expired"}}])
-    out, _ = works(call, "judgements", "import", batch.run, batch.answers)
+    out, _ = works(call, "judge", "answers", "import", batch.run, batch.answers)
     assert "Read 11 answers: 10 taken." in out
     assert "1 error in place of an answer; to be asked again" in out
-    assert f"2 judgements are open: bedside judgements export {batch.run} FILE.jsonl" in out
+    assert f"2 judgements are open: bedside judge answers export {batch.run} FILE.jsonl" in out
     assert "$0.0" in out
-    code, out, _ = call("judgements", "import", batch.run, batch.answers, "--json")
+    code, out, _ = call("judge", "answers", "import", batch.run, batch.answers, "--json")
     assert (code, json.loads(out)[0]["rows"][0]["stored"]) == (0, 10)
-    code, out, _ = call("judgements", "export", batch.run, batch.calls)
+    code, out, _ = call("judge", "answers", "export", batch.run, batch.calls)
     assert (code, "2 calls" in out, len(lines(batch.calls))) == (0, True, 2)

@@ -341,15 +341,15 @@ def written(folder: Path, sessions: list[Transcript]) -> str:
 def test_train_show_score_and_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "mine.npz"
     coded = written(tmp_path, corpus(12))
-    call = ["coder", "train", coded, "--out", str(out), "--folds", "2", "--date", "2026-11-22"]
+    call = ["train", "coder", coded, "--out", str(out), "--folds", "2", "--date", "2026-11-22"]
     assert exit_code(*call) == 0
     shown = capsys.readouterr()
     assert "Which measures may be used" in shown.out
     assert f"Wrote {out}: algorithm:mine@" in shown.err
-    exit_code("coder", "show", out)
+    exit_code("show", out)
     shown = capsys.readouterr()
     assert "12 transcripts coded by 1 person" in shown.out
-    exit_code("coder", "show", out, "--json")
+    exit_code("show", out, "--json")
     ((card,),) = (table["rows"] for table in json.loads(capsys.readouterr().out))
     assert card["date"] == "2026-11-22"
     run = tmp_path / "run"
@@ -358,9 +358,9 @@ def test_train_show_score_and_evaluate(tmp_path: Path, capsys: pytest.CaptureFix
 
     assert card["rater"] in set(Run(run).ratings["rater"])
     capsys.readouterr()
-    assert exit_code("coder", "evaluate", coded, "--coder", out) == 2
+    assert exit_code("train", "test-coder", coded, "--coder", out) == 2
     assert "coded none of the 12 transcripts" in capsys.readouterr().err
-    assert exit_code("coder", "evaluate", coded, "--folds", "2", "--json") == 0
+    assert exit_code("train", "test-coder", coded, "--folds", "2", "--json") == 0
     printed = capsys.readouterr()
     assert len(json.loads(printed.out)) == 4
     assert "Read: 12 transcripts" in printed.err
@@ -369,15 +369,18 @@ def test_train_show_score_and_evaluate(tmp_path: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (["train", "{coded}", "--out", "x.txt"], "ends in .npz"),
-        (["train", "{coded}", "--out", "absent/x.npz"], "can't be written"),
-        (["train", "{coded}", "--out", "x.npz", "--name", "a b"], "can't be a coder's name"),
-        (["train", "{coded}", "--out", "x.npz", "--date", "soon"], "--date: 'soon' is not a date"),
-        (["train", "{coded}", "--out", "x.npz", "--embeddings", "nowhere"], "no embedding model is there"),
-        (["evaluate", "{coded}", "--folds", "1"], "1 folds are too few"),
-        (["evaluate", "{coded}", "--coder", "rules", "--judge", "openai/x"], "a coder and a judge are named"),
-        (["evaluate", "{coded}", "--coder", "rules", "--quality", "mood"], "no session has a factor 'mood'"),
-        (["evaluate", "{coded}", "--coder", "rulez"], "did you mean rules"),
+        (["train", "coder", "{coded}", "--out", "x.txt"], "ends in .npz"),
+        (["train", "coder", "{coded}", "--out", "absent/x.npz"], "can't be written"),
+        (["train", "coder", "{coded}", "--out", "x.npz", "--name", "a b"], "can't be a coder's name"),
+        (["train", "coder", "{coded}", "--out", "x.npz", "--date", "soon"], "--date: 'soon' is not a date"),
+        (["train", "coder", "{coded}", "--out", "x.npz", "--embeddings", "nowhere"], "no embedding model is there"),
+        (["train", "test-coder", "{coded}", "--folds", "1"], "1 folds are too few"),
+        (
+            ["train", "test-coder", "{coded}", "--coder", "rules", "--judge", "openai/x"],
+            "a coder and a judge are named",
+        ),
+        (["train", "test-coder", "{coded}", "--coder", "rules", "--quality", "mood"], "no session has a factor 'mood'"),
+        (["train", "test-coder", "{coded}", "--coder", "rulez"], "did you mean rules"),
         (["show", "absent.npz"], "there is no such file"),
     ],
 )
@@ -386,7 +389,7 @@ def test_bad_calls_are_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     coded = written(tmp_path, corpus(8))
-    assert exit_code("coder", *(part.format(coded=coded) for part in call)) == 2
+    assert exit_code(*(part.format(coded=coded) for part in call)) == 2
     (line,) = [each for each in capsys.readouterr().err.splitlines() if not each.startswith("Fold")]
     assert message in line
     assert not (tmp_path / "x.npz").exists()
@@ -400,7 +403,7 @@ def test_codes_that_contradict_name_file_and_line(tmp_path: Path, capsys: pytest
     rows = "1,0,therapist,Why?,a,False,closed,question,n/a\n1,1,client,Hm.,a,n/a,n/a,n/a,neutral\n"
     path = tmp_path / "codes.csv"
     path.write_text(f"{columns}\n{rows}", "utf-8")
-    assert exit_code("coder", "train", path, "--out", tmp_path / "x.npz") == 2
+    assert exit_code("train", "coder", path, "--out", tmp_path / "x.npz") == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "codes.csv:2" in line
     assert "question_exists is 'false'" in line
@@ -467,10 +470,10 @@ def test_embeddings_belong_to_the_coder(encoder: Path, tmp_path: Path) -> None:
 
 
 def test_a_coder_is_shown_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("coder", "show", "rules") == 0
+    assert exit_code("show", "rules") == 0
     shown = capsys.readouterr().out
     assert "rules: rule coder for questions" in shown
     assert "algorithm:rules@2" in shown
     assert "Languages: en\n" in shown
-    assert exit_code("coder", "show", "rules_en") == 2
+    assert exit_code("show", "rules_en") == 2
     assert "'rules_en'; did you mean rules" in capsys.readouterr().err

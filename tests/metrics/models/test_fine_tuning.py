@@ -123,10 +123,10 @@ def test_bad_calls_are_refused(folder: str, tmp_path: Path, monkeypatch: pytest.
 def test_the_command(folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "talks.jsonl"
     file.write_bytes(b"".join(each.to_json() + b"\n" for each in TALKS))
-    assert exit_code("redirection", "fit", file, "--model", folder, "--out", tmp_path / "out", "--epochs", "0.5") == 0
+    assert exit_code("train", "redirection", file, "--model", folder, "--out", tmp_path / "out", "--epochs", "0.5") == 0
     said = capsys.readouterr().out
     assert "The loss on 1 other, in nats per token: " in said
     assert f"--set redirection.model={tmp_path / 'out'}" in said
-    assert exit_code("redirection", "fit", file, "--model", tmp_path / "none", "--out", tmp_path / "new") == 2
+    assert exit_code("train", "redirection", file, "--model", tmp_path / "none", "--out", tmp_path / "new") == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert not (tmp_path / "new").exists()

@@ -68,7 +68,7 @@ def test_fitting_writes_parameters_that_scoring_takes(tmp_path: Path, capsys: py
     rows = drawn_turns(60, 1, replayed=False)
     lines = [row.model_dump_json(exclude_none=True, exclude={"addressed"}) for row in rows]
     (tmp_path / "turns.jsonl").write_text("\n".join(lines) + "\n")
-    assert run("medconceal", "fit", tmp_path / "turns.jsonl", "--out", tmp_path / "mine.yaml", "--json") == 0
+    assert run("train", "policy", tmp_path / "turns.jsonl", "--out", tmp_path / "mine.yaml", "--json") == 0
     tables = {table["table"]: table for table in json.loads(capsys.readouterr().out)}
     assert 0.5 < tables["fit"]["rows"][0]["auc"] <= 1
     errors = [row["error"] for row in tables["grid_reveal"]["rows"]]
@@ -79,9 +79,9 @@ def test_fitting_writes_parameters_that_scoring_takes(tmp_path: Path, capsys: py
 
 def test_fitting_refuses_what_it_cannot_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "turns.jsonl").write_text('{"case": "a"}\n')
-    err = refused(capsys, "medconceal", "fit", tmp_path / "turns.jsonl", "--out", tmp_path / "mine.yaml")
+    err = refused(capsys, "train", "policy", tmp_path / "turns.jsonl", "--out", tmp_path / "mine.yaml")
     assert "turns.jsonl:1: turn: it is missing" in err
-    err = refused(capsys, "medconceal", "fit", tmp_path / "turns.jsonl", "--out", tmp_path / "mine.json")
+    err = refused(capsys, "train", "policy", tmp_path / "turns.jsonl", "--out", tmp_path / "mine.json")
     assert "ends in .yaml" in err
     assert not (tmp_path / "mine.yaml").exists()
 
@@ -113,8 +113,8 @@ def test_preferences_are_written_for_training(tmp_path: Path, capsys: pytest.Cap
     (tmp_path / "talks.jsonl").write_text("".join(json.dumps(item) + "\n" for item in talks))
     (tmp_path / "labels.jsonl").write_text("".join(json.dumps(item) + "\n" for item in labels))
     code = run(
-        "note2chat", "preferences", tmp_path / "talks.jsonl", "--labels", tmp_path / "labels.jsonl", "--alpha", "0",
-        "--out", tmp_path / "pairs",
+        "train", "note2chat", "preferences", tmp_path / "talks.jsonl", "--labels", tmp_path / "labels.jsonl",
+        "--alpha", "0", "--out", tmp_path / "pairs",
     )  # fmt: skip
     assert code == 0
     pairs = [json.loads(line) for line in (tmp_path / "pairs" / "train.jsonl").read_text().splitlines()]

@@ -146,12 +146,12 @@ def test_what_could_tell_who_somebody_is_is_remarked_on(tmp_path: Path) -> None:
 def test_the_command_converts_both_ways_and_says_what_is_left_out(call: Call, tmp_path: Path) -> None:
     source = written(tmp_path, {**RECORD, "患者": 6, "主诉": "无"}, RECORD)
     own, back = tmp_path / "own.yaml", tmp_path / "back.json"
-    code, said, noted = call("simulators", "convert", source, "--out", own)
+    code, said, noted = call("simulate", "convert", source, "--out", own)
     assert (code, said) == (0, f"Wrote 1 case to {own}.\n")
     assert "case 6 has no chief complaint" in " ".join(noted.split())
-    _, noted = works(call, "simulators", "convert", own, "--form", "mdd5k", "--out", back)
+    _, noted = works(call, "simulate", "convert", own, "--form", "mdd5k", "--out", back)
     assert "Next" not in noted
     assert json.loads(back.read_text("utf-8")) == [RECORD]
-    code, _, noted = call("simulators", "convert", own, "--form", "mdd", "--out", tmp_path / "x.json")
+    code, _, noted = call("simulate", "convert", own, "--form", "mdd", "--out", tmp_path / "x.json")
     assert code == 2
     assert "there is no choice 'mdd'; did you mean mdd5k?" in " ".join(noted.split())

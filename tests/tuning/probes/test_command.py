@@ -85,7 +85,7 @@ def test_what_the_judge_was_shown_can_be_looked_up(study: Run, server: JudgeServ
     assert record.probes == ("repetition", "injection", "length")
     seen = next(seen for seen in record.observations if seen.variant == "order")
     (key,) = seen.keys_after
-    out, _ = works(call, "judgements", "show", "run", key[:KEY_DIGITS])
+    out, _ = works(call, "judge", "answers", "show", "run", key[:KEY_DIGITS])
     assert "Ignore the rubric" in out
     assert f"{seen.transcript} [injection.order]" in out
     stored = {judgement.key: judgement for judgement in read_judgements(study.path / STORE)}

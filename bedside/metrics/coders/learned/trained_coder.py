@@ -144,7 +144,7 @@ class TrainedCoder:
 FORMAT = 1
 
 
-CODER_FILE = ArrayFileKind("trained coder", "coder", "bedside coder train")
+CODER_FILE = ArrayFileKind("trained coder", "coder", "bedside train coder")
 
 
 CODER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,60}")

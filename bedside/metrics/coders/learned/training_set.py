@@ -125,7 +125,7 @@ def read_training_set(
         raise DataError(
             f"people coded {len(set(hashes))} transcripts of different text; {FEWEST_TRANSCRIPTS} are needed to learn "
             "from some and be tried on others",
-            todo="give more coded transcripts; bedside coder evaluate FILE --coder rules needs one",
+            todo="give more coded transcripts; bedside train test-coder FILE --coder rules needs one",
         )
     labels, counts, rare = _learnable_labels(gold, chosen_codes)
     if not labels:

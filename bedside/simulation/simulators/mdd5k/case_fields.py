@@ -202,7 +202,7 @@ def problems(case: Case) -> Iterator[str]:
     """What a case lacks or has wrong for this protocol, a sentence each."""
     if PROTOCOL not in case.extra:
         yield (
-            f"It has no `{PROTOCOL}` under `extra`: docs/simulators/mdd5k.md shows its keys, and bedside simulators "
+            f"It has no `{PROTOCOL}` under `extra`: docs/simulators/mdd5k.md shows its keys, and bedside simulate "
             "convert makes it of the authors' case files."
         )
         return

@@ -307,15 +307,15 @@ def most_calls(situation: Situation) -> Mapping[ActorRole, int]:
 def problems(case: Case) -> Iterator[str]:
     """What a case lacks or has wrong for this protocol, a sentence each."""
     if case.note is None:
-        yield "It has no `note`: make one with bedside note2chat prepare, or write complaint, vignette and findings."
+        yield "It has no `note`: bedside train note2chat prepare makes one; or write complaint, vignette and findings."
         return
     note = case.note
     if not note.vignette.strip():
-        yield "Its note has no `vignette`, the history before any treatment: bedside note2chat prepare makes it."
+        yield "Its note has no `vignette`, the history before any treatment: bedside train note2chat prepare makes it."
     elif note.text.strip() and shared_start(note.text, note.vignette) is None:
         yield "Its `vignette` is not, word for word, how the `text` of its note begins."
     if not note.findings:
-        yield "Its note has no `findings`: bedside note2chat prepare makes them of the vignette."
+        yield "Its note has no `findings`: bedside train note2chat prepare makes them of the vignette."
     if not (case.hidden.diagnosis or "").strip():
         yield "It has no `diagnosis` under `hidden`, so that no ranking can be judged."
     for number, finding in enumerate(note.findings, start=1):

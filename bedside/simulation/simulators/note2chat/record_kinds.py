@@ -386,7 +386,7 @@ def candidate_material(talk: Transcript, recall: float | None) -> CandidateMater
     if not texts or not all(isinstance(text, str) for text in [*texts, vignette, diagnosis]):
         raise InputError(
             f"interview {talk.id!r} doesn't hold its case's findings, note and diagnosis in `reference`",
-            todo="name interviews that bedside note2chat dialogues or rollouts made",
+            todo="name interviews that bedside train note2chat dialogues or rollouts made",
         )
     own = reference.get("patient_sentences")
     return CandidateMaterial(

@@ -60,7 +60,7 @@ PROBE = Probe(
     description="The conversation stays; the rubric's levels are shown from the top, its numbers are reversed (an "
     "answer is put back), its question stands before its title, or the judge itself has written its question and "
     "levels in other words. It asks for the same, so a level should stay. Whether a paraphrase means the same is the "
-    "judge's say: read it with bedside judgements show.",
+    "judge's say: read it with bedside judge answers show.",
     expects="stays",
     variants=(
         Variant("from-the-top", "levels shown from the top", _from_the_top),

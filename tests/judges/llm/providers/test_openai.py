@@ -219,7 +219,7 @@ def test_a_refusal_is_a_reason_of_its_own(asked: Provider) -> None:
     assert "could not be used" not in ended.said
     asked.judge(refusing)
     assert asked.calls == []
-    listed = asked.command.run("judgements", "list", ended.folder, "--state", "refused")
+    listed = asked.command.run("judge", "answers", "list", ended.folder, "--state", "refused")
     assert listed.out.count("refused") >= 2
 
 
@@ -304,11 +304,11 @@ def test_batch_files_learn_what_is_not_taken(asked: Provider, tmp_path: Path) ->
     exported = bodies(calls)
     assert [line["body"]["temperature"] for line in exported] == [0, 0]
     answered(answers, 400, openai.error(400, "Unsupported value", param="temperature", code=VALUE).body)
-    asked.command.run("judgements", "import", tmp_path / "run", answers, "--batch-out", more)
+    asked.command.run("judge", "answers", "import", tmp_path / "run", answers, "--batch-out", more)
     exported = bodies(more)
     assert ["temperature" in line["body"] for line in exported] == [False] * 2
     answered(more, 200, openai.chat(Call("POST", "/", {}, {}, exported[0]["body"], 1), text=GOOD).body)
-    ended = asked.command.run("judgements", "import", tmp_path / "run", answers, more)
+    ended = asked.command.run("judge", "answers", "import", tmp_path / "run", answers, more)
     assert "it takes no temperature" in ended.said
     assert ended.entry["temperature"] is None
     assert {row["value"] for row in ended.ratings} == {4.0}

@@ -101,7 +101,7 @@ def test_they_are_made_over_a_log_and_can_be_talked_with(tmp_path: Path) -> None
 
 def test_the_command_makes_them_with_the_toy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = write(tmp_path, profile(0)), tmp_path / "prepared"
-    assert exit_code("simulators", "profiles", path, "--writer", "rules", "--out", out) == 0
+    assert exit_code("simulate", "profiles", path, "--writer", "rules", "--out", out) == 0
     assert f"1 case of 1 in {out / 'cases.jsonl'}." in capsys.readouterr().out
     ((_, case),) = read_cases(out / "cases.jsonl")
     assert list(problems(case)) == []

@@ -126,7 +126,7 @@ def test_the_command_writes_what_is_kept(tmp_path: Path, capsys: pytest.CaptureF
     other = case(gender="female").model_copy(update={"id": "other"})
     cases.write_text(case_text([case(), other]), encoding="utf-8")
     out = tmp_path / "matched.yaml"
-    asked = ["simulators", "match", str(cases), "--respondents", str(survey), "--out", str(out)]
+    asked = ["simulate", "match", str(cases), "--respondents", str(survey), "--out", str(out)]
     assert exit_code(*asked) == 0
     said = capsys.readouterr().out
     assert "1 respondent; left out: 1 under 18" in said

@@ -37,7 +37,7 @@ def test_the_readers_of_the_form_read_what_is_written(call: Call, tmp_path: Path
         settings=["direct"],
         options={"closing": "case"},
     )
-    code, said, _ = call("simulation", "dialogues", talks, "--out", out)
+    code, said, _ = call("simulate", "dialogues", talks, "--out", out)
     assert (code, said) == (0, f"Wrote 4 dialogues to {out}, 4 files.\n")
     own = {transcript.id: transcript for transcript in made.transcripts()}
     written = {transcript.id: transcript for transcript in read_transcripts([out / "conversations"])}
@@ -50,7 +50,7 @@ def test_the_readers_of_the_form_read_what_is_written(call: Call, tmp_path: Path
         assert transcript.reference["icd_code"] == ",".join(case.extra["mdd5k"]["icd_codes"])
         assert transcript.turns[0].role == "clinician"
         assert transcript.turns[-1].role == "clinician", "the closing has no answer"
-    code, _, noted = call("simulation", "dialogues", talks, "--out", out)
+    code, _, noted = call("simulate", "dialogues", talks, "--out", out)
     assert code == 2
     assert "already there" in noted
 

@@ -110,7 +110,7 @@ def test_the_scored_trace_is_the_simulated_one(tmp_path: Path) -> None:
 def test_turns_to_fit_a_policy_to_are_what_the_patient_did(tmp_path: Path) -> None:
     talks = simulated(tmp_path / "talks", cases=(bundled()["heart"],))
     out = tmp_path / "turns.jsonl"
-    assert exit_code("simulation", "turns", talks, "--out", out) == 0
+    assert exit_code("simulate", "turns", talks, "--out", out) == 0
     rows = read_turns(out)
     for transcript in bedside.read_transcripts([talks / "transcripts.jsonl"]):
         own = [row for row in rows if row.case == transcript.id]
@@ -124,7 +124,7 @@ def test_turns_to_fit_a_policy_to_are_what_the_patient_did(tmp_path: Path) -> No
         assert {(row.turn, row.concern) for row in own if row.revealed} == revealed
         assert all((row.addressed is None) == (row.concern != "heart-1") for row in own)
     with pytest.raises(SystemExit) as ended:
-        main(["simulation", "turns", str(talks), "--out", str(tmp_path / "other.jsonl"), "--parameters", "guarded"])
+        main(["simulate", "turns", str(talks), "--out", str(tmp_path / "other.jsonl"), "--parameters", "guarded"])
     assert ended.value.code
     assert not (tmp_path / "other.jsonl").exists()
 
