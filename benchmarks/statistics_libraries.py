@@ -1,6 +1,6 @@
 """Statistics that bedside computes itself beside the library call that comes nearest, as ratios in one run.
 
-Prints, for each row of docs/statistics-libraries.md that gives a ratio, the processor time of both and the largest
+Prints, for statistics of docs/statistics.md that a library has too, the processor time of both and the largest
 relative difference of the numbers that both return. Where both draw at random only the times compare.
 """
 

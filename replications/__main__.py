@@ -42,10 +42,9 @@ def page(data: Path) -> str:
         parts.append(f"## {heading}\n\n{source.SOURCE}\n\n{table(found)}\n")
     return (
         "# What of the literature can be recomputed\n\n"
-        f"{total} published figures beside bedside's own: {same} are the same to the last printed digit, and the "
-        "others differ for the reason given. Made by `python -m replications DATA docs/replications.md` on "
-        f"{datetime.now(UTC).date()} with bedside {versions['bedside']}, {libraries}; a test repeats it.\n\n"
-        + "\n".join(parts)
+        f"Of {total} published figures, {same} come out to the last printed digit; the others differ for the reason "
+        f"given. A test repeats it. Made on {datetime.now(UTC).date()} by `python -m replications DATA "
+        f"docs/replications.md` with bedside {versions['bedside']}, {libraries}.\n\n" + "\n".join(parts)
     )
 
 

@@ -39,6 +39,9 @@ class Figure:
 
 def table(figures: Sequence[Figure]) -> str:
     """Figures as a Markdown table."""
-    lines = ["| figure | published | bedside | where they differ |", "| --- | ---: | ---: | --- |"]
-    lines += [f"| {one.what} | {one.published} | {one.shown} | {'' if one.agrees else one.why} |" for one in figures]
+    lines = ["| figure | published | bedside |", "| --- | ---: | ---: |"]
+    lines += [f"| {one.what} | {one.published} | {one.shown} |" for one in figures]
+    if not all(one.agrees for one in figures):
+        reasons = ["where they differ", "---", *("" if one.agrees else one.why for one in figures)]
+        lines = [f"{line} {reason} |" for line, reason in zip(lines, reasons, strict=True)]
     return "\n".join(lines)

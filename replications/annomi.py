@@ -13,9 +13,8 @@ from bedside.stats import unpaired
 from replications._figures import Figure
 
 SOURCE = (
-    "Wu et al., “AnnoMI”, Future Internet 2023;15:110: Fleiss' κ over all seven sessions coded by ten people. The "
-    "table of the data here has four of the seven, so the figures can be near only. Areas under the curve: of the 96 "
-    "sessions coded by one person, by their label of quality; measured with other code on the same table."
+    "Fleiss' κ of seven sessions coded by ten people (Future Internet 2023;15:110). Areas under the curve: 96 sessions "
+    "coded by one person, by their label of quality."
 )
 NEEDS = "annomi/annomi_dev.csv"
 _FEWER = "four of the seven sessions"

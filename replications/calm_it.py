@@ -13,14 +13,10 @@ from bedside.stats.kappa_bands import reading
 from replications._figures import Figure
 
 SOURCE = (
-    "Nguyen et al., “CALM-IT”: changes from the shortest to the longest sessions; Dale–Chall scores of AnnoMI's "
-    "clients and therapists, all 133 sessions. Bands after Landis and Koch (1977)."
+    "Changes from the shortest to the longest sessions; Dale–Chall scores of 133 sessions; Landis and Koch's bands."
 )
 NEEDS = "annomi/annomi_dev.csv"
-_DALE_CHALL = (
-    "100 of the 133 sessions, and another word list: textstat's, which bedside follows; py-readability-metrics, which "
-    "counts “I” as difficult, comes within .03"
-)
+_DALE_CHALL = "100 sessions; textstat's word list (by that of py-readability-metrics within .03)"
 
 
 def figures(data: Path, work: Path) -> list[Figure]:

@@ -11,14 +11,12 @@ from bedside.scoring.score import score
 from replications._figures import Figure
 
 SOURCE = (
-    "Yin et al., “MDD-5k”, AAAI 2025, Table 1, which is of the first twenty patients, counts a closing message of the "
-    "doctor that the release dropped, and divides the doctor's characters by exchanges + 1; and the means over all 925 "
-    "files that were released. The files here are 150 dialogues of 30 other patients, so no figure can be the same: "
-    "what is shown is that they are of the same size, and how Table 1's definitions differ from the files'."
+    "Table 1 is of the first 20 patients, with a closing message that the release dropped. The files here are 150 "
+    "dialogues of 30 other patients, so figures can be near only."
 )
 NEEDS = "mdd5k"
-_TABLE = "Table 1 is of patients 1–20, none of whom is among the files here"
-_RELEASE = "30 of the 925 patients released"
+_TABLE = "other patients"
+_RELEASE = "30 of 925 patients"
 
 
 def figures(data: Path, work: Path) -> list[Figure]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bedside.metrics.protocols.medconceal.matching import f1
 from replications._figures import Figure
 
-SOURCE = "Han et al., “MedConceal”, arXiv 2604.08788: precision, recall and F1 of sums over cases (micro)."
+SOURCE = "arXiv 2604.08788: precision, recall and F1 of sums over cases (micro)."
 
 
 def figures() -> list[Figure]:

@@ -8,7 +8,7 @@ from bedside.stats import unpaired
 from bedside.stats.kappa_bands import reading
 from replications._figures import Figure
 
-SOURCE = "Chandra et al., “Reasoning Is Not All You Need”, ACL 2026: counts of right diagnoses, and means with SDs."
+SOURCE = "“Reasoning Is Not All You Need”: counts of right diagnoses, and means with SDs."
 
 
 def figures() -> list[Figure]:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from bedside.metrics.protocols.note2chat.preferences import dialogue_reward
 from replications._figures import Figure
 
-SOURCE = (
-    "Zhou et al., “Note2Chat”, AAAI 2026: the formula of the dialogue reward, worked out by hand; no figure of its "
-    "tables can be recomputed without its dialogues."
-)
+SOURCE = "The formula of the dialogue reward, worked out by hand; its tables need its dialogues."
 
 
 def figures() -> list[Figure]:

@@ -3,24 +3,19 @@ list of metrics that a shell offers.
 
     python tools/make_docs.py [--check] [--console]
 
-``--check`` writes nothing and says whether the pages are current. ``--console`` runs the commands of the pages in
-:data:`CONSOLE` too, in a folder that holds the bundled example and nothing else, and puts in what they print.
+``--check`` writes nothing and says whether the pages are current. ``--console`` runs the commands of all pages too, as
+``tools/printed_commands.py`` does, and puts in what they print.
 """
 
 from __future__ import annotations
 
-import os
-import re
-import shlex
-import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
-from contextlib import chdir
 from pathlib import Path
 
 from catalogue_pages import DOCS, FOLDERS, MARK, catalogue_pages, cell
-from printed_commands import WIDTH, what_is_said
+from printed_commands import outcomes
 
 from bedside.api.simulating import simulate
 from bedside.judges.rubrics.description import answer_in_words, unit_in_words
@@ -32,11 +27,6 @@ from bedside.simulation.simulation_plan import options_of
 from bedside.simulation.simulators.case_files import read_cases
 from bedside.simulation.simulators.contract import SIMULATORS, Simulator
 
-EXAMPLES = DOCS.parent / "bedside" / "examples"
-#: Pages whose commands are run, and what they print put in.
-CONSOLE = (
-    "compare-systems.md", "equivalence.md", "drift.md", "do-raters-agree.md", "validate-a-judge.md", "how-many.md",
-)  # fmt: skip
 #: Messages of each simulated conversation that are shown.
 EXCERPT = 8
 #: What is made beside the pages: the names that a shell offers.
@@ -180,31 +170,21 @@ def pages() -> dict[Path, str]:
     }
 
 
-def console_page(path: Path) -> str:
-    """The page with what its commands print in place of what stood there; commands without print aren't run."""
-    with tempfile.TemporaryDirectory() as folder:
-        for example in EXAMPLES.iterdir():
-            if example.is_file():
-                shutil.copy(example, folder)
-
-        def filled(match: re.Match[str]) -> str:
-            if all(line.startswith("$ ") for line in match[1].splitlines()):
-                return match[0]
-            lines = ["```console"]
-            for command in re.findall(r"^\$ (.+)$", match[1], flags=re.MULTILINE):
-                with chdir(folder):
-                    _, said = what_is_said(shlex.split(command)[1:])
-                lines += [f"$ {command}", *([said] if said else [])]
-            return "\n".join(lines) + "\n```"
-
-        return re.sub(r"```console\n(.*?)\n```", filled, path.read_text("utf-8"), flags=re.DOTALL)
+def printed_pages() -> dict[Path, str]:
+    """The pages of which a command prints something else now, with what it prints."""
+    texts: dict[Path, str] = {}
+    for outcome in outcomes():
+        printed = outcome.command.printed
+        if printed and outcome.code is not None and outcome.said != printed:
+            text = texts.get(outcome.page, outcome.page.read_text("utf-8"))
+            texts[outcome.page] = text.replace(printed, outcome.said, 1)
+    return texts
 
 
 def main() -> None:
     made = pages()
     if "--console" in sys.argv:
-        os.environ["COLUMNS"] = str(WIDTH)
-        made |= {DOCS / name: console_page(DOCS / name) for name in CONSOLE}
+        made |= printed_pages()
     stale = [path for path, text in made.items() if not path.exists() or path.read_text("utf-8") != text]
     # The page of an entry that there is no more.
     gone = [path for folder in FOLDERS for path in folder.glob("*") if path not in made]

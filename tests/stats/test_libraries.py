@@ -21,7 +21,7 @@ from bedside.stats import effects, intervals, many_raters, paired, sample_size, 
 from bedside.stats.arrays import Alternative, Array
 from tests.stats.results import ALTERNATIVES, ends
 
-PAGE = Path(__file__).parents[2] / "docs" / "statistics-libraries.md"
+PAGE = Path(__file__).parents[2] / "docs" / "statistics.md"
 #: What only prepares the data or carries the answer.
 NO_STATISTICS = {"arrays", "result"}
 Sample = tuple[Any, Any]
