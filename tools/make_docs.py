@@ -38,7 +38,7 @@ CONSOLE = (
     "compare-systems.md", "equivalence.md", "drift.md", "do-raters-agree.md", "validate-a-judge.md", "how-many.md",
 )  # fmt: skip
 #: Messages of each simulated conversation that are shown.
-EXCERPT = 8
+EXCERPT = 6
 #: What is made beside the pages: the names that a shell offers.
 NAMES = DOCS.parent / "bedside" / "cli" / "metrics.tsv"
 SIMULATED_NAMES = DOCS.parent / "bedside" / "cli" / "simulators.tsv"
