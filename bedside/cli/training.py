@@ -204,7 +204,7 @@ def _medconceal() -> None:
 @medconceal_app.command("fit")
 def medconceal_fit(
     turns: Annotated[
-        Path, typer.Argument(metavar="TURNS", help="Labelled turns as JSON lines; docs/medconceal.md shows their form.")
+        Path, typer.Argument(metavar="TURNS", help="Labelled turns, JSON lines; see docs/suites/medconceal.md.")
     ],
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="The parameter file to write; its name ends in .yaml.")
