@@ -137,13 +137,15 @@ def simulator_options(simulator: Simulator) -> str:
         f"| `{setting.name}` | {cell(f'{setting.title}: {setting.description}')} |" for setting in simulator.settings
     ]
     lines += ["", "| `--set` | default | what it does |", "| --- | --- | --- |"]
-    for option in options_of(simulator):
+    for option in simulator.options:
         choices = f" One of {', '.join(f'`{choice}`' for choice in option.choices)}." if option.choices else ""
         default = str(option.default).lower() if isinstance(option.default, bool) else option.default
         lines.append(
             f"| `{simulator.name}.{option.name}` | `{default}` | {cell(option.description)}{choices}"
             f"{' bedside’s own.' if option.own else ''} |"
         )
+    more = f"{simulator.name}.ROLE_temperature` and `{simulator.name}.ROLE_max_tokens"
+    lines += ["", f"Each role also has `{more}`; `bedside simulators show {simulator.name}` prints their defaults."]
     return "\n".join(lines)
 
 
