@@ -28,7 +28,7 @@ from bedside.simulation.simulators.case_files import read_cases
 from bedside.simulation.simulators.contract import SIMULATORS, Simulator
 
 #: Messages of each simulated conversation that are shown.
-EXCERPT = 8
+EXCERPT = 6
 #: What is made beside the pages: the names that a shell offers.
 NAMES = DOCS.parent / "bedside" / "cli" / "metrics.tsv"
 SIMULATED_NAMES = DOCS.parent / "bedside" / "cli" / "simulators.tsv"
@@ -127,13 +127,15 @@ def simulator_options(simulator: Simulator) -> str:
         f"| `{setting.name}` | {cell(f'{setting.title}: {setting.description}')} |" for setting in simulator.settings
     ]
     lines += ["", "| `--set` | default | what it does |", "| --- | --- | --- |"]
-    for option in options_of(simulator):
+    for option in simulator.options:
         choices = f" One of {', '.join(f'`{choice}`' for choice in option.choices)}." if option.choices else ""
         default = str(option.default).lower() if isinstance(option.default, bool) else option.default
         lines.append(
             f"| `{simulator.name}.{option.name}` | `{default}` | {cell(option.description)}{choices}"
             f"{' bedside’s own.' if option.own else ''} |"
         )
+    more = f"{simulator.name}.ROLE_temperature` and `{simulator.name}.ROLE_max_tokens"
+    lines += ["", f"Each role also has `{more}`; `bedside simulators show {simulator.name}` prints their defaults."]
     return "\n".join(lines)
 
 

@@ -122,7 +122,7 @@ class PreferenceOptions:
         default="dialogue", heading=OPTIONS, metavar="NAME",
     )  # fmt: skip
     labels: Path | None = option(
-        "Labels of the transcripts, where they don't hold them; docs/note2chat.md shows their form.",
+        "Labels of the transcripts, where they don't hold them; docs/suites/note2chat.md shows their form.",
         default=None, heading=OPTIONS, metavar="FILE", form="path",
     )  # fmt: skip
     rule: Literal["paper", "code"] | None = option(

@@ -113,7 +113,7 @@ def _show_step(step: int, steps: int, loss: float) -> None:
 @train_app.command("policy")
 def train_policy(
     turns: Annotated[
-        Path, typer.Argument(metavar="TURNS", help="Labelled turns as JSON lines; docs/medconceal.md shows their form.")
+        Path, typer.Argument(metavar="TURNS", help="Labelled turns, JSON lines; see docs/suites/medconceal.md.")
     ],
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="The parameter file to write; its name ends in .yaml.")

@@ -200,9 +200,11 @@ GOLDEN = {
         "installed spaCy pipeline",
     "no such rule": "there is no coder 'rule'; did you mean rules or rules_zh?",
     "no such protocol": "there is no protocol 'medconcael'; did you mean medconceal?",
-    "key of labels": "FOLDER/labels.jsonl:1: finding: unknown key; did you mean findings?; see docs/medconceal.md",
+    "key of labels":
+        "FOLDER/labels.jsonl:1: finding: unknown key; did you mean findings?; see docs/suites/medconceal.md",
     "labeller":
-        "FOLDER/labels.jsonl:1: rater: it must be human:, judge: or algorithm: and a name; see docs/medconceal.md",
+        "FOLDER/labels.jsonl:1: rater: it must be human:, judge: or algorithm: and a name; see "
+        "docs/suites/medconceal.md",
     "labelled twice":
         "FOLDER/labels.jsonl:2: transcript 't1' has labels of human:anna twice; keep one of them; the first is at "
         "FOLDER/labels.jsonl:1",
@@ -211,19 +213,20 @@ GOLDEN = {
     "no such turn": "FOLDER/labels.jsonl:1: transcript 't1' has no turn 9; turns count from 0",
     "feature above 1":
         "FOLDER/labels.jsonl:1: turns.0.z.partnership: it must be 1 or less; see "
-        "docs/medconceal.md",
+        "docs/suites/medconceal.md",
     "true for a number":
-        "FOLDER/labels.jsonl:1: turns.0.z.partnership: it must be a number; see docs/medconceal.md",
-    "no features": "FOLDER/labels.jsonl:1: turns.0.z.data_gathering: it is missing; see docs/medconceal.md",
+        "FOLDER/labels.jsonl:1: turns.0.z.partnership: it must be a number; see docs/suites/medconceal.md",
+    "no features": "FOLDER/labels.jsonl:1: turns.0.z.data_gathering: it is missing; see docs/suites/medconceal.md",
     "no such category":
         "FOLDER/labels.jsonl:1: findings.0.category: it must be 'misinformation or misconception', 'emotional "
-        "discomfort or fear', 'communication barrier' or 'financial or insurance concern'; see docs/medconceal.md",
+        "discomfort or fear', 'communication barrier' or 'financial or insurance concern'; see "
+        "docs/suites/medconceal.md",
     "finding below 0":
         "FOLDER/labels.jsonl:1: matches.0.finding: it must be 0 or more; see "
-        "docs/medconceal.md",
+        "docs/suites/medconceal.md",
     "text for labels":
         "FOLDER/labels.jsonl:1: it must hold keys and values; see "
-        "docs/medconceal.md",
+        "docs/suites/medconceal.md",
     "labels of others":
         "FOLDER/labels.jsonl: there are labels of 1 transcript that is not there ('t1'); check the ids",
     "labels of no JSON": "FOLDER/labels.jsonl:2: not JSON (expecting value at column 1); mend or remove it",
@@ -243,7 +246,7 @@ GOLDEN = {
     "no weight": "FOLDER/bad.yaml: address.weights: no weight of plan_specificity; mend this key",
     "no parameter file": "FOLDER/none.yaml: there is no such parameter file; check its path",
     "no YAML": "FOLDER/bad.yaml:1: the file is not plain YAML (expected the node content, but found '<stream end>')",
-    "list of parameters": "FOLDER/bad.yaml: a parameter file must hold keys and values; see docs/medconceal.md",
+    "list of parameters": "FOLDER/bad.yaml: a parameter file must hold keys and values; see docs/suites/medconceal.md",
     "number to extend": "FOLDER/bad.yaml: it can't extend 3; name a shipped parameter file",
     "one case to fit": "a fit needs 2 cases or more, and has 1; label more",
     "two rows of a turn": "case '0': there are two rows of one turn and concern; keep one of them",
@@ -254,7 +257,7 @@ GOLDEN = {
     "one outcome":
         "the turns for fitting the reveal (in a fold) have only one outcome; label turns that do and turns that "
         "don't, in several cases",
-    "key of a row": "FOLDER/turns.jsonl:1: turn: it is missing; see docs/medconceal.md",
+    "key of a row": "FOLDER/turns.jsonl:1: turn: it is missing; see docs/suites/medconceal.md",
     "no price of an exchange": "`alpha`: the rule paper needs the price of an exchange; name it, or use the rule code",
     "price in the code": "`alpha`: the rule code doesn't know it; leave it out, or use the rule paper",
     "outside in the code": "`outside`: the rule code doesn't know it; leave it out, or use the rule paper",

@@ -526,7 +526,7 @@ FAMILY = Family(
         "(intervention). The arithmetic on labels: findings, proposed matches and the features of each clinician "
         "turn, from a judge or from people (`bedside.metrics.protocols.medconceal.with_labels`). The rater is the "
         "one who gave the labels. What a concern's state is follows from the parameter file; the published parameters "
-        "are not public, and the default ones are bedside's own. Definitions and files: docs/medconceal.md."
+        "are not public, and the default ones are bedside's own. Definitions and files: docs/suites/medconceal.md."
     ),
     version="1",
     metrics=METRICS,

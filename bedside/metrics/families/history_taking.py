@@ -442,7 +442,7 @@ FAMILY = Family(
         "stands among the clinician's candidates. The arithmetic on labels from a judge or from people "
         "(`bedside.metrics.protocols.note2chat.with_labels`); the rater is the one who gave them. Rewards of "
         "whole dialogues and preference pairs need all candidate dialogues of a case: functions of "
-        "`bedside.metrics.protocols.note2chat`. Definitions and files: docs/note2chat.md."
+        "`bedside.metrics.protocols.note2chat`. Definitions and files: docs/suites/note2chat.md."
     ),
     version="1",
     metrics=METRICS,

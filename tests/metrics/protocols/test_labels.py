@@ -19,7 +19,7 @@ from bedside.ratings.values import Value
 from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
 
-PAGES = Path(__file__).parents[3] / "docs"
+PAGES = Path(__file__).parents[3] / "docs" / "suites"
 Z = dict.fromkeys(medconceal.FEATURES, 0.0)
 CONCERNS = [{"id": "a", "category": "communication barrier", "text": "Needs an interpreter"}]
 CASE = conversation(
@@ -47,15 +47,17 @@ def written(folder: Path, *items: Any, name: str = "labels.jsonl") -> Path:
     return path
 
 
-def examples(page: str) -> list[Any]:
+def example_with(key: str, page: str) -> Any:
+    """The JSON block of a page that has a key."""
     text = (PAGES / page).read_text("utf-8")
-    return [json.loads(block) for block in text.split("```json\n")[1:] for block in [block.split("```")[0]]]
+    blocks = [json.loads(part.split("```")[0]) for part in text.split("```json\n")[1:]]
+    return next(block for block in blocks if key in block)
 
 
 @pytest.mark.parametrize("protocol", ["medconceal", "note2chat"])
 def test_examples_of_the_docs_are_of_the_schema_and_are_read(protocol: str, tmp_path: Path) -> None:
     found = {"medconceal": medconceal, "note2chat": note2chat}[protocol]
-    example = examples(f"{protocol}.md")[0]
+    example = example_with("rater", f"{protocol}.md")
     jsonschema.validate(example, json.loads(schema_text(f"labels-{protocol}")))
     path = written(tmp_path, example)
     roles = {"medconceal": ("clinician", "patient"), "note2chat": ("patient", "clinician")}[protocol]
@@ -64,7 +66,7 @@ def test_examples_of_the_docs_are_of_the_schema_and_are_read(protocol: str, tmp_
 
 
 def test_docs_example_of_labelled_turns_is_read(tmp_path: Path) -> None:
-    example = examples("medconceal.md")[1]
+    example = example_with("revealed", "medconceal.md")
     jsonschema.validate(example, json.loads(schema_text("turns-medconceal")))
     (row,) = medconceal.read_turns(written(tmp_path, example))
     assert row.case == example["case"]

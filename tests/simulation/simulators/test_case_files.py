@@ -152,7 +152,7 @@ def test_the_line_of_any_part_of_json_is_where_it_stands(value: Any, indent: int
 
 def test_the_cases_and_personas_of_the_docs_are_read_and_clean(tmp_path: Path) -> None:
     page = (Path(__file__).parents[3] / "docs" / "cases.md").read_text("utf-8")
-    case, _, personas = (block.split("```")[0] for block in page.split("```yaml\n")[1:])
+    case, personas = (block.split("```")[0] for block in page.split("```yaml\n")[1:])
     path = written(tmp_path, "case.yaml", case)
     ((_, insulin),) = read_cases(path)
     assert list(check_cases(path)) == []

@@ -221,7 +221,7 @@ def simulated_turns(transcript: Transcript) -> Mapping[int, ConcernTurnLabels] |
 
 
 #: The labels of MedConceal.
-LABELS = LabelForm("medconceal", ConcernLabels, role="clinician", page="docs/medconceal.md")
+LABELS = LabelForm("medconceal", ConcernLabels, role="clinician", page="docs/suites/medconceal.md")
 #: See :class:`bedside.metrics.protocols.label_files.LabelForm`.
 label_raters: Callable[[Transcript], list[str]] = LABELS.raters
 #: See :class:`bedside.metrics.protocols.label_files.LabelForm`.

@@ -298,7 +298,7 @@ def parse_parameters(path: Path) -> Parameters:
     Raises:
         RegistryError: it can't be read, isn't plain YAML, or has an unknown, missing or wrong key, which is named.
     """
-    data = keys_and_values(path, "parameter file", "docs/medconceal.md")
+    data = keys_and_values(path, "parameter file", "docs/suites/medconceal.md")
     base = data.pop("extends", None)
     if base is not None:
         if base == path.stem or not isinstance(base, str):

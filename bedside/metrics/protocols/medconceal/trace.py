@@ -180,7 +180,7 @@ def read_turns(path: str | os.PathLike[str]) -> tuple[LabelledTurn, ...]:
         InputError: a row is not of the form of :class:`LabelledTurn`; file, line and key are named.
     """
     rows = file_records(Path(path), "file of labelled turns")
-    return tuple(row.to_model(LabelledTurn, "see docs/medconceal.md") for row in rows)
+    return tuple(row.to_model(LabelledTurn, "see docs/suites/medconceal.md") for row in rows)
 
 
 class LabelledCourse:

@@ -71,7 +71,7 @@ class HistoryLabels(LabelledTranscript):
 
 
 #: The labels of Note2Chat.
-LABELS = LabelForm("note2chat", HistoryLabels, role="patient", page="docs/note2chat.md")
+LABELS = LabelForm("note2chat", HistoryLabels, role="patient", page="docs/suites/note2chat.md")
 #: See :class:`bedside.metrics.protocols.label_files.LabelForm`.
 label_raters: Callable[[Transcript], list[str]] = LABELS.raters
 #: See :class:`bedside.metrics.protocols.label_files.LabelForm`.

@@ -31,5 +31,6 @@ def test_the_case_the_tree_and_the_graph_on_the_page_are_good(tmp_path: Path) ->
 
 
 def test_the_page_names_every_option_and_setting() -> None:
-    for name in [option.name for option in SIMULATOR.options] + [each.name for each in SIMULATOR.settings]:
+    options = [f"{SIMULATOR.name}.{option.name}" for option in SIMULATOR.options]
+    for name in options + [each.name for each in SIMULATOR.settings]:
         assert f"`{name}`" in PAGE, name

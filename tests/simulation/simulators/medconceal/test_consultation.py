@@ -32,7 +32,7 @@ def course(outcome: Outcome) -> list[dict[str, Any]]:
 
 
 def test_the_worked_course_of_seven_turns() -> None:
-    """The course that docs/medconceal.md works out by hand, as a conversation."""
+    """The course that docs/suites/medconceal.md works out by hand, as a conversation."""
     hidden = {
         "concerns": [
             {**concern, "confidence": 0.5, "voiced": [f"To be honest, it is this: {concern['text']}"]}
