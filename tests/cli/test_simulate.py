@@ -194,7 +194,7 @@ def test_show(call: Call, talks: Path) -> None:
 
 @pytest.mark.parametrize("command", ["status", "failed", "show"])
 def test_a_folder_that_is_no_simulation(call: Call, tmp_path: Path, command: str) -> None:
-    assert "there is no log of a simulation" in refusal(call, "simulation", command, tmp_path)
+    assert "there is no log of a simulation" in refusal(call, "simulate", command, tmp_path)
 
 
 def test_scoring_the_folder_takes_the_protocols_suite(call: Call, talks: Path) -> None:
