@@ -26,10 +26,13 @@ from catalogue_pages import DOCS, FOLDERS
 import bedside
 from bedside.cli import main as command_line
 
-#: Pages whose commands are run: all that are written.
-PAGES = (DOCS.parent / "README.md", *sorted(page for page in DOCS.rglob("*.md") if page.parent not in FOLDERS))
-#: How wide the tables on pages may be.
-WIDTH = 118
+README = DOCS.parent / "README.md"
+#: Pages on a reader's own data, which tests/docs/test_ten_minutes.py makes.
+STARTS = tuple(sorted(DOCS.glob("start-*.md")))
+#: Pages whose commands are run here: all others that are written.
+PAGES = (README, *sorted({*DOCS.rglob("*.md")} - {*STARTS}))
+#: How wide the tables on pages may be; those that a newcomer reads first are as wide as a terminal.
+WIDTH, NARROW = 118, 80
 
 _BLOCK = re.compile(r"^```(?P<language>\w*)[^\n]*\n(?P<text>.*?)\n?^```$", flags=re.MULTILINE | re.DOTALL)
 #: A command as it is typed: bedside's own name, or a container that is told what bedside does.
@@ -138,17 +141,15 @@ class Outcome:
 
 def outcomes() -> Iterator[Outcome]:
     """What comes of every command that pages print, page by page, each in a folder of its own."""
-    os.environ["COLUMNS"] = str(WIDTH)
     asked: set[str] = set()
     with tempfile.TemporaryDirectory() as name:
         example = Path(name) / "example"
         _lay_out(example)
         for number, page in enumerate(PAGES):
-            commands = [*printed_commands(page.read_text("utf-8"))]
-            if commands:
+            if next(printed_commands(page.read_text("utf-8")), None):
                 folder = Path(name) / str(number)
                 shutil.copytree(example, folder)
-                yield from _page_outcomes(page, commands, folder, asked)
+                yield from page_outcomes(page, folder, asked)
 
 
 def _lay_out(folder: Path) -> None:
@@ -167,10 +168,19 @@ def _lay_out(folder: Path) -> None:
         assert code == 0, said
 
 
-def _page_outcomes(page: Path, commands: list[PrintedCommand], folder: Path, asked: set[str]) -> Iterator[Outcome]:
-    """What comes of a page's commands; what an earlier page asked of the run that stands in isn't asked again."""
-    stands_in = True
-    for command in commands:
+def page_outcomes(page: Path, folder: Path, asked: set[str] | None = None) -> Iterator[Outcome]:
+    """What comes of a page's commands in a folder.
+
+    Args:
+        page: the page.
+        folder: where the commands are run, one when the outcome of that before it was taken.
+        asked: what earlier pages asked of the run that stands in for the reader's, which isn't asked again; without
+            it no run stands in.
+    """
+    os.environ["COLUMNS"] = str(NARROW if page in (README, *STARTS) else WIDTH)
+    stands_in = asked is not None
+    asked = set() if asked is None else asked
+    for command in printed_commands(page.read_text("utf-8")):
         words = command.words
         reason = reason_not_run(command, folder)
         if reason is None and stands_in and not command.printed and command.line.partition(" #")[0].strip() in asked:
