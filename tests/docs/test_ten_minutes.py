@@ -61,7 +61,11 @@ _ADVICE = ("You should cut {0} down.", "There is a group for people who stop {0}
 _CHANGE = ("I want to stop {0}, for my children.", "I could start on Monday, I think.")
 _SUSTAIN = ("{0} helps me after work.", "I can't see how I would stop.")
 _TOPICS = ("drinking", "smoking", "gambling")
-_KINDS = {_OPEN: ("open", "none"), _CLOSED: ("closed", "none"), _SIMPLE: ("none", "simple"), _COMPLEX: ("none", "complex"), _ADVICE: ("none", "none")}
+#: The codes of question and reflection of each kind.
+_KINDS = {
+    _OPEN: ("open", "none"), _CLOSED: ("closed", "none"), _SIMPLE: ("none", "simple"), _COMPLEX: ("none", "complex"),
+    _ADVICE: ("none", "none"),
+}  # fmt: skip
 
 
 def _session(chance: random.Random, topic: str, skill: float) -> list[tuple[str, ...]]:
@@ -90,10 +94,19 @@ def sessions(folder: Path) -> None:
                 table.writerow((number, quality, topic, *turn))
 
 
-#: What a user writes, turn by turn, and a model that asks and one that tells.
-_USER = ("I sleep badly and {0} at four.", "It began after my father died.", "I feel {0} most mornings.", "Should I take pills?")
-_ASKING = ("I'm sorry. What is it like when you {0}?", "What have you tried so far?", "It sounds as if mornings are lonely.")
-_TELLING = ("Avoid screens and coffee.", "Sleep hygiene matters. Keep fixed hours.", "Melatonin is an option. Ask your doctor.")
+#: What a user writes, turn by turn, and what a model answers that asks and one that tells.
+_USER = (
+    "I sleep badly and wake {0}.",
+    "It began after my father died.",
+    "I am {0} most mornings.",
+    "Should I take pills?",
+)
+_ASKING = (
+    "I'm sorry. What is it like to be {0}?", "What have you tried so far?", "It sounds as if mornings are lonely.",
+)  # fmt: skip
+_TELLING = (
+    "Avoid screens and coffee.", "Sleep hygiene matters. Keep fixed hours.", "Melatonin is one option. Ask your doctor.",
+)  # fmt: skip
 
 
 def logs(folder: Path) -> None:
@@ -105,9 +118,14 @@ def logs(folder: Path) -> None:
             for number in range(1, 13):
                 messages = [{"role": "system", "content": "You are a nurse who listens."}]
                 for turn in range(4):
-                    feeling = chance.choice(("wake", "panic", "cry"))
+                    feeling = chance.choice(("afraid", "exhausted", "empty"))
                     messages.append({"role": "user", "content": _USER[turn].format(feeling)})
-                    messages.append({"role": "assistant", "content": chance.choice(replies if chance.random() < 0.8 else _ASKING).format(feeling)})
+                    messages.append(
+                        {
+                            "role": "assistant",
+                            "content": chance.choice(replies if chance.random() < 0.8 else _ASKING).format(feeling),
+                        }
+                    )
                 reply = messages.pop()
                 file.write(json.dumps({
                     "id": f"chatcmpl-{model}-{number}",
@@ -128,7 +146,9 @@ def fill_in(folder: Path) -> None:
         sheet = book["Answers"]
         for row in range(2, sheet.max_row + 1):
             talk = " ".join(str(cell.value) for cell in book[str(row - 1)]["C"] if cell.value)
-            sheet.cell(row, 4).value = min(5, 1 + sum(talk.count(said[:9]) for said in _ASKING) + (chance.random() < 0.3))
+            sheet.cell(row, 4).value = min(
+                5, 1 + sum(talk.count(said[:9]) for said in _ASKING) + (chance.random() < 0.3)
+            )
         book.save(file)
 
 
