@@ -105,7 +105,7 @@ _ASKING = (
     "I'm sorry. What is it like to be {0}?", "What have you tried so far?", "It sounds as if mornings are lonely.",
 )  # fmt: skip
 _TELLING = (
-    "Avoid screens and coffee.", "Sleep hygiene matters. Keep fixed hours.", "Melatonin is one option. Ask your doctor.",
+    "Avoid screens and coffee.", "Sleep hygiene matters. Keep fixed hours.", "Melatonin may help. Ask your doctor.",
 )  # fmt: skip
 
 
