@@ -99,7 +99,7 @@ def reason_not_run(command: PrintedCommand, folder: Path) -> str | None:
         return "it is the demonstration, which has tests of its own"
     if any(tuple(words[: len(server)]) == server for server in _SERVERS):
         return "it serves a page or asks another program"
-    if any(_PROVIDER.search(word) for word in words):
+    if any(_PROVIDER.search(word) for word in words) and "--dry-run" not in words:
         return "it names a provider, or an address"
     if any(_MODEL.search(word) for word in words):
         return "it names a model's files"

@@ -2,8 +2,8 @@
 
 The README is the first page. Other files of the project to which pages lead, such as CONTRIBUTING.md, are pages too.
 The notebook is a page. The Python reference has one page a public name, one for each contract that other packages
-fill in, and one on the statistics, all from docstrings. Each metric, rubric, form and table of a report has a page, under
-the index of its kind in the navigation. Nothing of it is written to docs/.
+fill in, and one on the statistics, all from docstrings. Each metric, rubric, form and table of a report has a page,
+under the index of its kind in the navigation. Nothing of it is written to docs/.
 """
 
 from __future__ import annotations
