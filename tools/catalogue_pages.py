@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from forms_page import forms_list
+from sample_pages import SAMPLE
 
 import bedside
 from bedside.api.simulating import simulate
@@ -340,4 +341,5 @@ _LISTS: Mapping[str, Callable[[], str]] = {
     "forms": forms_list,
     "report tables": _tables_list,
     "simulated talks": _talks,
+    "sample": lambda: SAMPLE,
 }

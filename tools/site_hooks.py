@@ -3,7 +3,7 @@
 The README is the first page. Other files of the project to which pages lead, such as CONTRIBUTING.md, are pages too.
 The notebook is a page. The Python reference has one page a public name, one for each contract that other packages
 fill in, and one on the statistics, all from docstrings. Each metric, rubric, form and table of a report has a page,
-under the index of its kind in the navigation. Nothing of it is written to docs/.
+under the index of its kind in the navigation. The home page leads to a sample. Nothing of it is written to docs/.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 from catalogue_pages import DOCS, FOLDERS, catalogue_pages, with_entry_links, with_lists  # noqa: E402
 from reference_pages import reference_pages  # noqa: E402
+from sample_pages import sample_files  # noqa: E402
 
 import bedside  # noqa: E402
 from bedside.metrics import FAMILIES  # noqa: E402
@@ -95,6 +96,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     made = {page.relative_to(DOCS).as_posix(): text for page, text in catalogue_pages().items()}
     for name, text in {**made, **config.extra.pop("reference_pages")}.items():
         files.append(File.generated(config, name, content=text))
+    for name, content in sample_files().items():
+        files.append(File.generated(config, name, content=content))
     for name, page in _RENAMED.items():
         if name.endswith(".md"):
             files.append(_page(config, name, page))
@@ -133,7 +136,7 @@ def on_post_build(config: MkDocsConfig) -> None:
 def _page(config: MkDocsConfig, name: str, page: str) -> File:
     """A file of the project as a page: Markdown as it is, anything else as it reads."""
     text = (ROOT / name).read_text("utf-8")
-    shown = _relinked(text, name, page) if name.endswith(".md") else _as_it_reads(name, text)
+    shown = _relinked(with_lists(text), name, page) if name.endswith(".md") else _as_it_reads(name, text)
     file = File.generated(config, page, content=shown)
     file.inclusion = file.inclusion.NOT_IN_NAV
     return file

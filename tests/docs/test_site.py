@@ -140,6 +140,13 @@ def test_names_of_entries_lead_to_their_pages(pages: dict[str, Any]) -> None:
     assert "../forms/convokit/" in pages["convokit"].xpath("//article//a/@href")
 
 
+def test_the_home_page_leads_to_a_sample(site: Path, pages: dict[str, Any]) -> None:
+    links = pages[""].xpath("//article//a/@href")
+    assert {"sample/report.html", "sample/view/index.html"} <= {*links}
+    assert "Empathy" in (site / "sample" / "report.html").read_text("utf-8")
+    assert (site / "sample" / "view" / "data" / "run.js").is_file()
+
+
 def test_it_is_searched_by_names_and_words(site: Path) -> None:
     index = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
     by_title = {entry["title"]: entry["location"] for entry in index["docs"]}
