@@ -1,7 +1,7 @@
-"""The pages of the catalogues: an index and one page an entry, for metrics, rubrics, forms and the tables of reports.
+"""The catalogues of the site: a page an entry, for metrics, rubrics, forms and the tables of reports, and the lists.
 
-All that they say is what the registries' entries state of themselves. What stands in these folders and is no entry any
-more is stale; ``make_docs.py`` removes it.
+All that they say is what the registries' entries state of themselves, so that none of it is kept in the repository: it
+is made where the site is built. The lists take the place of marks in the pages that are kept.
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
-from forms_page import forms_page
+from forms_page import forms_list
+from sample_pages import SAMPLE
 
 import bedside
-from bedside.judges.rubrics.description import describe
+from bedside.api.simulating import simulate
+from bedside.judges.rubrics.description import answer_in_words, describe, unit_in_words
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.metrics import FAMILIES
@@ -27,20 +31,40 @@ from bedside.ratings.suites.suite import SUITES, Entry, Suite
 from bedside.reports.renderers.markdown import markdown
 from bedside.reports.table import Table
 from bedside.reports.table_kind import TABLES, Options, TableKind
+from bedside.simulation.simulators.case_files import read_cases
+from bedside.simulation.simulators.contract import SIMULATORS
 from bedside.transcripts.contract import FACTS, READERS, Reader
 
 DOCS = Path(__file__).parents[1] / "docs"
-MARK = "<!-- made by tools/make_docs.py: "
-#: The folders that hold made pages only.
+#: Where a kept page has a list that the site makes.
+_MARK = re.compile(r"^<!-- on the site: (?P<list>[\w ]+) -->$", flags=re.MULTILINE)
+#: The folders of the site that hold made pages only; the index of each is kept.
 FOLDERS = tuple(DOCS / name for name in ("metrics", "rubrics", "forms", "report-tables"))
 _METRICS, _RUBRICS, _FORMS, _TABLES = FOLDERS
-#: Rows of a table that its page shows as an example.
-_ROWS = 12
+#: Rows of a table that its page shows as an example, and messages of a simulated conversation.
+_ROWS, _MESSAGES = 12, 8
+_ENTRY_LINK = re.compile(r"\[`(?P<name>[\w.-]+)`\]\((?P<index>[./\w-]+)\.md\)")
 
 
+@cache
 def catalogue_pages() -> dict[Path, str]:
-    """Every page of the catalogues, with its text."""
+    """The page of every entry, with its text, by the file of docs/ that it would be."""
     return {**_metric_pages(), **_rubric_pages(), **_reader_pages(), **_table_pages()}
+
+
+def with_lists(text: str) -> str:
+    """A kept page with the lists that its marks ask for."""
+    return _MARK.sub(lambda mark: _LISTS[mark["list"]](), text)
+
+
+def with_entry_links(text: str, folder: Path) -> str:
+    """A page of a folder whose links from an entry's name to the index of its kind lead to the entry's own page."""
+
+    def link(match: re.Match[str]) -> str:
+        page = Path(os.path.normpath(folder / match["index"])) / f"{match['name']}.md"
+        return f"[`{match['name']}`]({match['index']}/{match['name']}.md)" if page in catalogue_pages() else match[0]
+
+    return _ENTRY_LINK.sub(link, text)
 
 
 def heading_anchor(heading: str) -> str:
@@ -63,13 +87,7 @@ def _entry(kind: str, index: str, body: str, more: Iterable[str] = ()) -> str:
     """The page of an entry: where it stands, what it states of itself, and what else leads on from it."""
     head, _, rest = body.partition("\n")
     title = head.lstrip("# ")
-    parts = [
-        f"# {title}",
-        f"{MARK}edit the {kind}'s own file instead -->",
-        f"[All {kind}s]({index})",
-        _a_folder_down(rest.strip()),
-        *more,
-    ]
+    parts = [f"# {title}", f"[All {kind}s]({index})", _a_folder_down(rest.strip()), *more]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -96,27 +114,9 @@ def _suite_link(suite: str, page: Path) -> str:
 
 
 def _metric_pages() -> dict[Path, str]:
-    index = DOCS / "metrics.md"
-    families = FAMILIES.all()
     asked = {name: set(suite.metrics) for name, suite in SUITES.all().items()}
-    lines = [
-        "# Metrics",
-        f"{MARK}edit the metrics' own files instead -->",
-        "Each metric has a page; `bedside show NAME` prints the same. Where a metric is computed for each\n"
-        "role, the ratings name the role after a dot: `smog.clinician`, `smog.patient`. What can't be computed is\n"
-        "missing, with its reason.",
-    ]
     pages = {}
-    for family in families.values():
-        rows = [
-            f"| {link(index, metric.name, _METRICS)} | {cell(metric.title)} | {cell(metric.source)} |"
-            for metric in family.metrics
-        ]
-        lines += [
-            f"## {_family_heading(family)}",
-            _first_sentence(family.description),
-            "\n".join(["| metric | what it measures | source |", "| --- | --- | --- |", *rows]),
-        ]
+    for family in FAMILIES.all().values():
         for metric in family.metrics:
             page = _METRICS / f"{metric.name}.md"
             anchor = heading_anchor(_family_heading(family))
@@ -127,7 +127,23 @@ def _metric_pages() -> dict[Path, str]:
                 *_suites_with((metric.name, family.name), asked, page),
             ]
             pages[page] = _entry("metric", "../metrics.md", describe_metric(family, metric.name), more)
-    return {index: "\n\n".join(lines) + "\n", **pages}
+    return pages
+
+
+def _metrics_list() -> str:
+    """The metrics, family by family."""
+    lines = []
+    for family in FAMILIES.all().values():
+        rows = [
+            f"| {link(DOCS / 'metrics.md', metric.name, _METRICS)} | {cell(metric.title)} | {cell(metric.source)} |"
+            for metric in family.metrics
+        ]
+        lines += [
+            f"## {_family_heading(family)}",
+            _first_sentence(family.description),
+            "\n".join(["| metric | what it measures | source |", "| --- | --- | --- |", *rows]),
+        ]
+    return "\n\n".join(lines)
 
 
 def _family_heading(family: Family) -> str:
@@ -159,11 +175,43 @@ def _rubric_more(rubric: Rubric, asked: Mapping[str, set[str]], page: Path) -> l
     return [*_suites_with([rubric.name], asked, page), f"Asked of a judge by `{command}`."]
 
 
+def _rubrics_list() -> str:
+    """The shipped rubrics, by protocol."""
+    lines = ["| protocol | rubric | answer | rates | needs |", "| --- | --- | --- | --- | --- |"]
+    for rubric in sorted(RUBRICS.all().values(), key=lambda rubric: (_protocol(rubric), rubric.name)):
+        needs = ", ".join(f"`{item.name}`" for item in rubric.inputs)
+        lines.append(
+            f"| {_protocol(rubric)} | [`{rubric.name}`](rubrics/{rubric.name}.md): {rubric.title} "
+            f"| {answer_in_words(rubric)} | {unit_in_words(rubric)} | {needs} |"
+        )
+    return "\n".join(lines)
+
+
+def _rubric_notes() -> str:
+    """The notes of the shipped rubrics, each with the rubrics that have it."""
+    having: dict[str, list[str]] = {}
+    for name, rubric in RUBRICS.all().items():
+        if rubric.notes:
+            having.setdefault(rubric.notes, []).append(f"`{name}`")
+    return "\n".join(f"- {', '.join(names)}: {notes}" for notes, names in having.items())
+
+
+def _rubric_deviations() -> str:
+    """What the shipped rubrics ask otherwise than their sources, each with the rubrics that do."""
+    having: dict[str, list[str]] = {}
+    for name, rubric in RUBRICS.all().items():
+        for deviation in rubric.deviations:
+            having.setdefault(deviation, []).append(f"`{name}`")
+    return "\n".join(f"- {', '.join(names)}: {deviation}" for deviation, names in having.items())
+
+
+def _protocol(rubric: Rubric) -> str:
+    return rubric.source.replace(",", " ").split()[0]
+
+
 def _reader_pages() -> dict[Path, str]:
-    index = DOCS / "forms.md"
     sections = _sections_on_readers()
-    pages = {_FORMS / f"{name}.md": _reader_page(reader, sections.get(name)) for name, reader in READERS.all().items()}
-    return {index: forms_page(MARK), **pages}
+    return {_FORMS / f"{name}.md": _reader_page(reader, sections.get(name)) for name, reader in READERS.all().items()}
 
 
 def _reader_page(reader: Reader, section: str | None) -> str:
@@ -194,26 +242,29 @@ def _sections_on_readers() -> dict[str, str]:
 
 
 def _table_pages() -> dict[Path, str]:
-    index = DOCS / "report-tables.md"
     shown = {name: {entry.kind for entry in _entries(suite)} for name, suite in SUITES.all().items()}
     examples = {table.name: table for table in bedside.tables(str(bedside.EXAMPLES / "study.csv"))}
-    rows, pages = [], {}
-    for name, kind in sorted(TABLES.all().items(), key=lambda item: (item[1].order, item[0])):
+    pages = {}
+    for name, kind in TABLES.all().items():
         page = _TABLES / f"{name}.md"
-        when = "where the run has something to show in it" if kind.general else "where a suite names it"
-        rows.append(f"| {link(index, name, _TABLES)} | {cell(kind.title)} | {when} |")
-        more = [f"A report has this table {when}.", *_suites_with([name], shown, page), *_options(kind)]
+        more = [f"A report has this table {_when(kind)}.", *_suites_with([name], shown, page), *_options(kind)]
         if name in examples:
             more += ["## An example", "The first rows, of the bundled study, which is invented:", _rows(examples[name])]
         pages[page] = _entry("table", "../report-tables.md", f"{kind.title} (`{name}`)\n{_about(kind)}", more)
-    text = [
-        "# Tables of a report",
-        f"{MARK}edit the tables' own files instead -->",
-        "What `bedside report` writes, one page a kind of table. A suite chooses and lays out its own:\n"
-        "[Your own suite](suites/your-own.md). Figures stand in the [gallery](gallery.md).",
-        "\n".join(["| table | what it shows | when a report has it |", "| --- | --- | --- |", *rows]),
+    return pages
+
+
+def _tables_list() -> str:
+    """The tables of a report, in their order there."""
+    rows = [
+        f"| {link(DOCS / 'report-tables.md', name, _TABLES)} | {cell(kind.title)} | {_when(kind)} |"
+        for name, kind in sorted(TABLES.all().items(), key=lambda item: (item[1].order, item[0]))
     ]
-    return {index: "\n\n".join(text) + "\n", **pages}
+    return "\n".join(["| table | what it shows | when a report has it |", "| --- | --- | --- |", *rows])
+
+
+def _when(kind: TableKind) -> str:
+    return "where the run has something to show in it" if kind.general else "where a suite names it"
 
 
 def _entries(suite: Suite) -> Iterator[Entry]:
@@ -257,3 +308,38 @@ def _attributes(options: type[Options]) -> dict[str, str]:
 def _rows(table: Table) -> str:
     """The first rows of a table, with its notes."""
     return markdown(replace(table, rows=table.rows[:_ROWS]))
+
+
+def _talks() -> str:
+    """The beginning of one conversation of each simulator, had between its scripted clinician and its toys."""
+    parts = []
+    for name, simulator in SIMULATORS.all().items():
+        with tempfile.TemporaryDirectory() as folder:
+            case = next(case for _, case in read_cases(simulator.cases))
+            simulation = simulate(
+                [case], name, Path(folder) / "talks", clinician="script:good", lengths=simulator.lengths[:1]
+            )
+            transcript = next(simulation.transcripts())
+        rows = [f"| {turn.role} | {cell(turn.text)} |" for turn in transcript.turns[:_MESSAGES]]
+        parts += [
+            f"## {simulator.title}",
+            f"Case `{case.id}`, suite `{name}`; [its page]({name}.md).",
+            "\n".join(["| | |", "| --- | --- |", *rows]),
+        ]
+        left = len(transcript.turns) - _MESSAGES
+        if left > 0:
+            parts.append(f"… and {left} more messages. It ended by: {transcript.reference['simulation']['stop']}.")
+    return "\n\n".join(parts)
+
+
+#: What each mark stands for.
+_LISTS: Mapping[str, Callable[[], str]] = {
+    "metrics": _metrics_list,
+    "rubrics": _rubrics_list,
+    "rubric deviations": _rubric_deviations,
+    "rubric notes": _rubric_notes,
+    "forms": forms_list,
+    "report tables": _tables_list,
+    "simulated talks": _talks,
+    "sample": lambda: SAMPLE,
+}

@@ -1,4 +1,4 @@
-"""The page of forms: what each reader states of its form, and what reading one talk in many shapes keeps and leaves."""
+"""The list of forms: what each reader states of its form, and what reading one talk in many shapes keeps and leaves."""
 
 from __future__ import annotations
 
@@ -21,16 +21,10 @@ _FAMILIES: Mapping[str, tuple[str, str]] = {
 }
 
 
-def forms_page(mark: str) -> str:
-    """The page, with the mark of made pages."""
+def forms_list() -> str:
+    """The forms, family by family, and one talk in each shape."""
     readers = READERS.all()
-    parts = [
-        "# Forms",
-        f"{mark}edit the readers' own files instead -->",
-        "Each form is recognised by what is in a file, whatever its name; `--format NAME` forces one.\n"
-        "`bedside read FILES` shows what became of yours. A sentence that may have been said is never left without\n"
-        "asking.",
-    ]
+    parts = []
     for family, (title, page) in _FAMILIES.items():
         rows = [_row(name, reader) for name, reader in readers.items() if reader.facts.get("family") == family]
         parts += [
@@ -43,7 +37,7 @@ def forms_page(mark: str) -> str:
         "One talk of six turns is read whole from each of these shapes.",
         _table(["shape", "form", FACTS["kept"], FACTS["left"]], _shapes()),
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(parts)
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -1,5 +1,5 @@
-"""Writes the parts of the docs that are made: what metrics, rubrics and tables state, and what commands print; and the
-list of metrics that a shell offers.
+"""Writes the parts of kept pages that are made: columns, options, and what commands print; and the names that a shell
+offers. What the site makes for itself, such as a page for each metric, is in ``catalogue_pages.py``.
 
     python tools/make_docs.py [--check] [--console]
 
@@ -14,51 +14,18 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from catalogue_pages import DOCS, FOLDERS, MARK, catalogue_pages, cell
+from catalogue_pages import DOCS, cell
 from printed_commands import outcomes
 
-from bedside.api.simulating import simulate
-from bedside.judges.rubrics.description import answer_in_words, unit_in_words
-from bedside.judges.rubrics.rubric import Rubric
-from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.metrics import FAMILIES
 from bedside.ratings.table import COLUMNS
 from bedside.simulation.simulation_plan import options_of
-from bedside.simulation.simulators.case_files import read_cases
 from bedside.simulation.simulators.contract import SIMULATORS, Simulator
 
-#: Messages of each simulated conversation that are shown.
-EXCERPT = 6
+MARK = "<!-- made by tools/make_docs.py: "
 #: What is made beside the pages: the names that a shell offers.
 NAMES = DOCS.parent / "bedside" / "cli" / "metrics.tsv"
 SIMULATED_NAMES = DOCS.parent / "bedside" / "cli" / "simulators.tsv"
-
-
-def talks_page() -> str:
-    """The beginning of one conversation of each simulator, had between its scripted clinician and its toys."""
-    lines = [
-        "# How simulated conversations look",
-        "",
-        f"{MARK}edit the simulators' own files instead -->",
-        "",
-        "The beginning of a conversation of each protocol. All is invented: the case is a bundled one, the clinician",
-        "is a script (`script:good`), and what the patient says is put together from the case by rules, which are a",
-        "toy. A model in either part talks more freely; the rules of the protocol are the same.",
-    ]
-    for name, simulator in SIMULATORS.all().items():
-        with tempfile.TemporaryDirectory() as folder:
-            case = next(case for _, case in read_cases(simulator.cases))
-            simulation = simulate(
-                [case], name, Path(folder) / "talks", clinician="script:good", lengths=simulator.lengths[:1]
-            )
-            transcript = next(simulation.transcripts())
-        lines += ["", f"## {simulator.title}", "", f"Case `{case.id}`, suite `{name}`; [its page]({name}.md).", ""]
-        lines += ["| | |", "| --- | --- |"]
-        lines += [f"| {turn.role} | {cell(turn.text)} |" for turn in transcript.turns[:EXCERPT]]
-        left = len(transcript.turns) - EXCERPT
-        if left > 0:
-            lines += ["", f"… and {left} more messages. It ended by: {transcript.reference['simulation']['stop']}."]
-    return "\n".join(lines) + "\n"
 
 
 def metric_names() -> str:
@@ -84,40 +51,6 @@ def ratings_table() -> str:
     """The columns of the ratings table, for the page on ratings and runs."""
     rows = [f"| `{name}` | {kind} | {about} |" for name, (kind, about) in COLUMNS.items()]
     return "\n".join(["| column | type | what it holds |", "| --- | --- | --- |", *rows])
-
-
-def rubrics_table() -> str:
-    """The shipped rubrics, by protocol, for the page on rubrics."""
-    lines = ["| protocol | rubric | answer | rates | needs |", "| --- | --- | --- | --- | --- |"]
-    for rubric in sorted(RUBRICS.all().values(), key=lambda rubric: (_protocol(rubric), rubric.name)):
-        needs = ", ".join(f"`{item.name}`" for item in rubric.inputs)
-        lines.append(
-            f"| {_protocol(rubric)} | [`{rubric.name}`](rubrics/{rubric.name}.md): {rubric.title} "
-            f"| {answer_in_words(rubric)} | {unit_in_words(rubric)} | {needs} |"
-        )
-    return "\n".join(lines)
-
-
-def rubric_notes() -> str:
-    """The notes of the shipped rubrics, each with the rubrics that have it."""
-    having: dict[str, list[str]] = {}
-    for name, rubric in RUBRICS.all().items():
-        if rubric.notes:
-            having.setdefault(rubric.notes, []).append(f"`{name}`")
-    return "\n".join(f"- {', '.join(names)}: {notes}" for notes, names in having.items())
-
-
-def rubric_deviations() -> str:
-    """What the shipped rubrics ask otherwise than their sources, each with the rubrics that do."""
-    having: dict[str, list[str]] = {}
-    for name, rubric in RUBRICS.all().items():
-        for deviation in rubric.deviations:
-            having.setdefault(deviation, []).append(f"`{name}`")
-    return "\n".join(f"- {', '.join(names)}: {deviation}" for deviation, names in having.items())
-
-
-def _protocol(rubric: Rubric) -> str:
-    return rubric.source.replace(",", " ").split()[0]
 
 
 def simulator_options(simulator: Simulator) -> str:
@@ -153,19 +86,12 @@ def pages() -> dict[Path, str]:
     """Each page that is made, with its text."""
     parts = {
         DOCS / "ratings-and-runs.md": {"columns": ratings_table()},
-        DOCS / "rubrics.md": {
-            "rubrics": rubrics_table(),
-            "rubric deviations": rubric_deviations(),
-            "rubric notes": rubric_notes(),
-        },
         **{
             DOCS / "simulators" / f"{name}.md": {"options": simulator_options(simulator)}
             for name, simulator in SIMULATORS.all().items()
         },
     }
     return {
-        **catalogue_pages(),
-        DOCS / "simulators" / "excerpts.md": talks_page(),
         **{page: with_parts(page, made) for page, made in parts.items()},
         NAMES: metric_names(),
         SIMULATED_NAMES: simulator_names(),
@@ -188,19 +114,12 @@ def main() -> None:
     if "--console" in sys.argv:
         made |= printed_pages()
     stale = [path for path, text in made.items() if not path.exists() or path.read_text("utf-8") != text]
-    # The page of an entry that there is no more.
-    gone = [path for folder in FOLDERS for path in folder.glob("*") if path not in made]
     if "--check" in sys.argv:
-        names = ", ".join(str(path.relative_to(DOCS.parent)) for path in (*stale, *gone))
+        names = ", ".join(str(path.relative_to(DOCS.parent)) for path in stale)
         sys.exit(f"not current: {names}; run make docs" if names else 0)
     for path in stale:
-        path.parent.mkdir(exist_ok=True)
         path.write_text(made[path], "utf-8")
-    for path in gone:
-        path.unlink()
-    for word, paths in (("wrote", stale), ("removed", gone)):
-        for path in paths:
-            print(f"{word} {path.relative_to(DOCS.parent)}")
+        print(f"wrote {path.relative_to(DOCS.parent)}")
 
 
 if __name__ == "__main__":

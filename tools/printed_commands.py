@@ -21,15 +21,17 @@ from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
-from catalogue_pages import DOCS, FOLDERS
-
 import bedside
 from bedside.cli import main as command_line
 
-#: Pages whose commands are run: all that are written.
-PAGES = (DOCS.parent / "README.md", *sorted(page for page in DOCS.rglob("*.md") if page.parent not in FOLDERS))
-#: How wide the tables on pages may be.
-WIDTH = 118
+DOCS = Path(__file__).parents[1] / "docs"
+README = DOCS.parent / "README.md"
+#: Pages on a reader's own data, which tests/docs/test_ten_minutes.py makes.
+STARTS = tuple(sorted(DOCS.glob("start-*.md")))
+#: Pages whose commands are run here: all others that are written.
+PAGES = (README, *sorted({*DOCS.rglob("*.md")} - {*STARTS}))
+#: How wide the tables on pages may be; those that a newcomer reads first are as wide as a terminal.
+WIDTH, NARROW = 118, 80
 
 _BLOCK = re.compile(r"^```(?P<language>\w*)[^\n]*\n(?P<text>.*?)\n?^```$", flags=re.MULTILINE | re.DOTALL)
 #: A command as it is typed: bedside's own name, or a container that is told what bedside does.
@@ -63,6 +65,11 @@ class PrintedCommand:
         words = shlex.split(self.line, comments=True)[1:]
         return words[: min(words.index(sign) if sign in words else len(words) for sign in _ONWARDS)]
 
+    def shows(self, said: str) -> bool:
+        """Whether the page shows what the command prints; a line ``…`` stands for lines that the page leaves out."""
+        shown = re.split(r"^…\n", f"{self.printed}\n", flags=re.MULTILINE)
+        return re.fullmatch(r"(?:.*\n)*".join(map(re.escape, shown)), f"{said}\n") is not None
+
 
 def printed_commands(text: str) -> Iterator[PrintedCommand]:
     """The commands of bedside on a page, in their order; one that goes on in further lines is one."""
@@ -92,7 +99,7 @@ def reason_not_run(command: PrintedCommand, folder: Path) -> str | None:
         return "it is the demonstration, which has tests of its own"
     if any(tuple(words[: len(server)]) == server for server in _SERVERS):
         return "it serves a page or asks another program"
-    if any(_PROVIDER.search(word) for word in words):
+    if any(_PROVIDER.search(word) for word in words) and "--dry-run" not in words:
         return "it names a provider, or an address"
     if any(_MODEL.search(word) for word in words):
         return "it names a model's files"
@@ -129,7 +136,7 @@ class Outcome:
         if self.code is None:
             return None
         if self.command.printed:
-            return None if self.said == self.command.printed else f"prints something else now:\n{self.said}"
+            return None if self.command.shows(self.said) else f"prints something else now:\n{self.said}"
         # Of the small run some questions can't be asked; it says so in one line. Anything else is the command's fault.
         if self.code == 0 or (self.code == 2 and re.match(r"bedside: (?!no such |usage)", self.said.splitlines()[-1])):
             return None
@@ -138,17 +145,15 @@ class Outcome:
 
 def outcomes() -> Iterator[Outcome]:
     """What comes of every command that pages print, page by page, each in a folder of its own."""
-    os.environ["COLUMNS"] = str(WIDTH)
     asked: set[str] = set()
     with tempfile.TemporaryDirectory() as name:
         example = Path(name) / "example"
         _lay_out(example)
         for number, page in enumerate(PAGES):
-            commands = [*printed_commands(page.read_text("utf-8"))]
-            if commands:
+            if next(printed_commands(page.read_text("utf-8")), None):
                 folder = Path(name) / str(number)
                 shutil.copytree(example, folder)
-                yield from _page_outcomes(page, commands, folder, asked)
+                yield from page_outcomes(page, folder, asked)
 
 
 def _lay_out(folder: Path) -> None:
@@ -167,10 +172,19 @@ def _lay_out(folder: Path) -> None:
         assert code == 0, said
 
 
-def _page_outcomes(page: Path, commands: list[PrintedCommand], folder: Path, asked: set[str]) -> Iterator[Outcome]:
-    """What comes of a page's commands; what an earlier page asked of the run that stands in isn't asked again."""
-    stands_in = True
-    for command in commands:
+def page_outcomes(page: Path, folder: Path, asked: set[str] | None = None) -> Iterator[Outcome]:
+    """What comes of a page's commands in a folder.
+
+    Args:
+        page: the page.
+        folder: where the commands are run, one when the outcome of that before it was taken.
+        asked: what earlier pages asked of the run that stands in for the reader's, which isn't asked again; without
+            it no run stands in.
+    """
+    os.environ["COLUMNS"] = str(NARROW if page in (README, *STARTS) else WIDTH)
+    stands_in = asked is not None
+    asked = set() if asked is None else asked
+    for command in printed_commands(page.read_text("utf-8")):
         words = command.words
         reason = reason_not_run(command, folder)
         if reason is None and stands_in and not command.printed and command.line.partition(" #")[0].strip() in asked:

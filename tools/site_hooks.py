@@ -2,8 +2,8 @@
 
 The README is the first page. Other files of the project to which pages lead, such as CONTRIBUTING.md, are pages too.
 The notebook is a page. The Python reference has one page a public name, one for each contract that other packages
-fill in, and one on the statistics, all from docstrings. The pages of entries (metrics, rubrics …) stand in docs/, and
-come under their index in the navigation.
+fill in, and one on the statistics, all from docstrings. Each metric, rubric, form and table of a report has a page,
+under the index of its kind in the navigation. The home page leads to a sample. Nothing of it is written to docs/.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from nbconvert import MarkdownExporter
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from catalogue_pages import FOLDERS  # noqa: E402
+from catalogue_pages import DOCS, FOLDERS, catalogue_pages, with_entry_links, with_lists  # noqa: E402
 from reference_pages import reference_pages  # noqa: E402
+from sample_pages import sample_files  # noqa: E402
 
 import bedside  # noqa: E402
 from bedside.metrics import FAMILIES  # noqa: E402
@@ -76,7 +77,8 @@ def _with_entries(item: Any) -> Any:
     if folder.name == "metrics":
         families = FAMILIES.all().values()
         return {title: [{index: item}, *({family.title: _pages_of(family)} for family in families)]}
-    return {title: [{index: item}, *(f"{folder.name}/{page.name}" for page in sorted(folder.glob("*.md")))]}
+    entries = sorted(page.name for page in catalogue_pages() if page.parent == folder)
+    return {title: [{index: item}, *(f"{folder.name}/{name}" for name in entries)]}
 
 
 def _named(page: str) -> Any:
@@ -91,8 +93,11 @@ def _pages_of(family: Family) -> list[str]:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made for the site alone."""
-    for name, text in config.extra.pop("reference_pages").items():
+    made = {page.relative_to(DOCS).as_posix(): text for page, text in catalogue_pages().items()}
+    for name, text in {**made, **config.extra.pop("reference_pages")}.items():
         files.append(File.generated(config, name, content=text))
+    for name, content in sample_files().items():
+        files.append(File.generated(config, name, content=content))
     for name, page in _RENAMED.items():
         if name.endswith(".md"):
             files.append(_page(config, name, page))
@@ -131,7 +136,7 @@ def on_post_build(config: MkDocsConfig) -> None:
 def _page(config: MkDocsConfig, name: str, page: str) -> File:
     """A file of the project as a page: Markdown as it is, anything else as it reads."""
     text = (ROOT / name).read_text("utf-8")
-    shown = _relinked(text, name, page) if name.endswith(".md") else _as_it_reads(name, text)
+    shown = _relinked(with_lists(text), name, page) if name.endswith(".md") else _as_it_reads(name, text)
     file = File.generated(config, page, content=shown)
     file.inclusion = file.inclusion.NOT_IN_NAV
     return file
@@ -163,10 +168,10 @@ def _outside(files: Files) -> set[str]:
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
-    """Have the links of a written page lead to what the site has in place of what lies outside docs/."""
+    """Put in the lists of a kept page, and have its links lead to what the site alone has."""
     if page.file.generated_by is not None:
         return markdown
-    return _relinked(markdown, f"docs/{page.file.src_uri}", page.file.src_uri)
+    return _relinked(with_lists(markdown), f"docs/{page.file.src_uri}", page.file.src_uri)
 
 
 def _relinked(markdown: str, name: str, page: str) -> str:
@@ -176,8 +181,11 @@ def _relinked(markdown: str, name: str, page: str) -> str:
         place = posixpath.normpath(posixpath.join(posixpath.dirname(name), match[1]))
         return posixpath.relpath(_site_name(place), posixpath.dirname(page) or ".") + match[2]
 
-    parts = _FENCE.split(markdown)
-    return "".join(part if part.startswith("```") else _LINK.sub(target, part) for part in parts)
+    folder = (ROOT / name).parent
+    return "".join(
+        part if part.startswith("```") else _LINK.sub(target, with_entry_links(part, folder))
+        for part in _FENCE.split(markdown)
+    )
 
 
 def _notebook(config: MkDocsConfig) -> list[File]:

@@ -34,7 +34,7 @@ from bedside.core.errors import DataError, InputError, nearest
 from bedside.judges.rubrics.rubric_files import OwnRubrics, own_rubrics
 from bedside.ratings.names import rated_by_humans, rates_pair, second_ids
 from bedside.ratings.rating_content import FRAME, Frame, is_frame
-from bedside.ratings.rating_files import RatingFile, read_rating_file, read_rating_frame
+from bedside.ratings.rating_files import RatingFile, holds_ratings, read_rating_file, read_rating_frame
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.rubric_metrics import FinalLabels, audited_rubrics, final_labels, is_final, without_audits
 from bedside.ratings.run import Run
@@ -458,7 +458,7 @@ def _whole_view(
             todo="give a run, its folder, the path of a file, or a pandas or Polars data frame",
         )
     path = source.path if isinstance(source, Run) else source
-    if Path(path).is_file():
+    if holds_ratings(path):
         file = read_rating_file(
             path, RatingReading(scales=asked_scales, columns=columns or {}, metric=metric, known=known_names())
         )

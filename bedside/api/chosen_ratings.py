@@ -114,11 +114,17 @@ def read_source(source: RatingSource, settings: RatingsPart) -> RatingSource:
     """
     from bedside.analysis.metric_facts import known_names
     from bedside.ratings.rating_content import is_frame
-    from bedside.ratings.rating_files import RatingFile, read_rating_file, read_rating_frame, tell_of
+    from bedside.ratings.rating_files import (
+        RatingFile,
+        holds_ratings,
+        read_rating_file,
+        read_rating_frame,
+        tell_of,
+    )
 
     if is_frame(source):
         return read_rating_frame(source, settings.parsed(settings.scales, known_names()))
-    if isinstance(source, str | os.PathLike) and Path(source).is_file():
+    if isinstance(source, str | os.PathLike) and holds_ratings(source):
         file = read_rating_file(source, settings.parsed(settings.scales, known_names()))
         tell_of(file)
         return file
@@ -136,7 +142,9 @@ def read_source(source: RatingSource, settings: RatingsPart) -> RatingSource:
 
 def was_read(source: RatingSource | View) -> bool:
     """Whether it is a run, or what was read from a file."""
-    return not isinstance(source, str | os.PathLike) or Path(source).is_dir()
+    from bedside.ratings.rating_files import holds_ratings
+
+    return not isinstance(source, str | os.PathLike) or (Path(source).is_dir() and not holds_ratings(source))
 
 
 @settings_class

@@ -55,11 +55,11 @@ def _show_either(files: list[str], options: ReadOptions, reading: FileReading) -
     try:
         _show_transcripts(files, options)
     except InputError:
-        if len(files) != 1 or not Path(files[0]).is_file() or options.format is not None:
-            raise
-        from bedside.ratings.rating_files import is_rating_file
+        from bedside.ratings.rating_files import holds_ratings, is_rating_file
         from bedside.ratings.rating_reading import KnownNames
 
+        if len(files) != 1 or not holds_ratings(files[0]) or options.format is not None:
+            raise
         if not is_rating_file(files[0], reading.parsed((), KnownNames())):
             raise
         _show_ratings(files[0], reading)

@@ -34,6 +34,7 @@ from bedside.ratings.rating_content import (
 from bedside.ratings.rating_reading import AS_IT_SAYS, KnownMetric, RatingReading
 from bedside.ratings.rubric_metrics import SHARES
 from bedside.ratings.run import Run
+from bedside.ratings.run_folder import MANIFEST
 from bedside.ratings.scales import Scale, are_opposites, decided_scale, number_in, strange_words, word_key, word_scales
 from bedside.ratings.spellings import metric_key, plain
 from bedside.ratings.table import IMPORTED, KEY, SCHEMA, check_round
@@ -49,6 +50,8 @@ from bedside.ratings.table_columns import (
 from bedside.transcripts.column_names import ROW_COLUMNS
 from bedside.transcripts.reading_account import FileAccount
 
+#: Endings of the tables that a folder of ratings holds: what people type into.
+_SHEETS = (".csv", ".tsv", ".xlsx")
 #: The largest number of a turn or pass that a table holds.
 _MOST = 2**31 - 1
 #: The first priority of the forms that are plain tables: the others are told by marks of their own.
@@ -270,16 +273,16 @@ def tell_of(file: RatingFile) -> None:
 
 
 def read_rating_file(path: str | os.PathLike[str], reading: RatingReading = AS_IT_SAYS) -> RatingFile:
-    """Read ratings from CSV, TSV, XLSX, Parquet, or an annotation tool's JSON.
+    """Read ratings from CSV, TSV, XLSX, Parquet, an annotation tool's JSON, or a folder of such files.
 
     The forms are the entries of :data:`~bedside.ratings.form_contract.RATING_FORMS`: tables with one rating a row, a
     column a rater, a column a metric, or two rows of column names; and the exports of Qualtrics, Label Studio,
     Prodigy, Argilla and potato. A cell that is empty or says ``NA`` (or another of
     :data:`~bedside.ratings.rated_cells.NO_ANSWER`) is no rating and is counted. A rater named without a kind is a
-    person: ``anna`` becomes ``human:anna``.
+    person: ``anna`` becomes ``human:anna``. The files of a folder, such as a workbook for each rater, are read together.
 
     Args:
-        path: the file.
+        path: the file, or the folder.
         reading: how it is to be read.
 
     Raises:
@@ -287,20 +290,41 @@ def read_rating_file(path: str | os.PathLike[str], reading: RatingReading = AS_I
         InputError: a missing column, no such metric or rater, a rating off its scale, a doubled rating (both rows are
             named), or words where a metric's other ratings are numbers.
     """
-    if not os.path.isfile(path):
+    files = _sheets(Path(path)) or [Path(path)]
+    if not files[0].is_file():
         raise InputError("there is no such file", where=str(path))
-    return _read(FileContent(Path(path), reading), str(path))
+    return _read([FileContent(file, reading) for file in files], str(path))
+
+
+def holds_ratings(path: str | os.PathLike[str]) -> bool:
+    """Whether it is a file, or a folder of sheets: anything else is a run, or nothing."""
+    return Path(path).is_file() or bool(_sheets(Path(path)))
+
+
+def _sheets(folder: Path) -> list[Path]:
+    """The sheets in a folder, by name; none in a run, or where there is no folder."""
+    if not folder.is_dir() or (folder / MANIFEST).exists():
+        return []
+    return sorted(
+        file for file in folder.iterdir()
+        if file.suffix.lower() in _SHEETS and not file.name.startswith((".", "~"))
+    )  # fmt: skip
 
 
 def is_rating_file(path: str | os.PathLike[str], reading: RatingReading = AS_IT_SAYS) -> bool:
-    """Whether a file is one of ratings and not of conversations: by its tool, or by columns of raters and answers.
+    """Whether a file, or a folder of sheets, is of ratings and not of conversations.
 
-    A table with columns of who speaks and what is said is none, whatever else it has.
+    It is by its tool, or by columns of raters and answers. A table with columns of who speaks and what is said is none,
+    whatever else it has.
 
     Raises:
         InputError: it can't be read.
     """
-    content = FileContent(Path(path), reading)
+    files = _sheets(Path(path)) or [Path(path)]
+    return all(_is_of_ratings(FileContent(file, reading), reading) for file in files)
+
+
+def _is_of_ratings(content: FileContent, reading: RatingReading) -> bool:
     mapped = reading.columns.keys()
     if mapped & {"speaker", "text"}:
         return False
@@ -345,7 +369,7 @@ def read_rating_frame(frame: Frame, reading: RatingReading = AS_IT_SAYS) -> Rati
         InputError: as for a file.
     """
     if not is_ratings_table(frame):
-        return _read(frame_content(frame, reading), FRAME)
+        return _read([frame_content(frame, reading)], FRAME)
     table = ratings_table(frame)
     ratings = _FileRatings(reading, FileAccount())
     ratings.scales = {name: reading.scale(name) for name in table["metric"].unique(maintain_order=True)}
@@ -353,14 +377,23 @@ def read_rating_frame(frame: Frame, reading: RatingReading = AS_IT_SAYS) -> Rati
     return ratings.rating_file(FRAME, "a table of ratings as a run has", table, places)
 
 
-def _read(content: RatingContent, name: str) -> RatingFile:
-    ratings = _FileRatings(content.reading, content.account, content.twice)
-    form = form_of(content)
-    ratings.add_cells(form.read(content))
+def _read(contents: Sequence[RatingContent], name: str) -> RatingFile:
+    first = contents[0]
+    ratings = _FileRatings(first.reading, first.account, first.twice)
+    titles: Counter[str] = Counter()
+    cells: list[RatedCell] = []
+    for content in contents:
+        form = form_of(content)
+        cells += form.read(content)
+        titles[form.title] += 1
+        if content is not first:
+            first.account.add(content.account)
+    ratings.add_cells(cells)
     if not ratings.rows:
-        raise content.without_ratings()
+        raise first.without_ratings()
     table = pl.DataFrame(ratings.rows, schema=SCHEMA, orient="row")
-    return ratings.rating_file(name, form.title, table, ratings.places.values())
+    title = ", ".join(titles) if len(contents) == 1 else f"{len(contents)} files: {'; '.join(titles)}"
+    return ratings.rating_file(name, title, table, ratings.places.values())
 
 
 class _FileRatings:

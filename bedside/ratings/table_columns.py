@@ -25,7 +25,7 @@ from bedside.ratings.spellings import metric_key, plain
 COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
     "item": ("item", "item_id", "transcript_id", "transcript", "conversation", "conversation_id", "dialogue_id",
              "dialog_id", "external_id", "id"),
-    "metric": ("metric", "rubric", "code", "dimension"),
+    "metric": ("metric", "measure", "rubric", "criterion", "code", "dimension"),
     "value": ("value", "score", "rating", "label"),
     "rater": ("rater", "rater_id", "annotator", "annotator_id", "coder", "coder_id", "evaluator", "evaluator_id",
               "email_address", "email", "e_mail", "recipientemail"),

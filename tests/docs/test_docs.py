@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -18,46 +19,72 @@ from bedside.transcripts.contract import READERS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-#: Made pages, one an entry of a registry; all others are tested one by one.
-ENTRIES = sorted(
-    page for folder in ("metrics", "rubrics", "forms", "report-tables") for page in (DOCS / folder).glob("*.md")
-)
-PAGES = sorted({ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")} - {*ENTRIES})
+PAGES = sorted({ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")})
+
+
+@pytest.fixture(scope="module")
+def entries() -> dict[Path, str]:
+    """The pages that the site has of entries of the registries, by the file of docs/ that each would be."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "tools")
+        from catalogue_pages import catalogue_pages
+
+        return dict(catalogue_pages())
 
 
 @pytest.mark.slow
-def test_made_pages_are_current() -> None:
+def test_made_parts_are_current() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "tools" / "make_docs.py", "--check"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
 
 
-def dead_links(page: Path) -> list[str]:
-    """Targets of a page's links that aren't there."""
-    targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
-    return [target for target in targets if "://" not in target and not (page.parent / target).exists()]
+def targets(text: str) -> list[str]:
+    """Where a page's links to files lead."""
+    return [target for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text) if "://" not in target]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    assert not dead_links(page)
+    assert not [target for target in targets(page.read_text("utf-8")) if not (page.parent / target).exists()]
 
 
-def test_links_of_the_catalogues_lead_somewhere() -> None:
-    assert len(ENTRIES) > 200
-    assert not {page: dead_links(page) for page in ENTRIES if dead_links(page)}
+@pytest.mark.slow
+def test_links_of_the_catalogues_lead_somewhere(entries: dict[Path, str]) -> None:
+    assert len(entries) > 200
+    places = {
+        Path(os.path.normpath(page.parent / target)) for page, text in entries.items() for target in targets(text)
+    }
+    assert not {place for place in places - entries.keys() if not place.exists()}
 
 
-@pytest.mark.parametrize("registry", ["metrics", "rubrics", "forms", "report-tables"])
-def test_every_entry_has_a_page(registry: str) -> None:
+@pytest.mark.slow
+def test_every_entry_has_a_page_and_none_is_kept(entries: dict[Path, str]) -> None:
     names = {
         "metrics": {metric.name for family in FAMILIES.all().values() for metric in family.metrics},
         "rubrics": {*RUBRICS.names()},
         "forms": {*READERS.names()},
         "report-tables": {*TABLES.names()},
-    }[registry]
-    assert {page.stem for page in (DOCS / registry).glob("*.md")} == names
+    }
+    assert {page.relative_to(DOCS) for page in entries} == {
+        Path(folder, f"{name}.md") for folder, of_kind in names.items() for name in of_kind
+    }
+    assert not [folder for folder in names if (DOCS / folder).exists()]
+
+
+@pytest.mark.slow
+def test_kept_pages_get_their_lists_and_lead_to_entries(
+    entries: dict[Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    from catalogue_pages import with_entry_links, with_lists
+
+    metrics = with_lists((DOCS / "metrics.md").read_text("utf-8"))
+    assert "[`smog`](metrics/smog.md)" in metrics
+    assert "<!-- on the site" not in metrics
+    text = "[`smog`](../metrics.md), [`smog`](metrics.md), [`nothing`](../metrics.md), [Metrics](../metrics.md)"
+    assert with_entry_links(text, DOCS / "suites") == text.replace("../metrics.md", "../metrics/smog.md", 1)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -80,6 +107,6 @@ def test_commands_and_options_exist(page: Path) -> None:
 
 def test_extras_are_installed_by_lines_that_every_shell_takes() -> None:
     """In double quotation marks, for cmd.exe of Windows hands single ones on to pip."""
-    files = {*PAGES, *ENTRIES, *(ROOT / "bedside").rglob("*.py")}
+    files = {*PAGES, *(ROOT / "bedside").rglob("*.py")}
     single = re.compile(r"'(?:\.|bedside)\[[\w,{}]+\]")
     assert not {path.name for path in files if single.search(path.read_text("utf-8"))}

@@ -119,16 +119,32 @@ def test_the_reference_says_what_docstrings_say(pages: dict[str, Any]) -> None:
         assert not re.search(r":(?:func|class|meth|mod|attr|data):", text)
 
 
-def test_pages_come_out_as_on_a_code_host(pages: dict[str, Any]) -> None:
+def test_pages_come_out_as_on_a_code_host(pages: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    from catalogue_pages import catalogue_pages, with_lists
+
+    kept = {path: with_lists(path.read_text("utf-8")) for path in DOCS.rglob("*.md")}
     markdown = MarkdownIt("commonmark").enable("table")
     differing = {}
-    for path in DOCS.rglob("*.md"):
-        wanted = html.fromstring(f"<div>{markdown.render(path.read_text('utf-8'))}</div>")
+    for path, text in {**kept, **catalogue_pages()}.items():
+        wanted = html.fromstring(f"<div>{markdown.render(text)}</div>")
         (article,) = pages[path.relative_to(DOCS).with_suffix("").as_posix()].xpath("//article")
         counts = [Counter(element.tag for element in tree.iter(*_PARTS)) for tree in (wanted, article)]
         if counts[0] != counts[1]:
             differing[path.name] = (counts[0] - counts[1], counts[1] - counts[0])
     assert not differing
+
+
+def test_names_of_entries_lead_to_their_pages(pages: dict[str, Any]) -> None:
+    """On a code host they lead to the index of their kind."""
+    assert "../forms/convokit/" in pages["convokit"].xpath("//article//a/@href")
+
+
+def test_the_home_page_leads_to_a_sample(site: Path, pages: dict[str, Any]) -> None:
+    links = pages[""].xpath("//article//a/@href")
+    assert {"sample/report.html", "sample/view/index.html"} <= {*links}
+    assert "Empathy" in (site / "sample" / "report.html").read_text("utf-8")
+    assert (site / "sample" / "view" / "data" / "run.js").is_file()
 
 
 def test_it_is_searched_by_names_and_words(site: Path) -> None:

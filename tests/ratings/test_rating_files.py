@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+import bedside
 from bedside.core.errors import BedsideError, DataError, InputError
 from bedside.ratings.rating_files import import_ratings
 from bedside.ratings.run import Run
@@ -49,6 +50,33 @@ def test_every_file_type_holds_the_same(tmp_path: Path) -> None:
         book.active.append(list(row))
     book.save(tmp_path / "ratings.xlsx")
     assert cells(tmp_path / "ratings.xlsx") == expected
+
+
+def test_a_folder_of_sheets_holds_the_same_as_one(tmp_path: Path) -> None:
+    """A sheet for each rater, who is called as the file is where no column says it."""
+    whole = written(tmp_path, LONG)
+    (tmp_path / "sheets").mkdir()
+    written(tmp_path / "sheets", "item,empathy\na,4\nb,5\n", "anna.csv")
+    written(tmp_path / "sheets", "item;rater;metric;value\na;ben;empathy;3\n", "second.tsv")
+    (tmp_path / "sheets" / "~$anna.xlsx").write_bytes(b"a lock of Excel's")
+    file = bedside.read_ratings(tmp_path / "sheets")
+    columns = ("transcript_id", "metric", "rater", "value")
+    assert sorted(file.ratings.select(columns).iter_rows()) == cells(whole)
+    assert (file.account.items, file.account.raters) == (2, {"human:anna": 2, "human:ben": 1})
+    (among,) = bedside.agree(tmp_path / "sheets", scales="1-5").results
+    assert among.units == 1
+    written(tmp_path / "sheets", "item,rater,metric,value\na,ben,empathy,2\n", "third.csv")
+    with pytest.raises(InputError, match=r"third\.csv.*second\.tsv|second\.tsv.*third\.csv"):
+        bedside.read_ratings(tmp_path / "sheets")
+
+
+def test_a_folder_that_is_a_run_or_has_no_sheet_is_not_read_as_ratings(tmp_path: Path) -> None:
+    with pytest.raises(BedsideError, match="not a run"):
+        bedside.agree(tmp_path)
+    run = score([EXAMPLES / "transcripts.jsonl"], tmp_path / "run", metrics=["turns"]).run
+    written(run.path, LONG, "notes.csv")
+    with pytest.raises(BedsideError, match="no two raters"):
+        bedside.agree(run.path)
 
 
 def test_columns_can_be_named(tmp_path: Path) -> None:

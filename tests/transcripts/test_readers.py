@@ -656,8 +656,9 @@ def test_the_documented_example_of_a_format_is_read_as_that_format(name: str, tm
     docs = Path(__file__).resolve().parents[2] / "docs"
     parts = [part for page in docs.glob("*.md") for part in page.read_text("utf-8").split("\n## ")]
     written = [part for part in parts if part.partition("\n")[0].endswith(f": `{name}`")]
-    for number, section in enumerate([(docs / "forms" / f"{name}.md").read_text("utf-8"), *written]):
-        kind, example = re.findall(r"^```(\w+)\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)[0]
+    shown = [re.findall(r"^```(\w+)\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)[0] for section in written]
+    reader = READERS.load(name)
+    for number, (kind, example) in enumerate([(reader.example_name.rpartition(".")[2], reader.example), *shown]):
         file_name = "utterances.jsonl" if name == "convokit" else f"example.{kind}"
         content = document(*example.splitlines()) if name == "docx" else example
         reading = Reading([write(tmp_path / str(number), file_name, content)])
