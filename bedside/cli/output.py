@@ -435,7 +435,7 @@ def _screen(tables: Tables[Any], sentences: list[str], shown: Shown) -> str:
     rows, printed = len(table.rows), _drawn(console, table)
     while rows > 1 and (over := printed.count("\n") - lines) > 0:
         rows -= min(max(1, over // 3), rows - 1)  # a row and its group may take several lines
-        printed = _drawn(console, replace(table, rows=table.rows[:rows]))
+        printed = _drawn(console, replace(table, rows=table.rows[:rows]).with_values())
     more = [
         counted(count, noun)
         for count, noun in (
@@ -477,7 +477,7 @@ def _shown_first(table: Table, findings: Iterable[Finding]) -> Table:
     def is_later(row: Row) -> int:
         place = next((cell.record for cell in row.cells if cell.record is not None), None)
         record = {} if place is None else table.records[place]
-        metric, pair = record.get("metric"), frozenset((record.get("a"), record.get("b")))
+        metric, pair = record.get("metric"), frozenset(record[name] for name in ("a", "b", "system") if name in record)
         return 0 if (metric, pair) in claimed else 1 if metric in metrics else 2
 
     return replace(table, rows=tuple(sorted(table.rows, key=is_later)))

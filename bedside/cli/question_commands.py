@@ -12,7 +12,16 @@ import typer
 
 from bedside.api import rating_questions as questions
 from bedside.cli.help import App
-from bedside.cli.output import OutOption, Shown, gives_verdict, note_account, say, show_and_write, show_tables
+from bedside.cli.output import (
+    OutOption,
+    Shown,
+    gives_verdict,
+    note_account,
+    say,
+    show_and_write,
+    show_answer,
+    show_tables,
+)
 from bedside.cli.settings_options import takes_settings
 from bedside.core.words import typed
 
@@ -104,10 +113,10 @@ def compare(source: Path, settings: questions.CompareSettings, shown: Shown, out
 
 @gives_verdict
 @_put_to(questions.gate, _OF_SYSTEMS)
-def gate(source: Path, settings: questions.GateSettings) -> None:
+def gate(source: Path, settings: questions.GateSettings, shown: Shown) -> None:
     with files_told():
         tables = questions.gate.with_settings(source, settings)
-    show_tables(tables)
+    show_answer(tables, shown)
     if not tables.results.passed:
         raise typer.Exit(NOT_PASSED)
 
