@@ -610,10 +610,10 @@ def preference_findings(preferences: Sequence[SystemPreferences]) -> tuple[Findi
 
 def _preferred(own: SystemPreferences, pair: PairVerdicts, groups: int, tests: int) -> _Duel:
     measure, difference = _measured(own.facts, own.facts.title, pair.wins, pair.cases, own.cases), pair.difference
-    if difference.p_adjusted is None or not difference.statistic:
+    if difference.p_adjusted is None:
         why = difference.missing or "they can't be told apart"
         return _Duel("preference not known", pair.a, pair.b, replace(measure, why=why))
-    if difference.p_adjusted * groups >= ALPHA:
+    if difference.p_adjusted * groups >= ALPHA or not difference.statistic:
         measure = _with_power(measure, pair.cases, None, tests)
         return _Duel("preference not known" if measure.why else "no preference shown", pair.a, pair.b, measure)
     if difference.statistic > 0:

@@ -381,9 +381,7 @@ def show_answer(tables: Tables[Any], shown: Shown) -> None:
     """
     sentences = tables.sentences()
     if is_json():
-        show_tables(tables)
-        if sentences:
-            show_records("findings", "What the answer comes to", _finding_records(tables))
+        show_findings(tables)
     elif not sentences:
         print_tables(tables)
     elif shown.all:
@@ -393,6 +391,24 @@ def show_answer(tables: Tables[Any], shown: Shown) -> None:
             note("What the numbers are: --notes.")
     else:
         typer.echo(_screen(tables, sentences, shown), nl=False)
+
+
+def show_findings(tables: Tables[Any], *, all: bool = False) -> None:
+    """Print what an answer comes to in a few sentences, or in all; as JSON with its tables."""
+    sentences = tables.sentences()
+    if is_json():
+        show_tables(tables)
+        if sentences:
+            show_records("findings", "What the answer comes to", _finding_records(tables))
+    elif sentences:
+        typer.echo(_wrapped(_console(), "\n".join(sentences if all else _first(tables, sentences))))
+
+
+def _first(tables: Tables[Any], sentences: list[str], most: int = _MOST_SENTENCES) -> list[str]:
+    """The first sentences, and the warnings that end them."""
+    findings = len(sentences) if tables.levels else len(tables.findings)
+    warnings = sentences[findings:][: most - 1]
+    return [*sentences[:findings][: most - len(warnings)], *warnings]
 
 
 def _finding_records(tables: Tables[Any]) -> list[dict[str, Any]]:
@@ -410,7 +426,7 @@ def _screen(tables: Tables[Any], sentences: list[str], shown: Shown) -> str:
 
     size = shutil.get_terminal_size((_WIDTH, _LINES))
     console = Console(width=size.columns)
-    said = sentences[:_MOST_SENTENCES]
+    said = _first(tables, sentences)
     findings = next(iter(tables.levels.values())).findings if tables.levels else tables.findings
     marked = [table for table in tables if any(column.brief for column in table.columns)] or [tables[0]]
     whole = marked[0]
@@ -423,7 +439,7 @@ def _screen(tables: Tables[Any], sentences: list[str], shown: Shown) -> str:
     under = "\n".join(notes if shown.notes else warnings[:_MOST_WARNINGS])
     answer, below = _wrapped(console, "\n".join(said)), _wrapped(console, under) if under else ""
     while len(said) > 1 and answer.count("\n") > _LINES / 2:
-        said = said[:-1]
+        said = _first(tables, sentences, len(said) - 1)
         answer = _wrapped(console, "\n".join(said))
     lines = (
         max(_LINES, size.lines)

@@ -214,7 +214,8 @@ def _pairs_differ(finding: Finding) -> str:
 def _wins(finding: Finding) -> str:
     measure = finding.measures[0]
     interval = "" if measure.low is None else f" {between(measure.low, measure.high)}"
-    return f"{decimal(measure.estimate)}{interval} of the wins, {n_of(measure.n, measure.of)} cases"
+    tests = f"; {_over_tests(finding)}" if finding.tests > 1 else ""
+    return f"{decimal(measure.estimate)}{interval} of the wins, {n_of(measure.n, measure.of)} cases{tests}"
 
 
 def _on_rubric(finding: Finding) -> str:
