@@ -16,10 +16,12 @@ from bedside.cli.output import (
     OutOption,
     Shown,
     gives_verdict,
+    is_json,
     note_account,
     say,
     show_and_write,
     show_answer,
+    show_records,
     show_tables,
 )
 from bedside.cli.settings_options import takes_settings
@@ -122,12 +124,14 @@ def gate(source: Path, settings: questions.GateSettings, shown: Shown) -> None:
 
 
 @_put_to(questions.explain, "A run, or a file of ratings.")
-def explain(source: Path, settings: questions.ExplainSettings) -> None:
+def explain(source: Path, settings: questions.ExplainSettings, shown: Shown) -> None:
     with files_told():
         explanation = questions.explain.with_settings(source, settings)
-    for definition in explanation.definitions:
-        say(definition + "\n")
-    show_tables(explanation.tables)
+    records = [{"definition": definition} for definition in explanation.definitions]
+    show_records("definitions", "What is rated", records)
+    show_answer(explanation.tables, shown)
+    if shown.notes and not is_json():
+        say("\n" + "\n".join(explanation.definitions))
 
 
 # -- ``bedside plan`` -------------------------------------------------------------------------------------

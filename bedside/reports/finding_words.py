@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bedside.analysis.findings import FEWEST_CASES, TOO_FEW, Finding, FindingKind, MeasureFinding
-from bedside.analysis.ratings_view import ALL
+from bedside.analysis.ratings_view import ALL, PEOPLE
 from bedside.core.words import counted
 from bedside.reports.number_text import between, decimal, n_of, number, rater_words, signed
 
@@ -168,6 +168,44 @@ def _why_not_known(finding: Finding) -> str:
     over = f" for {finding.tests} tests" if finding.tests > 1 else ""
     needed = max((measure.needed or 0 for measure in measures), default=0)
     return f"{few}{over}" + (f", {needed} could show it" if needed else "")
+
+
+def _may_stand_in(finding: Finding) -> str:
+    return (
+        f"{rater_words(finding.raters)} may stand in for one of these people on {_titles(finding.measures)} "
+        f"({len(finding.measures)} of {finding.of} measures)."
+    )
+
+
+def _with_reasons(finding: Finding, begin: str) -> str:
+    return f"{begin} {_titles(finding.measures)}: {finding.measures[0].why or 'there is no interval'}."
+
+
+def _may_not_stand_in(finding: Finding) -> str:
+    return _with_reasons(finding, f"{rater_words(finding.raters)} is not shown to be able to stand in on")
+
+
+def _stand_in_not_known(finding: Finding) -> str:
+    return _with_reasons(finding, f"Whether {rater_words(finding.raters)} may stand in is not known on")
+
+
+def _corrected(finding: Finding) -> str:
+    first, second = finding.systems
+    words = [
+        f"{_lower(measure.title)} (by {number(abs(measure.estimate or 0.0))})" for measure in finding.measures[:_MOST]
+    ]
+    more = f" and {len(finding.measures) - _MOST} more measures" if len(finding.measures) > _MOST else ""
+    return f"Corrected by people, {first} is above {second} on {_joined(words)}{more}."
+
+
+def _no_corrected(finding: Finding) -> str:
+    first, second = finding.systems
+    return f"Corrected by people, no difference between {first} and {second} is shown on {_titles(finding.measures)}."
+
+
+def _correction_not_known(finding: Finding) -> str:
+    first, second = finding.systems
+    return _with_reasons(finding, f"How {first} and {second} differ once corrected by people is not known on")
 
 
 # -- Three systems or more ------------------------------------------------------------------------------
@@ -382,55 +420,18 @@ def _deviation_not_known(finding: Finding) -> str:
 
 def _number(finding: Finding) -> str:
     measure = finding.measures[0]
-    of = f" of {finding.systems[0]}" if finding.systems else ""
-    by = f", rated by {rater_words(finding.raters)}" if finding.raters else ""
-    missing = (
-        f"; {counted((measure.of or measure.n) - measure.n, 'transcript')} without a value: {measure.why}"
-        if measure.why
-        else ""
-    )
-    return (
-        f"{measure.title}{of} is {number(measure.estimate)}: the mean of {n_of(measure.n, measure.of)} "
-        f"transcripts{by}{missing}."
-    )
-
-
-def _may_stand_in(finding: Finding) -> str:
-    return (
-        f"{rater_words(finding.raters)} may stand in for one of these people on {_titles(finding.measures)} "
-        f"({len(finding.measures)} of {finding.of} measures)."
-    )
-
-
-def _with_reasons(finding: Finding, begin: str) -> str:
-    return f"{begin} {_titles(finding.measures)}: {finding.measures[0].why or 'there is no interval'}."
-
-
-def _may_not_stand_in(finding: Finding) -> str:
-    return _with_reasons(finding, f"{rater_words(finding.raters)} is not shown to be able to stand in on")
-
-
-def _stand_in_not_known(finding: Finding) -> str:
-    return _with_reasons(finding, f"Whether {rater_words(finding.raters)} may stand in is not known on")
-
-
-def _corrected(finding: Finding) -> str:
-    first, second = finding.systems
-    words = [
-        f"{_lower(measure.title)} (by {number(abs(measure.estimate or 0.0))})" for measure in finding.measures[:_MOST]
-    ]
-    more = f" and {len(finding.measures) - _MOST} more measures" if len(finding.measures) > _MOST else ""
-    return f"Corrected by people, {first} is above {second} on {_joined(words)}{more}."
-
-
-def _no_corrected(finding: Finding) -> str:
-    first, second = finding.systems
-    return f"Corrected by people, no difference between {first} and {second} is shown on {_titles(finding.measures)}."
-
-
-def _correction_not_known(finding: Finding) -> str:
-    first, second = finding.systems
-    return _with_reasons(finding, f"How {first} and {second} differ once corrected by people is not known on")
+    of = f" of {' − '.join(finding.systems)}" if finding.systems else ""
+    what = "" if measure.figure in ("mean", "value", "difference") else f" ({measure.figure})"
+    interval = "" if measure.low is None else f" [{number(measure.low)}, {number(measure.high)}]"
+    basis = "the mean of " if measure.figure == "mean" else "from "
+    unit = "cases" if len(finding.systems) == 2 else "transcripts" if finding.systems else "units"
+    raters = [rater_words(rater) for rater in finding.raters.split(", ") if ":" in rater or rater == PEOPLE]
+    by = f", rated by {_joined(raters)}" if raters else ""
+    missing = ""
+    if measure.of is not None and measure.of > measure.n:
+        missing = f"; {measure.of - measure.n:,} missing" + (f" ({measure.why})" if measure.why else "")
+    number_of = f"{measure.title}{of}{what} is {number(measure.estimate)}{interval}"
+    return f"{number_of}: {basis}{n_of(measure.n, measure.of)} {unit}{by}{missing}."
 
 
 _SENTENCES: Mapping[FindingKind, Callable[[Finding], str]] = {
