@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, comb, log2
+from math import ceil, comb, factorial, log2
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -468,19 +468,17 @@ def estimate_findings(estimates: Sequence[Estimate]) -> tuple[Finding, ...]:
 
 
 def drift_findings(drift: Drift) -> tuple[Finding, ...]:
-    """Which metrics rise or fall from the shortest to the longest condition, by intervals that hold all at once."""
+    """Which metrics rise or fall from the shortest to the longest condition, by p-values corrected together."""
     changes = [each for each in drift.changes if each.change.n]
     signed = []
     for each in changes:
         n = each.change.n
         measure = _of_raters(each, changes, each.change, n, n + each.alone_shortest + each.alone_longest, "%")
-        few = n < FEWEST_CASES
-        signed.append((
-            (each.system,), replace(measure, why=TOO_FEW) if few and measure.low is not None else measure,
-            None if few else _sign_of(_bounds(each.change, len(changes))),
-        ))  # fmt: skip
-    over = f"{drift.by} {drift.shortest:g} to {drift.longest:g}"
-    return _by_sign(signed, ("rises", "falls", "no change shown", "change not known"), over)
+        signed.append(((each.system,), *_by_p(measure, each.change, few=n < FEWEST_CASES)))
+    return _by_sign(signed, _CHANGES, f"{drift.by} {drift.shortest:g} to {drift.longest:g}")
+
+
+_CHANGES: _Kinds = ("rises", "falls", "no change shown", "change not known")
 
 
 def trend_findings(trends: Sequence[Trend]) -> tuple[Finding, ...]:
@@ -489,19 +487,31 @@ def trend_findings(trends: Sequence[Trend]) -> tuple[Finding, ...]:
     for each in trends:
         result = each.correlation
         measure = _of_raters(each, trends, result, result.n, result.n + result.dropped, "ρ")
-        p = result.p_adjusted
-        sign = None if p is None else 0 if p >= ALPHA else 1 if (result.estimate or 0.0) > 0 else -1
-        signed.append(((each.system,), measure, sign))
-    return _by_sign(signed, ("rises", "falls", "no change shown", "change not known"), "the number of messages")
+        # A test of ranks has a least p: that of one order of all that there are.
+        least = 2 / factorial(result.n) * (result.family_size or 1)
+        signed.append(((each.system,), *_by_p(measure, result, few=least > ALPHA)))
+    return _by_sign(signed, _CHANGES, "the number of messages")
+
+
+def _by_p(measure: MeasureFinding, result: Result, *, few: bool) -> tuple[MeasureFinding, int | None]:
+    """The measure, and on which side of zero it is shown to lie; why that isn't known, as where cases are too few."""
+    if result.p_adjusted is None or result.estimate is None:
+        return measure, None
+    if few:
+        return replace(measure, why=TOO_FEW), None
+    return measure, 0 if result.p_adjusted >= ALPHA else 1 if result.estimate > 0 else -1
 
 
 def deviation_findings(deviations: Sequence[Deviation], reference: str) -> tuple[Finding, ...]:
-    """Which systems' means lie above or below those of a reference corpus, by intervals that hold all at once."""
-    signed = [
-        ((each.system, reference), _of_raters(each, deviations, each.difference, each.n, None, ""),
-         _sign_of(_bounds(each.difference, len(deviations))))
-        for each in deviations
-    ]  # fmt: skip
+    """Which systems' means lie above or below those of a reference corpus, by p-values corrected together."""
+    from bedside.stats.families import family
+
+    tested = family([each.difference for each in deviations], "deviations")
+    signed = []
+    for each, result in zip(deviations, tested, strict=True):
+        measure = _of_raters(each, deviations, result, each.n, None, "")
+        few = min(each.n, each.reference_n) < FEWEST_CASES
+        signed.append(((each.system, reference), *_by_p(measure, result, few=few)))
     return _by_sign(signed, ("above reference", "below reference", "no deviation shown", "deviation not known"))
 
 
@@ -538,7 +548,11 @@ def _margin_kinds(tests: Sequence[MarginTest]) -> list[FindingKind]:
 
     corrected = adjusted([1.0 if test.p_of_verdict is None else test.p_of_verdict for test in tests])
     return [
-        "margin not shown" if test.p_of_verdict is not None and p >= ALPHA else _OF_VERDICT[test.verdict]
+        "margin not known"
+        if test.test.n < FEWEST_CASES
+        else "margin not shown"
+        if test.p_of_verdict is not None and p >= ALPHA
+        else _OF_VERDICT[test.verdict]
         for test, p in zip(tests, corrected, strict=True)
     ]
 

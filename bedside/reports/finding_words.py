@@ -389,7 +389,9 @@ def _widened(finding: Finding) -> str:
     """Why an interval that leaves out zero shows nothing."""
     alone = any(measure.low is not None and measure.high is not None and measure.low * measure.high > 0
                 for measure in finding.measures)  # fmt: skip
-    return f", once intervals are widened for {counted(finding.tests, 'test')}" if alone and finding.tests > 1 else ""
+    if not alone or finding.tests < 2:
+        return ""
+    return f", with {_over_tests(finding)}"
 
 
 def _no_change(finding: Finding) -> str:
