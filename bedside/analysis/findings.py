@@ -324,14 +324,14 @@ def _pair(systems: tuple[str, str], duels: Sequence[_Duel], about: Finding) -> I
 
 def _at_once(overall: Sequence[Overall]) -> Iterator[Finding]:
     """Whether there is any difference among all systems, by the tests of all at once."""
-    systems, tests = overall[0].systems, max(each.test.family_size or 0 for each in overall)
-    tested = [each for each in overall if each.test.p_adjusted is not None]
-    differing = [each for each in tested if (each.test.p_adjusted or 0.0) < ALPHA]
+    systems, tests = overall[0].systems, max(test.test.family_size or 0 for test in overall)
+    tested = [test for test in overall if test.test.p_adjusted is not None]
+    differing = [test for test in tested if (test.test.p_adjusted or 0.0) < ALPHA]
     kind: FindingKind = "systems differ" if differing else "no system differs"
     measures = tuple(
-        MeasureFinding(each.metric, each.facts.title, n=each.test.n, of=each.of, raters=each.raters
-                       if sum(other.metric == each.metric for other in overall) > 1 else "")
-        for each in differing or tested
+        MeasureFinding(test.metric, test.facts.title, n=test.test.n, of=test.of, raters=test.raters
+                       if sum(other.metric == test.metric for other in overall) > 1 else "")
+        for test in differing or tested
     )  # fmt: skip
     if measures:
         yield Finding(kind, systems=systems, measures=measures, of=len(overall), tests=tests)
@@ -469,12 +469,12 @@ def estimate_findings(estimates: Sequence[Estimate]) -> tuple[Finding, ...]:
 
 def drift_findings(drift: Drift) -> tuple[Finding, ...]:
     """Which metrics rise or fall from the shortest to the longest condition, by p-values corrected together."""
-    changes = [each for each in drift.changes if each.change.n]
+    changes = [own for own in drift.changes if own.change.n]
     signed = []
-    for each in changes:
-        n = each.change.n
-        measure = _of_raters(each, changes, each.change, n, n + each.alone_shortest + each.alone_longest, "%")
-        signed.append(((each.system,), *_by_p(measure, each.change, few=n < FEWEST_CASES)))
+    for own in changes:
+        n = own.change.n
+        measure = _of_raters(own, changes, own.change, n, n + own.alone_shortest + own.alone_longest, "%")
+        signed.append(((own.system,), *_by_p(measure, own.change, few=n < FEWEST_CASES)))
     return _by_sign(signed, _CHANGES, f"{drift.by} {drift.shortest:g} to {drift.longest:g}")
 
 
@@ -484,12 +484,12 @@ _CHANGES: _Kinds = ("rises", "falls", "no change shown", "change not known")
 def trend_findings(trends: Sequence[Trend]) -> tuple[Finding, ...]:
     """Which metrics rise or fall with the number of messages, by p-values corrected together."""
     signed = []
-    for each in trends:
-        result = each.correlation
-        measure = _of_raters(each, trends, result, result.n, result.n + result.dropped, "ρ")
+    for own in trends:
+        result = own.correlation
+        measure = _of_raters(own, trends, result, result.n, result.n + result.dropped, "ρ")
         # A test of ranks has a least p: that of one order of all that there are.
         least = 2 / factorial(result.n) * (result.family_size or 1)
-        signed.append(((each.system,), *_by_p(measure, result, few=least > ALPHA)))
+        signed.append(((own.system,), *_by_p(measure, result, few=least > ALPHA)))
     return _by_sign(signed, _CHANGES, "the number of messages")
 
 
@@ -506,20 +506,20 @@ def deviation_findings(deviations: Sequence[Deviation], reference: str) -> tuple
     """Which systems' means lie above or below those of a reference corpus, by p-values corrected together."""
     from bedside.stats.families import family
 
-    tested = family([each.difference for each in deviations], "deviations")
+    tested = family([own.difference for own in deviations], "deviations")
     signed = []
-    for each, result in zip(deviations, tested, strict=True):
-        measure = _of_raters(each, deviations, result, each.n, None, "")
-        few = min(each.n, each.reference_n) < FEWEST_CASES
-        signed.append(((each.system, reference), *_by_p(measure, result, few=few)))
+    for own, result in zip(deviations, tested, strict=True):
+        measure = _of_raters(own, deviations, result, own.n, None, "")
+        few = min(own.n, own.reference_n) < FEWEST_CASES
+        signed.append(((own.system, reference), *_by_p(measure, result, few=few)))
     return _by_sign(signed, ("above reference", "below reference", "no deviation shown", "deviation not known"))
 
 
-def _of_raters(each: Any, every: Sequence[Any], result: Result, n: int, of: int | None, figure: str) -> MeasureFinding:
+def _of_raters(own: Any, every: Sequence[Any], result: Result, n: int, of: int | None, figure: str) -> MeasureFinding:
     """The measure of one of several results, with its raters where several groups gave values of this metric."""
-    several = len({other.raters for other in every if other.metric == each.metric}) > 1
-    measure = _measured(each.facts, each.facts.title, result, n, of)
-    return replace(measure, figure=figure, raters=each.raters if several else "")
+    several = len({other.raters for other in every if other.metric == own.metric}) > 1
+    measure = _measured(own.facts, own.facts.title, result, n, of)
+    return replace(measure, figure=figure, raters=own.raters if several else "")
 
 
 # -- Within a margin, and a gate ------------------------------------------------------------------------

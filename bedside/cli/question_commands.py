@@ -21,7 +21,6 @@ from bedside.cli.output import (
     say,
     show_and_write,
     show_answer,
-    show_records,
     show_tables,
 )
 from bedside.cli.settings_options import takes_settings
@@ -127,10 +126,8 @@ def gate(source: Path, settings: questions.GateSettings, shown: Shown) -> None:
 def explain(source: Path, settings: questions.ExplainSettings, shown: Shown) -> None:
     with files_told():
         explanation = questions.explain.with_settings(source, settings)
-    records = [{"definition": definition} for definition in explanation.definitions]
-    show_records("definitions", "What is rated", records)
     show_answer(explanation.tables, shown)
-    if shown.notes and not is_json():
+    if shown.notes or is_json():
         say("\n" + "\n".join(explanation.definitions))
 
 
