@@ -97,6 +97,7 @@ class Finding:
         alternative: of one-sided tests what they ask, that the first system is ``greater`` or ``less``; else empty.
         pairs: of three systems or more, each two that differ.
         over: what changes are followed over, such as the number of messages; empty of other findings.
+        share: of the ratings, the part that would have to be by other people for both systems to be rated alike.
         warning: what could change how it is read.
     """
 
@@ -111,6 +112,7 @@ class Finding:
     alternative: str = ""
     pairs: tuple[tuple[str, str], ...] = ()
     over: str = ""
+    share: float = 0.0
 
 
 def _measured(facts: MetricFacts | str, title: str, result: Result | None, n: int, of: int | None) -> MeasureFinding:
@@ -221,9 +223,11 @@ def comparison_findings(comparisons: Comparisons) -> tuple[Finding, ...]:
         raters_of.setdefault(pair.metric, set()).add(pair.raters)
     duels = [_duel(pair, pair.raters if len(raters_of[pair.metric]) > 1 else "") for pair in pairs]
     tests = max((pair.test.family_size or 0 for pair in pairs), default=0)
-    confounded = any(pair.people is not None and pair.people.is_confounded for pair in pairs)
+    share = max(
+        (pair.people.imbalance for pair in pairs if pair.people is not None and _rests_on_raters(pair)), default=0.0
+    )
     asked = {str(pair.test.options.get("alternative", "two-sided")) for pair in pairs} - {"two-sided"}
-    about = Finding("better", tests=tests, warning="other raters" if confounded else None,
+    about = Finding("better", tests=tests, warning="other raters" if share else None, share=share,
                     alternative=next(iter(asked), ""))  # fmt: skip
     many = bool(comparisons.overall)
     standings = [*_at_once(comparisons.overall), *_standings(duels, about)] if many else []
@@ -275,6 +279,18 @@ def _duel(pair: Comparison, raters: str) -> _Duel:
     above = sign > 0 if pair.facts.direction != "lower" else sign < 0
     first, second = (pair.a, pair.b) if above else (pair.b, pair.a)
     return _Duel("better" if directed else "differ", first, second, measure, directed)
+
+
+def _rests_on_raters(pair: Comparison) -> bool:
+    """Whether a difference, or that there is none, may owe itself to who rated: it is not known, or the interval that
+    is left without it says something else."""
+    people, interval = pair.people, pair.difference.interval
+    if people is None or not people.is_confounded:
+        return False
+    if people.shift is None or interval is None:
+        return True
+    low, high = interval.low - people.shift, interval.high - people.shift
+    return (interval.low > 0, interval.high < 0) != (low > 0, high < 0)
 
 
 def _with_power(measure: MeasureFinding, cases: int, others: int | None, tests: int, sides: int = 2) -> MeasureFinding:

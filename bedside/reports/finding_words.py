@@ -16,7 +16,8 @@ _MOST = 3
 def sentences(findings: Iterable[Finding]) -> list[str]:
     """A sentence for each finding, and one for each warning."""
     shown = list(findings)
-    warnings = dict.fromkeys(_WARNINGS[each.warning] for each in shown if each.warning is not None)
+    warned = (_WARNINGS[each.warning].format(f"{100 * each.share:.0f} %") for each in shown if each.warning is not None)
+    warnings = dict.fromkeys(warned)
     return [*(_SENTENCES[each.kind](each) for each in shown), *warnings]
 
 
@@ -485,5 +486,6 @@ _SENTENCES: Mapping[FindingKind, Callable[[Finding], str]] = {
 }
 _WARNINGS: Mapping[str, str] = {
     "few cases": "There are few cases: the intervals are rough.",
-    "other raters": "Not all people rated both alike: part of a difference, or of none, may be the raters' own.",
+    "other raters": "Not all people rated both alike (up to {} of the ratings): a difference, or none, may be the "
+    "raters' own.",
 }

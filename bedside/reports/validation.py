@@ -20,9 +20,19 @@ from bedside.analysis.validation import FEWEST_CASES, FEWEST_UNITS, JudgeCard, V
 from bedside.core.errors import DataError
 from bedside.core.words import counted
 from bedside.judges.rubrics.rubric import Rubric
+from bedside.ratings.names import is_human
 from bedside.reports.columns import recorded, table_of
 from bedside.reports.notes import Note, NoteText, note
-from bedside.reports.number_text import DASH, bounded_record, decimal, number, p_value, plain_words, share_words
+from bedside.reports.number_text import (
+    DASH,
+    bounded_record,
+    decimal,
+    number,
+    p_value,
+    plain_words,
+    rater_words,
+    share_words,
+)
 from bedside.reports.preference_notes import position_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Column, Recorded
@@ -484,6 +494,14 @@ def _agreement_notes(card: JudgeCard) -> Iterator[str]:
         )
     yield from _drawing_notes(card.validations)
     for validation in card.validations:
+        constant = validation.mean.constant if validation.mean is not None else {}
+        people = [f"{rater_words(rater)} only {level}" for rater, level in constant.items() if is_human(rater)]
+        if people:
+            text = (
+                f"{validation.facts.title}: one level given to everything ({', '.join(people)}); a yes beside such a "
+                "person says little."
+            )
+            yield NoteText(text, "validation.constant people", warns=True)
         if not validation.stands_in:
             yield f"{validation.facts.title}: {validation.verdict}."
 
