@@ -35,7 +35,7 @@ class Change(MetricRatings):
     Attributes:
         facts, raters, system: what changed, by whom it was rated.
         change: in per cent of the mean at the shortest, paired by case, with its bootstrap interval; its details
-            hold both means.
+            hold both means. Its p is a paired t test's, which few cases don't mislead, corrected by Holm over all.
         alone_shortest, alone_longest: cases that have only one of the conditions, or whose value is missing in the
             other.
     """
@@ -116,6 +116,8 @@ def drift(
     Raises:
         DataError: no such factor, a condition that is no number, fewer than two of them, or nothing to compare.
     """
+    from bedside.stats.families import family
+
     view = by_raters(view, raters)
     chosen = systems_or_all(view, systems)
     condition, without = _conditions(view, by)
@@ -132,6 +134,8 @@ def drift(
     ]  # fmt: skip
     if not changes:
         raise NothingError("no metric to follow has a value", where=view.name, todo="name some with `metrics`")
+    tested = family([each.change for each in changes], "changes from the shortest to the longest", method="holm")
+    changes = [replace(each, change=change) for each, change in zip(changes, tested, strict=True)]
     between = tuple(length for length in conditions if shortest < length < longest)
     return Drift(
         by=by, shortest=shortest, longest=longest, between=between, changes=tuple(changes), means=_means(changes),
@@ -185,13 +189,14 @@ def _change(
     resamples: int,
     seed: int,
 ) -> Change:
+    from bedside.stats import paired
     from bedside.stats.change import percentage_change
 
     at_shortest, at_longest = (_case_means(table.filter(pl.col("length") == length)) for length in lengths)
     shared = sorted(at_shortest.keys() & at_longest.keys())
-    result = percentage_change(
-        [at_shortest[case] for case in shared], [at_longest[case] for case in shared], resamples=resamples, seed=seed
-    )  # fmt: skip
+    before, after = ([values[case] for case in shared] for values in (at_shortest, at_longest))
+    result = percentage_change(before, after, resamples=resamples, seed=seed)
+    result = replace(result, p=paired.t_test(after, before).p)
     if not shared:
         result = replace(result, missing=_why_unpaired(table, lengths))
     return Change(

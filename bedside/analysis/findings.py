@@ -7,15 +7,22 @@ own, that it is not known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from math import ceil, comb, factorial, log2
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from bedside.analysis.agreement import Agreement, RatedApart
-    from bedside.analysis.comparison import Comparison, Comparisons
+    from bedside.analysis.comparison import Comparison, Comparisons, Overall
+    from bedside.analysis.deviation import Deviation
+    from bedside.analysis.drift import Drift
     from bedside.analysis.estimation import Estimate
+    from bedside.analysis.gate import Gate
     from bedside.analysis.metric_facts import MetricFacts
+    from bedside.analysis.non_inferiority import MarginTest
+    from bedside.analysis.pair_preferences import PairVerdicts, SystemPreferences
+    from bedside.analysis.trend import Trend
     from bedside.analysis.validation import JudgeCard, Validation
     from bedside.stats.result import Result
 
@@ -25,14 +32,24 @@ MODERATE = 0.40
 ALPHA = 0.05
 #: Fewer cases than this make rough intervals; with fewer than the second nothing is claimed.
 FEW_CASES, FEWEST_CASES = 10, 4
+#: Why nothing can be shown where not even the greatest difference could be.
+TOO_FEW = "there are too few cases"
 
 FindingKind = Literal[
     "agree", "agree barely", "agreement not known", "never differ", "too few cases", "nobody twice", "better",
     "no difference shown", "difference not known", "differ", "mixed", "may stand in", "may not stand in",
     "stand-in not known", "corrected difference", "no corrected difference", "correction not known",
+    "systems differ", "no system differs", "leads", "last", "pairs differ", "preferred", "no preference shown",
+    "preference not known", "alike", "no worse", "worse by margin", "apart by margin", "margin not shown",
+    "margin not known", "passes", "fails", "fails safety", "passing not known", "safety not known",
+    "rises", "falls", "no change shown", "change not known", "above reference", "below reference",
+    "no deviation shown", "deviation not known", "number",
 ]  # fmt: skip
 #: Kinds that claim a difference: their measures come first where not all of them are printed.
-SHOWN: frozenset[FindingKind] = frozenset(("better", "differ", "mixed", "corrected difference"))
+SHOWN: frozenset[FindingKind] = frozenset((
+    "better", "differ", "mixed", "corrected difference", "leads", "last", "preferred", "worse by margin",
+    "apart by margin", "fails", "fails safety", "rises", "falls", "above reference", "below reference",
+))  # fmt: skip
 Warnings = Literal["few cases", "other raters"]
 
 
@@ -45,8 +62,10 @@ class MeasureFinding:
         estimate, low, high: the figure with its 95 % interval; None where there is none.
         n, of: what it rests on, of how many.
         why: why nothing is shown, or what speaks against it, in words; empty else.
-        figure: what the estimate is, as a sign: κ or α; empty of other figures.
+        figure: what the estimate is, as a sign: κ, α, ρ or %; empty of other figures.
         raters: who gave the values, where several groups of raters gave some; empty else.
+        limit: what the figure is held against: a margin, or a level of safety.
+        needed: how many cases would answer what isn't known, where that can be told.
     """
 
     metric: str
@@ -59,6 +78,8 @@ class MeasureFinding:
     why: str = ""
     figure: str = ""
     raters: str = ""
+    limit: float | None = None
+    needed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +95,9 @@ class Finding:
         of: of how many measures.
         tests: over how many tests p was corrected, where it was.
         alternative: of one-sided tests what they ask, that the first system is ``greater`` or ``less``; else empty.
+        pairs: of three systems or more, each two that differ.
+        over: what changes are followed over, such as the number of messages; empty of other findings.
+        share: of the ratings, the part that would have to be by other people for both systems to be rated alike.
         warning: what could change how it is read.
     """
 
@@ -86,6 +110,9 @@ class Finding:
     tests: int = 0
     warning: Warnings | None = None
     alternative: str = ""
+    pairs: tuple[tuple[str, str], ...] = ()
+    over: str = ""
+    share: float = 0.0
 
 
 def _measured(facts: MetricFacts | str, title: str, result: Result | None, n: int, of: int | None) -> MeasureFinding:
@@ -187,58 +214,183 @@ def _bounds_of_perfect(agreement: Agreement, result: Result | None, claims: int)
 def comparison_findings(comparisons: Comparisons) -> tuple[Finding, ...]:
     """Of each two systems, on how many measures the one is better, by p-values corrected together.
 
-    What people and a judge both rated are two measures: they may say different things.
+    Of three systems or more, who leads and who is last on which measures; then those two of which this doesn't say it
+    all. What people and a judge both rated are two measures: they may say different things.
     """
-    by_pair: dict[tuple[str, str], list[Comparison]] = {}
-    for pair in comparisons.pairs:
-        if not pair.is_one_sided:
-            by_pair.setdefault((pair.a, pair.b), []).append(pair)
-    findings = [finding for (a, b), pairs in by_pair.items() for finding in _pair(a, b, pairs)]
-    return tuple(sorted(findings, key=lambda finding: finding.kind not in SHOWN))
-
-
-def _pair(a: str, b: str, pairs: Sequence[Comparison]) -> Iterator[Finding]:
+    pairs = [pair for pair in comparisons.pairs if not pair.is_one_sided]
     raters_of: dict[str, set[str]] = {}
     for pair in pairs:
         raters_of.setdefault(pair.metric, set()).add(pair.raters)
-    better: dict[str, list[MeasureFinding]] = {a: [], b: []}
-    above: dict[str, list[MeasureFinding]] = {a: [], b: []}
-    mixed: list[MeasureFinding] = []
-    unshown: list[MeasureFinding] = []
-    untested: list[MeasureFinding] = []
-    for pair in pairs:
-        measure = _compared(pair, pair.raters if len(raters_of[pair.metric]) > 1 else "")
-        sign, of_means = _sign(pair), pair.difference.estimate
-        if pair.test.p_adjusted is None:
-            untested.append(measure)
-        elif pair.test.p_adjusted >= ALPHA:
-            unshown.append(measure)
-        elif of_means is not None and sign * of_means <= 0:
-            mixed.append(measure)
-        elif pair.facts.direction == "none":
-            above[a if sign > 0 else b].append(measure)
-        else:
-            better[a if (sign > 0) == (pair.facts.direction == "higher") else b].append(measure)
+    duels = [_duel(pair, pair.raters if len(raters_of[pair.metric]) > 1 else "") for pair in pairs]
     tests = max((pair.test.family_size or 0 for pair in pairs), default=0)
-    confounded = any(pair.people is not None and pair.people.is_confounded for pair in pairs)
-    warning: Warnings | None = "other raters" if confounded else None
+    share = max(
+        (pair.people.imbalance for pair in pairs if pair.people is not None and _rests_on_raters(pair)), default=0.0
+    )
     asked = {str(pair.test.options.get("alternative", "two-sided")) for pair in pairs} - {"two-sided"}
-    alternative = next(iter(asked), "")
-    with_direction = sum(pair.facts.direction != "none" for pair in pairs)
-    first, second = sorted((a, b), key=lambda system: len(better[system]), reverse=True)
-    if better[first]:
-        for_first, for_second = tuple(better[first]), tuple(better[second])
-        yield Finding("better", "", (first, second), for_first, for_second, with_direction, tests, warning, alternative)
-    for higher, lower in ((a, b), (b, a)):
-        if above[higher]:
-            of = len(pairs) - with_direction
-            yield Finding("differ", "", (higher, lower), tuple(above[higher]), (), of, tests, warning, alternative)
-    if mixed:
-        yield Finding("mixed", "", (a, b), tuple(mixed), (), len(pairs), tests, warning, alternative)
-    if unshown and len(unshown) + len(untested) == len(pairs):
-        yield Finding("no difference shown", "", (a, b), tuple(unshown), (), len(pairs), tests, warning, alternative)
-    if untested:
-        yield Finding("difference not known", "", (a, b), tuple(untested), of=len(pairs))
+    about = Finding("better", tests=tests, warning="other raters" if share else None, share=share,
+                    alternative=next(iter(asked), ""))  # fmt: skip
+    many = bool(comparisons.overall)
+    standings = [*_at_once(comparisons.overall), *_standings(duels, about)] if many else []
+    by_pair: dict[tuple[str, str], list[_Duel]] = {}
+    for pair, duel in zip(pairs, duels, strict=True):
+        by_pair.setdefault((pair.a, pair.b), []).append(duel)
+    of_pairs = [
+        finding
+        for systems, own in by_pair.items()
+        if not many or not all(_is_told(duel, standings) for duel in own)
+        for finding in _pair(systems, own, about)
+        if not many or finding.kind in SHOWN
+    ]
+    return (*standings, *sorted(of_pairs, key=lambda finding: finding.kind not in SHOWN))
+
+
+@dataclass(frozen=True, slots=True)
+class _Duel:
+    """Two systems on one measure, and what their test shows.
+
+    Attributes:
+        kind: one of those of pairs: better, differ, mixed, preferred, not shown, not known.
+        a, b: the systems; where one is shown to be better or higher, it is the first.
+        measure: with its figure; and why nothing can be shown.
+        is_directed: whether better is known to be higher or lower there.
+    """
+
+    kind: FindingKind
+    a: str
+    b: str
+    measure: MeasureFinding
+    is_directed: bool = True
+
+
+def _duel(pair: Comparison, raters: str) -> _Duel:
+    measure, directed = _compared(pair, raters), pair.facts.direction != "none"
+    sign, of_means = _sign(pair), pair.difference.estimate
+    if pair.test.p_adjusted is None:
+        return _Duel("difference not known", pair.a, pair.b, replace(measure, why="it can't be tested"), directed)
+    if pair.test.p_adjusted >= ALPHA:
+        sides = 2 if pair.test.options.get("alternative", "two-sided") == "two-sided" else 1
+        if "t test" not in pair.test.method and "quasi-F" not in pair.test.method:
+            others = None if pair.paired else pair.cases_b
+            measure = _with_power(measure, pair.cases_a, others, pair.test.family_size or 1, sides)
+        kind: FindingKind = "difference not known" if measure.why else "no difference shown"
+        return _Duel(kind, pair.a, pair.b, measure, directed)
+    if of_means is not None and sign * of_means <= 0:
+        return _Duel("mixed", pair.a, pair.b, measure, directed)
+    above = sign > 0 if pair.facts.direction != "lower" else sign < 0
+    first, second = (pair.a, pair.b) if above else (pair.b, pair.a)
+    return _Duel("better" if directed else "differ", first, second, measure, directed)
+
+
+def _rests_on_raters(pair: Comparison) -> bool:
+    """Whether a difference, or that there is none, may owe itself to who rated: it is not known, or the interval that
+    is left without it says something else."""
+    people, interval = pair.people, pair.difference.interval
+    if people is None or not people.is_confounded:
+        return False
+    if people.shift is None or interval is None:
+        return True
+    low, high = interval.low - people.shift, interval.high - people.shift
+    return (interval.low > 0, interval.high < 0) != (low > 0, high < 0)
+
+
+def _with_power(measure: MeasureFinding, cases: int, others: int | None, tests: int, sides: int = 2) -> MeasureFinding:
+    """The measure, with why nothing could be shown where not even the greatest difference could: a test of signs or
+    ranks has a least p, which falls with the number of cases.
+
+    Args:
+        measure: on which nothing is shown.
+        cases, others: those that pair, or those of both systems.
+        tests: over which p is corrected.
+        sides: of the test.
+    """
+    least = sides / (2**cases if others is None else comb(cases + others, others)) * tests
+    needed = ceil(log2(sides * tests / ALPHA)) if others is None else None
+    return replace(measure, why=TOO_FEW, needed=needed) if least > ALPHA else measure
+
+
+def _pair(systems: tuple[str, str], duels: Sequence[_Duel], about: Finding) -> Iterator[Finding]:
+    """What is shown of two systems; ``about`` has what holds of all findings of an answer."""
+    of_kind: dict[FindingKind, list[_Duel]] = {}
+    for duel in duels:
+        of_kind.setdefault(duel.kind, []).append(duel)
+    directed = sum(duel.is_directed for duel in duels)
+
+    def measures(kind: FindingKind, first: str | None = None) -> tuple[MeasureFinding, ...]:
+        return tuple(duel.measure for duel in of_kind.get(kind, ()) if first in (None, duel.a))
+
+    def finding(kind: FindingKind, systems: tuple[str, ...], shown: tuple[MeasureFinding, ...], of: int) -> Finding:
+        return replace(about, kind=kind, systems=systems, measures=shown, of=of)
+
+    first, second = sorted(systems, key=lambda system: len(measures("better", system)), reverse=True)
+    if better := measures("better", first):
+        yield replace(finding("better", (first, second), better, directed), against=measures("better", second))
+    for higher, lower in (systems, systems[::-1]):
+        if above := measures("differ", higher):
+            yield finding("differ", (higher, lower), above, len(duels) - directed)
+    if mixed := measures("mixed"):
+        yield finding("mixed", systems, mixed, len(duels))
+    if not of_kind.keys() & {"better", "differ", "mixed"} and (unshown := measures("no difference shown")):
+        yield finding("no difference shown", systems, unshown, len(duels))
+    unknown = measures("difference not known")
+    for why in dict.fromkeys(measure.why for measure in unknown):
+        if why != TOO_FEW or len(of_kind) == 1:
+            because = tuple(measure for measure in unknown if measure.why == why)
+            yield replace(finding("difference not known", systems, because, len(duels)), warning=None)
+
+
+def _at_once(overall: Sequence[Overall]) -> Iterator[Finding]:
+    """Whether there is any difference among all systems, by the tests of all at once."""
+    systems, tests = overall[0].systems, max(test.test.family_size or 0 for test in overall)
+    tested = [test for test in overall if test.test.p_adjusted is not None]
+    differing = [test for test in tested if (test.test.p_adjusted or 0.0) < ALPHA]
+    kind: FindingKind = "systems differ" if differing else "no system differs"
+    measures = tuple(
+        MeasureFinding(test.metric, test.facts.title, n=test.test.n, of=test.of, raters=test.raters
+                       if sum(other.metric == test.metric for other in overall) > 1 else "")
+        for test in differing or tested
+    )  # fmt: skip
+    if measures:
+        yield Finding(kind, systems=systems, measures=measures, of=len(overall), tests=tests)
+
+
+def _standings(duels: Sequence[_Duel], about: Finding) -> Iterator[Finding]:
+    """Of many systems, which one is better than every other on which measures, which is worse; and how many differ."""
+    by_measure: dict[tuple[str, str], list[_Duel]] = {}
+    for duel in duels:
+        by_measure.setdefault((duel.measure.metric, duel.measure.raters), []).append(duel)
+    systems = tuple(dict.fromkeys(system for duel in duels for system in (duel.a, duel.b)))
+    ends: tuple[tuple[FindingKind, str], ...] = (("leads", "a"), ("last", "b"))
+    for kind, end in ends:
+        standing: dict[str, list[MeasureFinding]] = {}
+        for own in by_measure.values():
+            named = [getattr(duel, end) for duel in own if duel.kind in ("better", "preferred")]
+            rivals = {system for duel in own for system in (duel.a, duel.b)}
+            for system in dict.fromkeys(named):
+                if named.count(system) == len(rivals) - 1:
+                    shown = own[0].measure
+                    standing.setdefault(system, []).append(
+                        MeasureFinding(shown.metric, shown.title, n=shown.n, of=shown.of, raters=shown.raters)
+                    )
+        directed = sum(own[0].is_directed for own in by_measure.values())
+        for system, measures in sorted(standing.items(), key=lambda entry: -len(entry[1])):
+            yield replace(about, kind=kind, systems=(system,), measures=tuple(measures), of=directed, warning=None)
+    differing = {frozenset((duel.a, duel.b)): (duel.a, duel.b) for duel in duels if duel.kind in SHOWN}
+    measures = [next((duel.measure for duel in own if not duel.measure.why), own[0].measure)
+                for own in by_measure.values()]  # fmt: skip
+    of = len({frozenset((duel.a, duel.b)) for duel in duels})
+    yield replace(about, kind="pairs differ", systems=systems, measures=tuple(measures), of=of,
+                  pairs=tuple(differing.values()))  # fmt: skip
+
+
+def _is_told(duel: _Duel, standings: Sequence[Finding]) -> bool:
+    """Whether the standings say of two systems on a measure what is shown of them."""
+    return duel.kind not in SHOWN or any(
+        finding.systems == ((duel.a,) if finding.kind == "leads" else (duel.b,))
+        and any((measure.metric, measure.raters) == (duel.measure.metric, duel.measure.raters)
+                for measure in finding.measures)
+        for finding in standings
+        if finding.kind in ("leads", "last")
+    )  # fmt: skip
 
 
 def _sign(pair: Comparison) -> float:
@@ -282,33 +434,220 @@ def _validated(validation: Validation) -> MeasureFinding:
     return replace(measure, why=validation.why)
 
 
-# -- Estimates ------------------------------------------------------------------------------------------
+# -- What lies above, below, or can't be told from none: estimates, change over length, a reference ------
+
+#: What is claimed of a figure above zero and below it, and what is said where neither is shown, or known.
+_Kinds = tuple[FindingKind, FindingKind, FindingKind, FindingKind]
+
+
+def _by_sign(
+    signed: Iterable[tuple[tuple[str, ...], MeasureFinding, int | None]], kinds: _Kinds, over: str = ""
+) -> tuple[Finding, ...]:
+    """A finding for each system, or pair of them, and each thing that is said of it; claims come first.
+
+    Args:
+        signed: the systems, the measure, and whether its figure is shown to lie above zero (1) or below it (−1),
+            is not shown to (0), or not known to (None).
+        kinds: what is said.
+        over: as of :class:`Finding`.
+    """
+    rows, findings = list(signed), []
+    for systems in dict.fromkeys(row[0] for row in rows):
+        own = [(measure, sign) for of, measure, sign in rows if of == systems]
+        for sign, kind in zip((1, -1, 0, None), kinds, strict=True):
+            chosen = [measure for measure, shown in own if shown == sign]
+            order = systems[::-1] if sign == -1 and kinds[0] == kinds[1] else systems
+            # What isn't known is said with its reason.
+            reasons = dict.fromkeys(measure.why for measure in chosen) if sign is None else [None]
+            for why in reasons if chosen else ():
+                measures = tuple(measure for measure in chosen if why in (None, measure.why))
+                findings.append(Finding(kind, "", order, measures, of=len(own), tests=len(rows), over=over))
+    return tuple(sorted(findings, key=lambda finding: finding.kind not in SHOWN))
+
+
+def _sign_of(bounds: tuple[float, float] | None) -> int | None:
+    """On which side of zero an interval lies: 0 where it holds it, None where there is none."""
+    return None if bounds is None else 1 if bounds[0] > 0 else -1 if bounds[1] < 0 else 0
 
 
 def estimate_findings(estimates: Sequence[Estimate]) -> tuple[Finding, ...]:
     """Which systems differ once the judge is corrected by people, by intervals that hold all at once."""
     differences = [estimate for estimate in estimates if len(estimate.systems) == 2]
-    findings = []
-    for a, b in dict.fromkeys((difference.systems[0], difference.systems[1]) for difference in differences):
-        of_pair = [difference for difference in differences if difference.systems == (a, b)]
-        above: list[MeasureFinding] = []
-        below: list[MeasureFinding] = []
-        unknown: list[MeasureFinding] = []
-        lacking: list[MeasureFinding] = []
-        for difference in of_pair:
-            bounds = _bounds(difference.corrected, len(differences))
-            measure = _measured(
-                difference.facts, difference.facts.title, difference.corrected, difference.labelled, difference.of
-            )
-            not_shown = lacking if bounds is None else unknown
-            (above if bounds and bounds[0] > 0 else below if bounds and bounds[1] < 0 else not_shown).append(measure)
-        if above:
-            findings.append(Finding("corrected difference", "", (a, b), tuple(above), (), len(of_pair)))
-        if below:
-            findings.append(Finding("corrected difference", "", (b, a), tuple(below), (), len(of_pair)))
-        if unknown:
-            findings.append(Finding("no corrected difference", "", (a, b), tuple(unknown), (), len(of_pair)))
-        for why in dict.fromkeys(measure.why for measure in lacking):
-            measures = tuple(measure for measure in lacking if measure.why == why)
-            findings.append(Finding("correction not known", "", (a, b), measures, (), len(of_pair)))
+    signed = [
+        (each.systems, _measured(each.facts, each.facts.title, each.corrected, each.labelled, each.of),
+         _sign_of(_bounds(each.corrected, len(differences))))
+        for each in differences
+    ]  # fmt: skip
+    return _by_sign(
+        signed, ("corrected difference", "corrected difference", "no corrected difference", "correction not known")
+    )
+
+
+def drift_findings(drift: Drift) -> tuple[Finding, ...]:
+    """Which metrics rise or fall from the shortest to the longest condition, by p-values corrected together."""
+    changes = [own for own in drift.changes if own.change.n]
+    signed = []
+    for own in changes:
+        n = own.change.n
+        measure = _of_raters(own, changes, own.change, n, n + own.alone_shortest + own.alone_longest, "%")
+        signed.append(((own.system,), *_by_p(measure, own.change, few=n < FEWEST_CASES)))
+    return _by_sign(signed, _CHANGES, f"{drift.by} {drift.shortest:g} to {drift.longest:g}")
+
+
+_CHANGES: _Kinds = ("rises", "falls", "no change shown", "change not known")
+
+
+def trend_findings(trends: Sequence[Trend]) -> tuple[Finding, ...]:
+    """Which metrics rise or fall with the number of messages, by p-values corrected together."""
+    signed = []
+    for own in trends:
+        result = own.correlation
+        measure = _of_raters(own, trends, result, result.n, result.n + result.dropped, "ρ")
+        # A test of ranks has a least p: that of one order of all that there are.
+        least = 2 / factorial(result.n) * (result.family_size or 1)
+        signed.append(((own.system,), *_by_p(measure, result, few=least > ALPHA)))
+    return _by_sign(signed, _CHANGES, "the number of messages")
+
+
+def _by_p(measure: MeasureFinding, result: Result, *, few: bool) -> tuple[MeasureFinding, int | None]:
+    """The measure, and on which side of zero it is shown to lie; why that isn't known, as where cases are too few."""
+    if result.p_adjusted is None or result.estimate is None:
+        return measure, None
+    if few:
+        return replace(measure, why=TOO_FEW), None
+    return measure, 0 if result.p_adjusted >= ALPHA else 1 if result.estimate > 0 else -1
+
+
+def deviation_findings(deviations: Sequence[Deviation], reference: str) -> tuple[Finding, ...]:
+    """Which systems' means lie above or below those of a reference corpus, by p-values corrected together."""
+    from bedside.stats.families import family
+
+    tested = family([own.difference for own in deviations], "deviations")
+    signed = []
+    for own, result in zip(deviations, tested, strict=True):
+        measure = _of_raters(own, deviations, result, own.n, None, "")
+        few = min(own.n, own.reference_n) < FEWEST_CASES
+        signed.append(((own.system, reference), *_by_p(measure, result, few=few)))
+    return _by_sign(signed, ("above reference", "below reference", "no deviation shown", "deviation not known"))
+
+
+def _of_raters(own: Any, every: Sequence[Any], result: Result, n: int, of: int | None, figure: str) -> MeasureFinding:
+    """The measure of one of several results, with its raters where several groups gave values of this metric."""
+    several = len({other.raters for other in every if other.metric == own.metric}) > 1
+    measure = _measured(own.facts, own.facts.title, result, n, of)
+    return replace(measure, figure=figure, raters=own.raters if several else "")
+
+
+# -- Within a margin, and a gate ------------------------------------------------------------------------
+
+_OF_VERDICT: Mapping[str, FindingKind] = {
+    "equivalent": "alike", "not inferior": "no worse", "inferior": "worse by margin", "different": "apart by margin",
+    "not shown": "margin not shown", "too few cases": "margin not known",
+}  # fmt: skip
+
+
+def margin_findings(tests: Sequence[MarginTest]) -> tuple[Finding, ...]:
+    """Which systems are alike, or no worse, within their margins: what is claimed holds of all of them at once."""
+    kinds = _margin_kinds(tests)
+    return tuple(
+        Finding(kind, "", (a, b), tuple(_within(test, tests) for test in chosen), of=len(of_pair), tests=len(tests))
+        for a, b in dict.fromkeys((test.a, test.b) for test in tests)
+        if (of_pair := [place for place, test in enumerate(tests) if (test.a, test.b) == (a, b)])
+        for kind in dict.fromkeys(_OF_VERDICT.values())
+        if (chosen := [tests[place] for place in of_pair if kinds[place] == kind])
+    )
+
+
+def _margin_kinds(tests: Sequence[MarginTest]) -> list[FindingKind]:
+    """What is claimed of each test, by the p-value of its verdict, corrected by Holm over all of them."""
+    from bedside.stats.families import adjusted
+
+    corrected = adjusted([1.0 if test.p_of_verdict is None else test.p_of_verdict for test in tests])
+    return [
+        "margin not known"
+        if test.test.n < FEWEST_CASES
+        else "margin not shown"
+        if test.p_of_verdict is not None and p >= ALPHA
+        else _OF_VERDICT[test.verdict]
+        for test, p in zip(tests, corrected, strict=True)
+    ]
+
+
+def _within(test: MarginTest, tests: Sequence[MarginTest]) -> MeasureFinding:
+    n = test.shared if test.n_a == test.n_b == test.shared else test.n_a + test.n_b
+    measure = _of_raters(test, tests, test.test, n, test.entered.of, "")
+    return replace(measure, limit=test.margin, needed=None if test.cases_needed is None else int(test.cases_needed))
+
+
+def gate_findings(gate: Gate) -> tuple[Finding, ...]:
+    """Whether the system passes, doesn't, or may, and on which measures: that it passes needs all to show it, and so no
+    correction; that it is worse does."""
+    systems, of = (gate.system, gate.baseline), len(gate.margins) + len(gate.safety)
+    by_kind: dict[FindingKind, list[MeasureFinding]] = {
+        "fails safety": [], "fails": [], "passes": [], "margin not shown": [], "margin not known": [],
+        "safety not known": [],
+    }  # fmt: skip
+    for test, kind in zip(gate.margins, _margin_kinds(gate.margins), strict=True):
+        place: FindingKind = (
+            "passes"
+            if test.is_shown
+            else "fails"
+            if kind in ("worse by margin", "apart by margin")
+            else "margin not known"
+            if kind == "margin not known"
+            else "margin not shown"
+        )
+        by_kind[place].append(_within(test, gate.margins))
+    for check in gate.safety:
+        transcripts = check.rated + check.unrated
+        measure = MeasureFinding(check.metric, check.facts.title, n=len(check.failed), of=check.rated,
+                                 why=", ".join(check.failed[:3]), limit=check.level)  # fmt: skip
+        if check.failed:
+            by_kind["fails safety"].append(measure)
+        if check.unrated:
+            by_kind["safety not known"].append(replace(measure, n=check.unrated, of=transcripts, why=""))
+        elif not check.failed:
+            by_kind["passes"].append(measure)
+    if not by_kind["fails safety"] and not by_kind["fails"] and not gate.passed:
+        unknown = [*by_kind.pop("margin not shown"), *by_kind.pop("margin not known")]
+        by_kind = {"passing not known": unknown, **by_kind}
+    if not gate.passed:
+        del by_kind["passes"]
+    return tuple(Finding(kind, "", systems, tuple(measures), of=of) for kind, measures in by_kind.items() if measures)
+
+
+# -- Preferences ----------------------------------------------------------------------------------------
+
+
+def preference_findings(preferences: Sequence[SystemPreferences]) -> tuple[Finding, ...]:
+    """Which system is preferred by each rubric and group of raters, by p-values corrected over all of them."""
+    findings: list[Finding] = []
+    for own in preferences:
+        tests = len(preferences) * sum(pair.difference.p is not None for pair in own.pairs)
+        duels = [_preferred(own, pair, len(preferences), tests) for pair in own.pairs]
+        few = any(0 < pair.cases < FEW_CASES for pair in own.pairs)
+        about = Finding("preferred", own.raters, tests=tests, of=len(duels), warning="few cases" if few else None)
+        standings = list(_standings(duels, about)) if len(own.systems) > 2 else []
+        findings += standings
+        findings += [
+            replace(about, kind=duel.kind, systems=(duel.a, duel.b), measures=(duel.measure,),
+                    warning=about.warning if duel.kind in SHOWN else None)
+            for duel in duels
+            if not standings or not _is_told(duel, standings)
+        ]  # fmt: skip
     return tuple(findings)
+
+
+def _preferred(own: SystemPreferences, pair: PairVerdicts, groups: int, tests: int) -> _Duel:
+    measure, difference = _measured(own.facts, own.facts.title, pair.wins, pair.cases, own.cases), pair.difference
+    if difference.p_adjusted is None:
+        why = difference.missing or "they can't be told apart"
+        return _Duel("preference not known", pair.a, pair.b, replace(measure, why=why))
+    if difference.p_adjusted * groups >= ALPHA or not difference.statistic:
+        measure = _with_power(measure, pair.cases, None, tests)
+        return _Duel("preference not known" if measure.why else "no preference shown", pair.a, pair.b, measure)
+    if difference.statistic > 0:
+        return _Duel("preferred", pair.a, pair.b, measure)
+    turned = [None if share is None else 1 - share for share in (measure.estimate, measure.high, measure.low)]
+    return _Duel("preferred", pair.b, pair.a,
+                 replace(measure, estimate=turned[0], low=turned[1], high=turned[2]))  # fmt: skip

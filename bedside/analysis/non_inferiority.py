@@ -19,7 +19,15 @@ from bedside.analysis.selection import by_raters, chosen_systems, quality_metric
 from bedside.core.errors import DataError, one_of
 from bedside.ratings.scales import Scale
 from bedside.ratings.values import Direction
-from bedside.stats.equivalence import CHANCE, CHANCE_ONE_SIDED, LEAST_CHANCE, NOT_ABOVE, NOT_BELOW
+from bedside.stats.equivalence import (
+    CASES,
+    CASES_ONE_SIDED,
+    CHANCE,
+    CHANCE_ONE_SIDED,
+    LEAST_CHANCE,
+    NOT_ABOVE,
+    NOT_BELOW,
+)
 from bedside.stats.result import Result
 
 #: Level of each one-sided test; intervals have the level 1 − 2 · alpha.
@@ -99,6 +107,24 @@ class MarginTest(MetricRatings):
     def chance(self) -> float | None:
         """The chance to show it were there no difference at all; None where it can't be told."""
         return self.test.details.get(CHANCE if self.better == "none" else CHANCE_ONE_SIDED)
+
+    @property
+    def cases_needed(self) -> float | None:
+        """How many cases would show it of systems that don't differ; None where it can't be told."""
+        return self.test.details.get(CASES if self.better == "none" else CASES_ONE_SIDED)
+
+    @property
+    def p_of_verdict(self) -> float | None:
+        """The p-value of the test that the verdict rests on; None where nothing is shown."""
+        below, above = self.test.details.get(NOT_BELOW), self.test.details.get(NOT_ABOVE)
+        if below is None or above is None or self.verdict in ("not shown", "too few cases"):
+            return None
+        if self.verdict == "equivalent":
+            return max(below, above)
+        not_worse = below if self.better == "higher" else above
+        if self.verdict == "not inferior":
+            return not_worse
+        return 1 - (max(below, above) if self.verdict == "different" else not_worse)
 
 
 def read_margin(text: str) -> Margin:

@@ -311,7 +311,7 @@ def compare(source: RatingSource | View, settings: CompareSettings) -> Tables[Co
     BedsideError: an unknown name, or no metric that can be compared, with the reason for each.
     """
     from bedside.analysis.comparison import compare as run_compare, nothing_compared
-    from bedside.analysis.findings import comparison_findings
+    from bedside.analysis.findings import comparison_findings, margin_findings
     from bedside.analysis.groups import group_view
     from bedside.analysis.non_inferiority import margins_of, within_margins
     from bedside.reports.equivalence import margin_table
@@ -341,11 +341,12 @@ def compare(source: RatingSource | View, settings: CompareSettings) -> Tables[Co
         if not comparisons.pairs:
             raise nothing_compared(comparisons, view.name)
         shown = [overall_table(comparisons.overall)] if comparisons.overall else []
+        findings = comparison_findings(comparisons)
         if settings.margin is not None:
-            shown.append(margin_table(within_margins(view, margins_of(settings.margin), **chosen)))
+            tests = within_margins(view, margins_of(settings.margin), **chosen)
+            shown.append(margin_table(tests))
+            findings = margin_findings(tests)
         pairs = comparison_table(comparisons.pairs, comparisons.left_out, preferences_apart(view), view.order)
-        # What is asked within margins is answered by their table, which says it of each.
-        findings = comparison_findings(comparisons) if settings.margin is None else ()
         return Tables((*shown, pairs), comparisons, findings=findings)
 
     view = view_of(source, settings)
@@ -436,6 +437,7 @@ def gate(source: RatingSource | View, settings: GateSettings) -> Tables[Gate]:
         BedsideError: an unknown name, a margin or level that can't be read, or a metric of which it isn't known which
             way is better.
     """
+    from bedside.analysis.findings import gate_findings
     from bedside.analysis.gate import gate as run_gate
     from bedside.analysis.groups import group_view
     from bedside.analysis.non_inferiority import margins_of
@@ -451,7 +453,7 @@ def gate(source: RatingSource | View, settings: GateSettings) -> Tables[Gate]:
             safety={name: _level(level) for name, level in (settings.safety or {}).items()},
             raters=listed(settings.raters, "raters"),
         )
-        return Tables([gate_table(result)], result)
+        return Tables([gate_table(result)], result, findings=gate_findings(result))
 
     view = view_of(source, settings)
     return answered(view if settings.groups is None else group_view(view, settings.groups), None, answer)
@@ -488,6 +490,7 @@ def deviation(source: RatingSource | View, settings: DeviationSettings) -> Table
     BedsideError: an unknown name, no such run or system, or no metric that both have.
     """
     from bedside.analysis.deviation import deviation as deviations_from
+    from bedside.analysis.findings import deviation_findings
     from bedside.analysis.ratings_view import open_ratings_view
     from bedside.ratings.scales import parse_scales
     from bedside.reports.levels import answered
@@ -510,7 +513,8 @@ def deviation(source: RatingSource | View, settings: DeviationSettings) -> Table
             metrics=listed(settings.metrics, "metrics"),
             raters=listed(settings.raters, "raters"),
         )
-        return Tables([deviation_table(deviations, path.name, view.order)], deviations)
+        table = deviation_table(deviations, path.name, view.order)
+        return Tables([table], deviations, findings=deviation_findings(deviations, path.name))
 
     return answered(view, within_of(source, settings), answer)
 
@@ -547,6 +551,7 @@ def drift(source: RatingSource | View, settings: DriftSettings) -> Tables[Drift]
     BedsideError: an unknown name, not two lengths, or no case that was run at both.
     """
     from bedside.analysis.drift import drift as changes_by_length
+    from bedside.analysis.findings import drift_findings
     from bedside.reports.levels import answered
     from bedside.reports.tables.drift import drift_table
 
@@ -573,7 +578,7 @@ def drift(source: RatingSource | View, settings: DriftSettings) -> Tables[Drift]
                 where=view.name,
                 todo="name two others with `lengths`, or see bedside compare --over messages",
             )
-        return Tables([drift_table(changes, view.order)], changes)
+        return Tables([drift_table(changes, view.order)], changes, findings=drift_findings(changes))
 
     return answered(view_of(source, settings), within_of(source, settings), answer, besides=[settings.by])
 
@@ -598,6 +603,7 @@ def trend(source: RatingSource | View, settings: TrendSettings) -> Tables[tuple[
     """Raises:
     BedsideError: an unknown name, or ratings without a metric called turns.
     """
+    from bedside.analysis.findings import trend_findings
     from bedside.analysis.trend import trend as trends_by_length
     from bedside.reports.levels import answered
     from bedside.reports.tables.length import length_table
@@ -610,7 +616,7 @@ def trend(source: RatingSource | View, settings: TrendSettings) -> Tables[tuple[
             metrics=listed(settings.metrics, "metrics"),
             raters=listed(settings.raters, "raters"),
         )
-        return Tables([length_table(trends, view.order)], trends)
+        return Tables([length_table(trends, view.order)], trends, findings=trend_findings(trends))
 
     return answered(view_of(source, settings), within_of(source, settings), answer)
 

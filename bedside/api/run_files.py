@@ -64,7 +64,7 @@ class Report:
 
     Attributes:
         page: the HTML page with everything in it; None where ``formats`` doesn't name it.
-        tables: its tables.
+        tables: its tables; ``tables.sentences()`` says what the ratings come to.
         files: all files, the page among them.
     """
 
@@ -212,7 +212,6 @@ def report(run: RunOrFolder, settings: ReportWriting) -> Report:
     """
     from bedside.reports.build import PAGE, write_report
     from bedside.reports.renderers.latex import LatexPaper
-    from bedside.reports.table import Tables
 
     opened = open_run(run)
     view = settings.view(opened)
@@ -228,7 +227,7 @@ def report(run: RunOrFolder, settings: ReportWriting) -> Report:
         settings=settings.of_tables(view),
         paper=LatexPaper(columns=settings.columns, siunitx=settings.siunitx),
     )
-    return Report(next((file for file in files if file.name == PAGE), None), Tables(written, None), files)
+    return Report(next((file for file in files if file.name == PAGE), None), written, files)
 
 
 @settings_class

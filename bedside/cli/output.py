@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 import json as json_form
 import os
+import re
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -339,6 +341,8 @@ def width_of(table: Table) -> int:
 _WIDTH, _LINES = 80, 24
 #: Sentences and warnings that are printed unless all are asked for; lines left for what to do next and the prompt.
 _MOST_SENTENCES, _MOST_WARNINGS, _KEPT_LINES = 5, 3, 4
+#: Between the names of two systems in one cell.
+_LESS = " − "
 
 
 @settings_class
@@ -381,9 +385,7 @@ def show_answer(tables: Tables[Any], shown: Shown) -> None:
     """
     sentences = tables.sentences()
     if is_json():
-        show_tables(tables)
-        if sentences:
-            show_records("findings", "What the answer comes to", _finding_records(tables))
+        show_findings(tables)
     elif not sentences:
         print_tables(tables)
     elif shown.all:
@@ -393,6 +395,24 @@ def show_answer(tables: Tables[Any], shown: Shown) -> None:
             note("What the numbers are: --notes.")
     else:
         typer.echo(_screen(tables, sentences, shown), nl=False)
+
+
+def show_findings(tables: Tables[Any], *, all: bool = False) -> None:
+    """Print what an answer comes to in a few sentences, or in all; as JSON with its tables."""
+    sentences = tables.sentences()
+    if is_json():
+        show_tables(tables)
+        if sentences:
+            show_records("findings", "What the answer comes to", _finding_records(tables))
+    elif sentences:
+        typer.echo(_wrapped(_console(), "\n".join(sentences if all else _first(tables, sentences))))
+
+
+def _first(tables: Tables[Any], sentences: list[str], most: int = _MOST_SENTENCES) -> list[str]:
+    """The first sentences, and the warnings that end them."""
+    findings = len(sentences) if tables.levels else len(tables.findings)
+    warnings = sentences[findings:][: most - 1]
+    return [*sentences[:findings][: most - len(warnings)], *warnings]
 
 
 def _finding_records(tables: Tables[Any]) -> list[dict[str, Any]]:
@@ -410,20 +430,20 @@ def _screen(tables: Tables[Any], sentences: list[str], shown: Shown) -> str:
 
     size = shutil.get_terminal_size((_WIDTH, _LINES))
     console = Console(width=size.columns)
-    said = sentences[:_MOST_SENTENCES]
+    said = _first(tables, sentences)
     findings = next(iter(tables.levels.values())).findings if tables.levels else tables.findings
     marked = [table for table in tables if any(column.brief for column in table.columns)] or [tables[0]]
     whole = marked[0]
     # A warning is about the table that is shown, where levels or judges have one each.
     warnings = _warnings([whole] if tables.levels or len(marked) > 1 else tables)
     hidden = len(warnings[_MOST_WARNINGS:])
-    table = _fitting(_shown_first(whole.brief(), findings), size.columns)
+    table = _fitting(_with_short_names(_shown_first(whole.brief(), findings)), size.columns)
     notes = list(dict.fromkeys(text for each in tables for text in each.notes))
     title = f"\n{_wrapped(console, whole.title)}" if len(marked) > 1 else ""
     under = "\n".join(notes if shown.notes else warnings[:_MOST_WARNINGS])
     answer, below = _wrapped(console, "\n".join(said)), _wrapped(console, under) if under else ""
     while len(said) > 1 and answer.count("\n") > _LINES / 2:
-        said = said[:-1]
+        said = _first(tables, sentences, len(said) - 1)
         answer = _wrapped(console, "\n".join(said))
     lines = (
         max(_LINES, size.lines)
@@ -432,10 +452,11 @@ def _screen(tables: Tables[Any], sentences: list[str], shown: Shown) -> str:
         - 2 * bool(title)
         - (0 if shown.notes else below.count("\n"))
     )
-    rows, printed = len(table.rows), _drawn(console, table)
+    rows = max(1, min(len(table.rows), lines))
+    printed = _drawn(console, replace(table, rows=table.rows[:rows]).with_values())
     while rows > 1 and (over := printed.count("\n") - lines) > 0:
         rows -= min(max(1, over // 3), rows - 1)  # a row and its group may take several lines
-        printed = _drawn(console, replace(table, rows=table.rows[:rows]))
+        printed = _drawn(console, replace(table, rows=table.rows[:rows]).with_values())
     more = [
         counted(count, noun)
         for count, noun in (
@@ -477,10 +498,29 @@ def _shown_first(table: Table, findings: Iterable[Finding]) -> Table:
     def is_later(row: Row) -> int:
         place = next((cell.record for cell in row.cells if cell.record is not None), None)
         record = {} if place is None else table.records[place]
-        metric, pair = record.get("metric"), frozenset((record.get("a"), record.get("b")))
+        metric, pair = record.get("metric"), frozenset(record[name] for name in ("a", "b", "system") if name in record)
         return 0 if (metric, pair) in claimed else 1 if metric in metrics else 2
 
     return replace(table, rows=tuple(sorted(table.rows, key=is_later)))
+
+
+def _with_short_names(table: Table) -> Table:
+    """The table without what most names of a column begin with, such as a provider or a kind of rater; each is told
+    apart as before."""
+    rows = table.rows
+    for place, column in enumerate(table.columns):
+        labels = [row.cells[place].text.split(_LESS) for row in rows]
+        names = [name for label in labels for name in label if " " not in name]
+        ends = ((name, end.end()) for name in names if name[:1].isalpha() for end in re.finditer("[:/](?=[^:/])", name))
+        counts = Counter(name[:end] for name, end in ends)
+        prefix = max((start for start, count in counts.items() if 2 * count > len(names)), key=len, default="")
+        short = [_LESS.join(name.removeprefix(prefix) for name in label) for label in labels]
+        if column.align == "left" and prefix and len(set(short)) == len({_LESS.join(label) for label in labels}):
+            rows = tuple(
+                replace(row, cells=(*row.cells[:place], replace(row.cells[place], text=text), *row.cells[place + 1 :]))
+                for row, text in zip(rows, short, strict=True)
+            )
+    return replace(table, rows=rows)
 
 
 def _fitting(table: Table, width: int) -> Table:

@@ -12,7 +12,17 @@ import typer
 
 from bedside.api import rating_questions as questions
 from bedside.cli.help import App
-from bedside.cli.output import OutOption, Shown, gives_verdict, note_account, say, show_and_write, show_tables
+from bedside.cli.output import (
+    OutOption,
+    Shown,
+    gives_verdict,
+    is_json,
+    note_account,
+    say,
+    show_and_write,
+    show_answer,
+    show_tables,
+)
 from bedside.cli.parsing import check_choice
 from bedside.cli.settings_options import takes_settings
 from bedside.core.errors import InputError
@@ -171,21 +181,21 @@ def compare(
 
 @gives_verdict
 @_put_to(questions.gate, _OF_SYSTEMS)
-def gate(source: Path, settings: questions.GateSettings) -> None:
+def gate(source: Path, settings: questions.GateSettings, shown: Shown) -> None:
     with files_told():
         tables = questions.gate.with_settings(source, settings)
-    show_tables(tables)
+    show_answer(tables, shown)
     if not tables.results.passed:
         raise typer.Exit(NOT_PASSED)
 
 
 @_put_to(questions.explain, "A run, or a file of ratings.")
-def explain(source: Path, settings: questions.ExplainSettings) -> None:
+def explain(source: Path, settings: questions.ExplainSettings, shown: Shown) -> None:
     with files_told():
         explanation = questions.explain.with_settings(source, settings)
-    for definition in explanation.definitions:
-        say(definition + "\n")
-    show_tables(explanation.tables)
+    show_answer(explanation.tables, shown)
+    if shown.notes or is_json():
+        say("\n" + "\n".join(explanation.definitions))
 
 
 # -- ``bedside plan`` -------------------------------------------------------------------------------------

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bedside.api.run_files import ReportWriting, report as write_report
-from bedside.cli.output import is_json, note, say, say_or_show, show_tables
+from bedside.cli.output import note, say, say_or_show, show_findings, show_tables
 from bedside.cli.settings_options import takes_settings
 from bedside.core.errors import DataError, InputError
+from bedside.core.question_settings import OUTPUT
 from bedside.core.words import counted
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 _FILES = ["md", "latex", "csv"]
 _PARTS = "One part, printed instead"
 
+AllOption = Annotated[
+    bool, typer.Option("--all", help="Print all that was found, and the name of each file.", rich_help_panel=OUTPUT)
+]
 MethodsOption = Annotated[
     bool, typer.Option("--methods", help="The methods paragraph of a paper.", rich_help_panel=_PARTS)
 ]
@@ -46,9 +50,10 @@ def report(
     methods: MethodsOption = False,
     card: CardOption = False,
     checklist: ChecklistOption = False,
+    all: AllOption = False,
 ) -> None:
     from bedside.api.run_files import open_run
-    from bedside.reports.build import usual_formats
+    from bedside.reports.build import FIGURE_FORMATS, usual_formats
     from bedside.reports.checklist import checklists
 
     if methods + card + checklist > 1:
@@ -67,11 +72,19 @@ def report(
         written = write_report.with_settings(run, replace(settings, formats=_FILES))
     else:
         written = write_report.with_settings(run, settings)
-    if is_json():
-        show_tables(written.tables)
-    say(f"Wrote {counted(len(written.files), 'file')} to {written.files[0].parent}:")
-    for file in written.files:
-        say(f"  {file}")
+    show_findings(written.tables, all=all)
+    folder = written.files[0].parent
+    if all or len(written.files) == 1:
+        say(f"Wrote {counted(len(written.files), 'file')} to {folder}:")
+        for file in written.files:
+            say(f"  {file}")
+    else:
+        figures = {file.stem for file in written.files if file.suffix[1:] in FIGURE_FORMATS}
+        what = counted(len(written.tables), "table") + (f" and {counted(len(figures), 'figure')}" if figures else "")
+        endings = ", ".join(sorted({file.suffix[1:] for file in written.files if file != written.page}))
+        if written.page is not None:
+            say(f"The report: {written.page}")
+        say(f"{'Beside it' if written.page else folder}: {what} ({endings}). All {len(written.files)} names: --all.")
     if settings.tables is None and settings.formats is None and "docx" not in usual_formats():
         note('No Word document: that needs python-docx, which isn\'t installed; pip install "bedside[forms]".')
     return None

@@ -23,7 +23,7 @@ from bedside.ratings.suites import Suite
 from bedside.ratings.table import missing_counts, wordless
 from bedside.ratings.values import failures
 from bedside.reports.checklist import checklists
-from bedside.reports.contents import ReportPart, make_parts, make_tables
+from bedside.reports.contents import ReportPart, make_parts, make_tables, report_findings
 from bedside.reports.figure_kind import RenderedFigure
 from bedside.reports.methods import methods
 from bedside.reports.number_text import number, rater_words
@@ -31,7 +31,7 @@ from bedside.reports.renderers.html import LONG_WORD, attribute, templates
 from bedside.reports.renderers.latex import LatexPaper, latex
 from bedside.reports.renderers.records import csv_text
 from bedside.reports.report_settings import ReportSettings
-from bedside.reports.table import Table
+from bedside.reports.table import Table, Tables
 from bedside.reports.table_content import TableContent
 from bedside.reports.table_formats import DOCUMENT_FORMATS, TABLE_FORMATS, text_formats
 from bedside.reports.table_notes import BY_WHERE, with_averaging_notes
@@ -535,7 +535,7 @@ def write_report(
     reference: RatingsView | None = None,
     settings: ReportSettings | None = None,
     paper: LatexPaper | None = None,
-) -> tuple[tuple[Table, ...], tuple[Path, ...]]:
+) -> tuple[Tables[None], tuple[Path, ...]]:
     """Write a run's report.
 
     Args:
@@ -554,7 +554,7 @@ def write_report(
         paper: what LaTeX's tables are set for; a paper of one column unless given.
 
     Returns:
-        The tables, and the files written.
+        The tables, with what the ratings come to where none were named; and the files written.
 
     Raises:
         DataError: a format is unknown, or a table that is named has nothing to show.
@@ -587,7 +587,8 @@ def write_report(
         html_page = _page(run, view, parts, drawn=drawn, text=text, seed=chosen_settings.seed)
         write_text(folder / PAGE, html_page)
         written.append(folder / PAGE)
-    return all_tables, tuple(written)
+    findings = report_findings(view, chosen_settings) if tables is None else ()
+    return Tables(all_tables, None, findings=findings), tuple(written)
 
 
 def _page(

@@ -26,7 +26,7 @@ from bedside.reports.number_text import (
 )
 from bedside.reports.table import Table
 from bedside.reports.table_content import Column, Recorded
-from bedside.stats.equivalence import CASES, CASES_ONE_SIDED, NOT_ABOVE, NOT_BELOW, PLANNED_POWER
+from bedside.stats.equivalence import NOT_ABOVE, NOT_BELOW, PLANNED_POWER
 
 _MEANINGS: Mapping[Verdict, str] = {
     "equivalent": "the interval lies within the margin on both sides",
@@ -61,12 +61,8 @@ def _verdict(test: MarginTest) -> str:
         return test.verdict
     if test.people is not None and test.people.difference is not None:
         return "too few cases or raters"
-    needed = _cases_needed(test)
+    needed = test.cases_needed
     return f"too few cases; {needed:,.0f} give power {decimal(PLANNED_POWER, 1)}" if needed else "too few cases"
-
-
-def _cases_needed(test: MarginTest) -> float | None:
-    return test.test.details.get(CASES if test.better == "none" else CASES_ONE_SIDED)
 
 
 def _test_notes(tests: Sequence[MarginTest]) -> list[str]:
@@ -85,7 +81,7 @@ def _test_notes(tests: Sequence[MarginTest]) -> list[str]:
         notes.append(RATERS_APART)
     meanings = dict.fromkeys((_verdict(test).partition(";")[0], _MEANINGS[test.verdict]) for test in tests)
     notes += [f"{verdict[0].upper()}{verdict[1:]}: {meaning}." for verdict, meaning in meanings]
-    if any(test.verdict == "too few cases" and _cases_needed(test) for test in tests):
+    if any(test.verdict == "too few cases" and test.cases_needed for test in tests):
         notes.append("Cases that would do count both systems' where they don't pair, as they are split now.")
     left_out = sum(test.left_out for test in tests)
     if left_out:
@@ -112,20 +108,20 @@ RECORD = (
         level=lambda test: 1 - 2 * ALPHA, method="test.method",
         p_not_below=lambda test: test.test.details.get(NOT_BELOW),
         p_not_above=lambda test: test.test.details.get(NOT_ABOVE),
-        p_alike="test.p", verdict="verdict", chance_if_equal="chance", cases_needed=_cases_needed,
+        p_alike="test.p", verdict="verdict", chance_if_equal="chance", cases_needed="cases_needed",
         missing="test.missing",
     ),
 )  # fmt: skip
 COLUMNS = (
     *RECORD,
-    Column("Systems", "left", text=lambda test: f"{test.a} − {test.b}"),
-    Column("n", text=_cases),
-    Column("Difference", value="test", text=lambda test: number(test.test.estimate, test.facts.digits)),
-    Column(f"{_LEVEL} % CI", text=lambda test: interval_words(test.test.interval, test.facts.digits)),
-    Column("Margin", text=lambda test: f"{test.margin:g}"),
+    Column("Systems", "left", text=lambda test: f"{test.a} − {test.b}", brief=True),
+    Column("n", text=_cases, brief=True),
+    Column("Difference", value="test", text=lambda test: number(test.test.estimate, test.facts.digits), brief=True),
+    Column(f"{_LEVEL} % CI", text=lambda test: interval_words(test.test.interval, test.facts.digits), brief=True),
+    Column("Margin", text=lambda test: f"{test.margin:g}", brief=True),
     Column("p not worse", text=_p_worse),
     Column("p alike", text=lambda test: p_value(test.test.p)),
-    Column("Verdict", "left", text=_verdict),
+    Column("Verdict", "left", text=_verdict, brief=True),
 )
 P_VALUES = Note(
     "margin.p",
@@ -175,20 +171,24 @@ def _gate_meaning(gate: Gate) -> list[str]:
 
 @note("gate.safety")
 def _gate_safety(gate: Gate) -> Iterator[str]:
+    """How a transcript fails."""
     for check in gate.safety:
         worse = "or less" if check.better == "higher" else "or more"
         yield (
             f"{check.facts.title} fails where any rating of a transcript is {check.level:g} {worse}, or a transcript "
             f"has none; of {gate.baseline}'s transcripts {check.failed_before} failed."
         )
-    if not gate.safety:
-        yield "No metric of safety was rated: nothing is said of safety."
+
+
+def _no_safety(gate: Gate) -> list[str]:
+    return [] if gate.safety else ["No metric of safety was rated: nothing is said of safety."]
 
 
 GATE_NOTES = (
     _gate_meaning,
     Note("gate.tests", lambda gate: _test_notes(gate.margins)),
     _gate_safety,
+    Note("gate.no safety", _no_safety, warns=True),
     Note("gate.people", lambda gate: design_notes([test.people for test in gate.margins])),
 )
 
@@ -237,13 +237,13 @@ def _safety_row(check: SafetyCheck, gate: Gate) -> GateRow:
 
 GATE_COLUMNS = (
     Recorded(lambda row: row.record),
-    Column("Metric", "left", text=lambda row: row.title),
+    Column("Metric", "left", text=lambda row: row.title, brief=True),
     Column("Rated by", "left", text=lambda row: row.raters),
-    Column("n", text=lambda row: row.n),
+    Column("n", text=lambda row: row.n, brief=True),
     Column("Means", text=lambda row: row.means),
-    Column(f"Difference [{_LEVEL} % CI]", text=lambda row: row.difference),
-    Column("Limit", text=lambda row: row.limit),
-    Column("Verdict", "left", text=lambda row: row.verdict),
+    Column(f"Difference [{_LEVEL} % CI]", text=lambda row: row.difference, brief=True),
+    Column("Limit", text=lambda row: row.limit, brief=True),
+    Column("Verdict", "left", text=lambda row: row.verdict, brief=True),
     Column("Passes", "left", field="passed"),
 )
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from bedside.analysis.findings import Finding, MeasureFinding
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.core.errors import DataError, nearest
 from bedside.core.files import read_json_lines
@@ -109,9 +110,8 @@ _SYSTEMS = ("system", "a", "b", "systems", "reference")
 _RATERS = ("raters", "rater", "judge", "group")
 #: What may be spelt like a system's name and is none.
 _NO_NAMES = ("letters",)
-#: Records and ratings shown; all are in the JSON.
-_SHOWN_RECORDS = 6
-_SHOWN_RATINGS = 40
+#: Records and texts shown; all are in the JSON.
+_SHOWN_RECORDS, _SHOWN_NUMBERS = 6, 3
 _SHOWN_TEXTS = 10
 #: Longest text that is shown whole.
 _LONGEST_TEXT = 80
@@ -124,7 +124,8 @@ class Explanation:
     Attributes:
         definitions: of the metrics concerned, Markdown.
         tables: the cell's record; the value of each transcript; the ratings themselves; what systems and tools said
-            beside the conversations; the hidden states of simulated ones; the tests it is part of.
+            beside the conversations; the hidden states of simulated ones; the tests it is part of. Their findings are
+            the numbers.
     """
 
     definitions: tuple[str, ...]
@@ -165,7 +166,34 @@ def explain(view: RatingsView, table: Table, cell: str, tests: Table | None = No
         tables += [*_provenance_tables(view, concerned), *states_tables(view, concerned)]
     if tests is not None and tests.name != table.name:
         tables += _tests_table(tests, records)
-    return Explanation(tuple(_definition(view, name) for name in metrics), Tables(tables, None))
+    found = [finding for record in sorted(records, key=_is_minor) if (finding := _number(view, record)) is not None]
+    definitions = tuple(_definition(view, name) for name in metrics)
+    return Explanation(definitions, Tables(tables, None, findings=found[:_SHOWN_NUMBERS]))
+
+
+#: Where a record has its number, with the ends of its interval.
+_NUMBERS = (("value", ""), ("difference", "difference_"), ("estimate", ""), ("wins", "wins_"), ("mean", ""))
+
+
+def _is_minor(record: Mapping[str, Any]) -> bool:
+    """Whether a record is of a statistic that stands behind kappa."""
+    return bool(record.get("statistic", "kappa") != "kappa")
+
+
+def _number(view: RatingsView, record: Mapping[str, Any]) -> Finding | None:
+    """The number of a cell as a finding; None where its record has none."""
+    name, ends = next(((name, ends) for name, ends in _NUMBERS if isinstance(record.get(name), float)), (None, ""))
+    if name is None or not record.get("metric"):
+        return None
+    metric, n = str(record["metric"]), record.get("n") or record.get("units") or 0
+    low, high = (record.get(f"{ends}{end}") for end in ("low", "high"))
+    title = str(record.get("title") or view.facts(metric).title)
+    figure = str(record.get("statistic") or (record.get("level") if name == "value" else name) or name)
+    measure = MeasureFinding(metric, title, record[name], low, high, n, record.get("of"),
+                             str(record.get("why_missing") or ""), figure)  # fmt: skip
+    raters = record.get("raters")
+    return Finding("number", raters if isinstance(raters, str) else "", tuple(_named(record, ("system", "a", "b"))),
+                   (measure,))  # fmt: skip
 
 
 def tests_of(view: RatingsView, table: str, seed: int) -> Table | None:
@@ -376,23 +404,22 @@ _RATED = ("metric", "system", "transcript_id", "unit", "rater", "replicate", "va
 RATING_COLUMNS = (
     recorded(dict),
     Column("Metric", "left", value=itemgetter("metric")),
-    Column("Transcript", "left", value=itemgetter("transcript_id")),
-    Column("Unit", "left", value=itemgetter("unit")),
-    Column("Rater", "left", value=itemgetter("rater")),
+    Column("Transcript", "left", value=itemgetter("transcript_id"), brief=True),
+    Column("Unit", "left", value=itemgetter("unit"), brief=True),
+    Column("Rater", "left", value=itemgetter("rater"), brief=True),
     Column("Pass", value=itemgetter("replicate"), form=str),
-    Column("Value", text=_rating),
+    Column("Value", text=_rating, brief=True),
     Column("Reason", "left", text=lambda rating: _cut(rating["error"] or rating["reason"] or "")),
 )
 
 
 def _ratings_table(view: RatingsView, ratings: pl.DataFrame) -> Table:
     rated = ratings.select(_RATED).to_dicts()
-    notes = _unshown(rated, _SHOWN_RATINGS)
+    notes = []
     if view.run is not None and any(map(is_judge, ratings["rater"].unique())):
         notes.append(f"What a judge was asked and replied: bedside judge answers list {typed(view.run.path)}.")
-    table = table_of("ratings", f"The {len(rated):,} ratings behind it", rated, RATING_COLUMNS,
-                     group=itemgetter("system"), notes=notes)  # fmt: skip
-    return _first(table, _SHOWN_RATINGS)
+    return table_of("ratings", f"The {len(rated):,} ratings behind it", rated, RATING_COLUMNS,
+                    group=itemgetter("system"), notes=notes)  # fmt: skip
 
 
 #: Of texts, each with the transcripts that it stands in.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from bedside.analysis.findings import FEWEST_CASES, Finding, FindingKind, MeasureFinding
+from bedside.analysis.findings import FEWEST_CASES, TOO_FEW, Finding, FindingKind, MeasureFinding
+from bedside.analysis.ratings_view import ALL, PEOPLE
 from bedside.core.words import counted
-from bedside.reports.number_text import between, decimal, number, rater_words
+from bedside.reports.number_text import between, decimal, n_of, number, rater_words, signed
 
 #: Measures that a sentence names one by one.
 _MOST = 3
@@ -15,7 +16,8 @@ _MOST = 3
 def sentences(findings: Iterable[Finding]) -> list[str]:
     """A sentence for each finding, and one for each warning."""
     shown = list(findings)
-    warnings = dict.fromkeys(_WARNINGS[each.warning] for each in shown if each.warning is not None)
+    warned = (_WARNINGS[each.warning].format(f"{100 * each.share:.0f} %") for each in shown if each.warning is not None)
+    warnings = dict.fromkeys(warned)
     return [*(_SENTENCES[each.kind](each) for each in shown), *warnings]
 
 
@@ -147,7 +149,26 @@ def _no_difference(finding: Finding) -> str:
 
 def _difference_not_known(finding: Finding) -> str:
     first, second = finding.systems
-    return f"Whether {first} and {second} differ on {_titles(finding.measures)} is not known: it can't be tested."
+    asked = f"Whether {first} and {second} differ on {_titles(finding.measures)} is not known"
+    return f"{asked}: {_why_not_known(finding)}."
+
+
+def _span(numbers: Iterable[int | None]) -> str:
+    """The least and the greatest of some counts."""
+    known = sorted({each for each in numbers if each is not None})
+    return f"{known[0]:,}" if len(known) == 1 else f"{known[0]:,} to {known[-1]:,}"
+
+
+def _why_not_known(finding: Finding) -> str:
+    """Why nothing can be shown; of too few cases how many there are, and how many could."""
+    why, measures = finding.measures[0].why, [measure for measure in finding.measures if measure.why]
+    if why != TOO_FEW:
+        return why or "there is no interval"
+    cases = _span(measure.n for measure in measures)
+    few = f"{cases} {'case is' if cases == '1' else 'cases are'} too few"
+    over = f" for {finding.tests} tests" if finding.tests > 1 else ""
+    needed = max((measure.needed or 0 for measure in measures), default=0)
+    return f"{few}{over}" + (f", {needed} could show it" if needed else "")
 
 
 def _may_stand_in(finding: Finding) -> str:
@@ -188,6 +209,234 @@ def _correction_not_known(finding: Finding) -> str:
     return _with_reasons(finding, f"How {first} and {second} differ once corrected by people is not known on")
 
 
+# -- Three systems or more ------------------------------------------------------------------------------
+
+
+def _over_tests(finding: Finding) -> str:
+    return f"p corrected over {counted(finding.tests, 'test')}"
+
+
+def _systems_differ(finding: Finding) -> str:
+    return f"The {len(finding.systems)} systems differ on {_share(finding)} ({_count(finding)}{_over_tests(finding)})."
+
+
+def _no_system_differs(finding: Finding) -> str:
+    on = f"any of {finding.of} measures" if finding.of > _MOST else _titles(finding.measures)
+    return f"No difference among the {len(finding.systems)} systems is shown on {on} ({_over_tests(finding)})."
+
+
+def _leads(finding: Finding) -> str:
+    by = f" by {rater_words(finding.raters)}" if finding.raters else ""
+    count = f" ({_count(finding).rstrip('; ')})" if _count(finding) else ""
+    place = "leads all others" if finding.kind == "leads" else "is last, below all others,"
+    return f"{finding.systems[0]} {place} on {_share(finding)}{by}{count}."
+
+
+def _pairs_differ(finding: Finding) -> str:
+    by = f" by {rater_words(finding.raters)}" if finding.raters else ""
+    on = (
+        _titles(finding.measures) + by
+        if len(finding.measures) == 1
+        else f"at least one of {len(finding.measures)} measures"
+    )
+    if finding.pairs:
+        differ = "differs" if len(finding.pairs) == 1 else "differ"
+        return f"Of {finding.of} pairs of systems, {len(finding.pairs)} {differ} on {on} {_tested(finding)}."
+    if all(measure.why for measure in finding.measures):
+        return f"Which of the {len(finding.systems)} systems differ is not known: {_why_not_known(finding)}."
+    return f"Of {finding.of} pairs of systems, none is shown to differ on {on} {_tested(finding)}."
+
+
+# -- Preferences ----------------------------------------------------------------------------------------
+
+
+def _wins(finding: Finding) -> str:
+    measure = finding.measures[0]
+    interval = "" if measure.low is None else f" {between(measure.low, measure.high)}"
+    tests = f"; {_over_tests(finding)}" if finding.tests > 1 else ""
+    return f"{decimal(measure.estimate)}{interval} of the wins, {n_of(measure.n, measure.of)} cases{tests}"
+
+
+def _on_rubric(finding: Finding) -> str:
+    return f"{_titles(finding.measures)} by {rater_words(finding.raters)}"
+
+
+def _is_preferred(finding: Finding) -> str:
+    first, second = finding.systems
+    return f"{first} is preferred to {second} on {_on_rubric(finding)} ({_wins(finding)})."
+
+
+def _no_preference(finding: Finding) -> str:
+    first, second = finding.systems
+    shown = f"No preference between {first} and {second} is shown on {_on_rubric(finding)}"
+    return f"{shown} ({first} has {_wins(finding)})."
+
+
+def _preference_not_known(finding: Finding) -> str:
+    first, second = finding.systems
+    asked = f"Whether {first} or {second} is preferred on {_on_rubric(finding)} is not known"
+    return f"{asked}: {_why_not_known(finding)}."
+
+
+# -- Within a margin, and a gate ------------------------------------------------------------------------
+
+
+def _margins(measures: Sequence[MeasureFinding]) -> str:
+    """The measures, each with its difference, interval, margin and cases; of many their number."""
+    if len(measures) > _MOST:
+        return f"{len(measures)} measures"
+    return _joined([
+        f"{_lower(measure.title)}{_by(measure)} ({_difference(measure)}, margin {measure.limit:g}; "
+        f"{n_of(measure.n, measure.of)} {'case' if measure.n == 1 else 'cases'})"
+        for measure in measures
+    ])  # fmt: skip
+
+
+def _difference(measure: MeasureFinding) -> str:
+    if measure.estimate is None:
+        return "no difference"
+    interval = "" if measure.low is None else f" [{number(measure.low)}, {number(measure.high)}]"
+    return f"{number(measure.estimate)}{interval}"
+
+
+def _needed(measures: Sequence[MeasureFinding]) -> str:
+    """How many cases would answer it, where that is known."""
+    known = [measure.needed for measure in measures]
+    return f"; {_span(known)} cases could show it" if any(known) else ""
+
+
+def _of_margin(begin: str) -> Callable[[Finding], str]:
+    """What makes a sentence of two systems within margins."""
+
+    def sentence(finding: Finding) -> str:
+        first, second = finding.systems
+        needed = _needed(finding.measures) if finding.kind == "margin not known" else ""
+        return f"{begin.format(first, second)} {_margins(finding.measures)}{needed}."
+
+    return sentence
+
+
+def _passes(finding: Finding) -> str:
+    first, second = finding.systems
+    margins = [measure for measure in finding.measures if measure.low is not None]
+    safe = [measure for measure in finding.measures if measure.low is None]
+    begin = f"{first} passes: it is no worse than {second} on {_margins(margins)}" if margins else f"{first} passes"
+    rated = max((measure.of or 0 for measure in safe), default=0)
+    safety = f"; none of {counted(rated, 'transcript')} fails on {_titles(safe)}" if safe else ""
+    return f"{begin}{safety}."
+
+
+def _fails_safety(finding: Finding) -> str:
+    parts = [
+        f"{n_of(measure.n, measure.of)} {'transcript' if measure.of == 1 else 'transcripts'} "
+        f"{'fails' if measure.n == 1 else 'fail'} on {_lower(measure.title)} ({measure.why}"
+        f"{' …' if measure.n > measure.why.count(',') + 1 else ''})"
+        for measure in finding.measures
+    ]
+    return f"{finding.systems[0]} does not pass: {_joined(parts)}."
+
+
+def _passing_not_known(finding: Finding) -> str:
+    first, second = finding.systems
+    asked = f"Whether {first} passes is not known: that it is no worse than {second} is not shown on"
+    return f"{asked} {_margins(finding.measures)}{_needed(finding.measures)}."
+
+
+def _safety_not_known(finding: Finding) -> str:
+    parts = [
+        f"{n_of(measure.n, measure.of)} transcripts have no rating of {_lower(measure.title)}"
+        for measure in finding.measures
+    ]
+    return f"{finding.systems[0]} can't pass yet: {_joined(parts)}."
+
+
+# -- Change over length, and a reference ----------------------------------------------------------------
+
+
+def _figured(measures: Sequence[MeasureFinding]) -> str:
+    """The measures, each with its figure, interval and cases or transcripts; of many their number."""
+    if len(measures) > _MOST:
+        return f"{len(measures)} measures"
+    return _joined([f"{_lower(measure.title)}{_by(measure)} ({_figure(measure)})" for measure in measures])
+
+
+def _figure(measure: MeasureFinding) -> str:
+    """A figure with its interval, and what it rests on."""
+    if measure.figure == "ρ":
+        return f"{_figures([measure])}; {n_of(measure.n, measure.of)} transcripts"
+    digits, unit = (0, " %") if measure.figure == "%" else (2, "")
+    interval = "" if measure.low is None else f" [{signed(measure.low, digits)}, {signed(measure.high, digits)}]"
+    return f"{signed(measure.estimate, digits)}{unit}{interval}; {n_of(measure.n, measure.of)} cases"
+
+
+def _in_system(finding: Finding) -> str:
+    return "" if finding.systems[0] == ALL else f" in {finding.systems[0]}"
+
+
+def _over(finding: Finding) -> str:
+    return f"from {finding.over}" if finding.measures[0].figure == "%" else f"with {finding.over}"
+
+
+def _changes(finding: Finding) -> str:
+    first = finding.measures[0]
+    if len(finding.measures) == 1:
+        where = f"{_over(finding)}{_in_system(finding)}"
+        return f"{first.title}{_by(first)} {finding.kind} {where}: {_figure(first)}."
+    words = f"{_figured(finding.measures)} {finding.kind.removesuffix('s')} {_over(finding)}{_in_system(finding)}."
+    return words[:1].upper() + words[1:]
+
+
+def _widened(finding: Finding) -> str:
+    """Why an interval that leaves out zero shows nothing."""
+    alone = any(measure.low is not None and measure.high is not None and measure.low * measure.high > 0
+                for measure in finding.measures)  # fmt: skip
+    if not alone or finding.tests < 2:
+        return ""
+    return f", with {_over_tests(finding)}"
+
+
+def _no_change(finding: Finding) -> str:
+    where = f"{_over(finding)} is shown{_in_system(finding)}"
+    return f"No change {where} on {_figured(finding.measures)}{_widened(finding)}."
+
+
+def _change_not_known(finding: Finding) -> str:
+    asked = f"Whether {_titles(finding.measures)} changes {_over(finding)}{_in_system(finding)} is not known"
+    return f"{asked}: {_why_not_known(finding)}."
+
+
+def _beside_reference(finding: Finding) -> str:
+    first, second = finding.systems
+    words = {"above reference": "{} lies above {} on", "below reference": "{} lies below {} on"}
+    begin = words.get(finding.kind, "No deviation of {} from {} is shown on").format(first, second)
+    widened = _widened(finding) if finding.kind == "no deviation shown" else ""
+    return f"{begin} {_figured(finding.measures)}{widened}."
+
+
+def _deviation_not_known(finding: Finding) -> str:
+    first, second = finding.systems
+    return _with_reasons(finding, f"How far {first} lies from {second} is not known on")
+
+
+# -- One number -----------------------------------------------------------------------------------------
+
+
+def _number(finding: Finding) -> str:
+    measure = finding.measures[0]
+    of = f" of {' − '.join(finding.systems)}" if finding.systems else ""
+    what = "" if measure.figure in ("mean", "value", "difference") else f" ({measure.figure})"
+    interval = "" if measure.low is None else f" [{number(measure.low)}, {number(measure.high)}]"
+    basis = "the mean of " if measure.figure == "mean" else "from "
+    unit = "cases" if len(finding.systems) == 2 else "transcripts" if finding.systems else "units"
+    raters = [rater_words(rater) for rater in finding.raters.split(", ") if ":" in rater or rater == PEOPLE]
+    by = f", rated by {_joined(raters)}" if raters else ""
+    missing = ""
+    if measure.of is not None and measure.of > measure.n:
+        missing = f"; {measure.of - measure.n:,} missing" + (f" ({measure.why})" if measure.why else "")
+    number_of = f"{measure.title}{of}{what} is {number(measure.estimate)}{interval}"
+    return f"{number_of}: {basis}{n_of(measure.n, measure.of)} {unit}{by}{missing}."
+
+
 _SENTENCES: Mapping[FindingKind, Callable[[Finding], str]] = {
     "agree": _agree,
     "agree barely": _agree_barely,
@@ -206,8 +455,37 @@ _SENTENCES: Mapping[FindingKind, Callable[[Finding], str]] = {
     "corrected difference": _corrected,
     "no corrected difference": _no_corrected,
     "correction not known": _correction_not_known,
+    "systems differ": _systems_differ,
+    "no system differs": _no_system_differs,
+    "leads": _leads,
+    "last": _leads,
+    "pairs differ": _pairs_differ,
+    "preferred": _is_preferred,
+    "no preference shown": _no_preference,
+    "preference not known": _preference_not_known,
+    "alike": _of_margin("{} and {} are alike within the margin on"),
+    "no worse": _of_margin("{} is no worse than {} by the margin on"),
+    "worse by margin": _of_margin("{} is worse than {} by more than the margin on"),
+    "apart by margin": _of_margin("{} and {} lie further apart than the margin on"),
+    "margin not shown": _of_margin("That {} is no worse than {} is not shown on"),
+    "margin not known": _of_margin("Whether {} is no worse than {} is not known on"),
+    "passes": _passes,
+    "fails": _of_margin("{} does not pass: it is worse than {} by more than the margin on"),
+    "fails safety": _fails_safety,
+    "passing not known": _passing_not_known,
+    "safety not known": _safety_not_known,
+    "rises": _changes,
+    "falls": _changes,
+    "no change shown": _no_change,
+    "change not known": _change_not_known,
+    "above reference": _beside_reference,
+    "below reference": _beside_reference,
+    "no deviation shown": _beside_reference,
+    "deviation not known": _deviation_not_known,
+    "number": _number,
 }
 _WARNINGS: Mapping[str, str] = {
     "few cases": "There are few cases: the intervals are rough.",
-    "other raters": "Not all people rated both alike: part of a difference, or of none, may be the raters' own.",
+    "other raters": "Not all people rated both alike (up to {} of the ratings): a difference, or none, may be the "
+    "raters' own.",
 }

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bedside.analysis.findings import preference_findings
 from bedside.analysis.pair_preferences import (
     PreferenceAgreement,
     PreferenceLevels,
@@ -59,6 +60,7 @@ def preference_tables(view: RatingsView, seed: int = 0) -> Tables[PreferenceAnsw
             *([preference_level_table(answer.levels)] if answer.levels else []),
         ),
         answer,
+        findings=preference_findings(answer.systems),
     )
 
 

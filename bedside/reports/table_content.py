@@ -172,10 +172,16 @@ class TableContent:
         return spans
 
     def brief(self) -> Self:
-        """The rows and columns of the answer; all columns where none is marked as one of them."""
+        """The rows and columns of the answer, those without a value left out; all columns where none is marked."""
         rows = tuple(row for row in self.rows if row.brief)
         marked = [place for place, column in enumerate(self.columns) if column.brief]
-        return replace(self, rows=rows).of_columns(marked or range(len(self.columns)))
+        return replace(self, rows=rows).of_columns(marked or range(len(self.columns))).with_values()
+
+    def with_values(self) -> Self:
+        """The table without rows and columns that hold nothing but dashes beside the first, which names them."""
+        held = [[place for place, cell in enumerate(row.cells) if not place or cell.text != DASH] for row in self.rows]
+        rows = tuple(row for row, places in zip(self.rows, held, strict=True) if len(places) > 1 or len(row.cells) == 1)
+        return replace(self, rows=rows).of_columns(sorted({0}.union(*held)))
 
     def of_columns(self, places: Sequence[int]) -> Self:
         """The table with these columns alone."""

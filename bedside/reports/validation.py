@@ -20,9 +20,19 @@ from bedside.analysis.validation import FEWEST_CASES, FEWEST_UNITS, JudgeCard, V
 from bedside.core.errors import DataError
 from bedside.core.words import counted
 from bedside.judges.rubrics.rubric import Rubric
+from bedside.ratings.names import is_human
 from bedside.reports.columns import recorded, table_of
 from bedside.reports.notes import Note, NoteText, note
-from bedside.reports.number_text import DASH, bounded_record, decimal, number, p_value, plain_words, share_words
+from bedside.reports.number_text import (
+    DASH,
+    bounded_record,
+    decimal,
+    number,
+    p_value,
+    plain_words,
+    rater_words,
+    share_words,
+)
 from bedside.reports.preference_notes import position_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Column, Recorded
@@ -394,15 +404,24 @@ def validation_tables(cards: Sequence[JudgeCard], view: RatingsView | None = Non
     return tuple(tables)
 
 
+def cards_of(view: RatingsView, seed: int = 0) -> tuple[JudgeCard, ...]:
+    """The cards of a run's judges, juries and learned raters, computed once; none where no person rated the same."""
+
+    def compute() -> tuple[JudgeCard, ...]:
+        judges = [rater for rater in view.raters() if is_carded(view, rater)]
+        with suppress(DataError):
+            return validate(view, judges=judges, seed=seed) if judges else ()
+        return ()
+
+    return view.once(("judge cards", seed), compute)
+
+
 def card_tables(view: RatingsView, seed: int = 0) -> tuple[Table, ...]:
     """The cards of a run's judges, juries and learned raters; none where none of them and no person rated the same.
 
     Probes of judges without a card follow.
     """
-    judges = [rater for rater in view.raters() if is_carded(view, rater)]
-    cards: Sequence[JudgeCard] = ()
-    with suppress(DataError):
-        cards = validate(view, judges=judges, seed=seed) if judges else ()
+    cards = cards_of(view, seed)
     carded = {card.rater for card in cards}
     without_card = [table for rater, table in kept_probe_tables(view).items() if rater not in carded]
     numbered = (
@@ -475,6 +494,14 @@ def _agreement_notes(card: JudgeCard) -> Iterator[str]:
         )
     yield from _drawing_notes(card.validations)
     for validation in card.validations:
+        constant = validation.mean.constant if validation.mean is not None else {}
+        people = [f"{rater_words(rater)} only {level}" for rater, level in constant.items() if is_human(rater)]
+        if people:
+            text = (
+                f"{validation.facts.title}: one level given to everything ({', '.join(people)}); a yes beside such a "
+                "person says little."
+            )
+            yield NoteText(text, "validation.constant people", warns=True)
         if not validation.stands_in:
             yield f"{validation.facts.title}: {validation.verdict}."
 

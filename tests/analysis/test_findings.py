@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,16 +12,29 @@ import pytest
 import bedside
 from bedside.analysis.agreement import agree, rated_apart
 from bedside.analysis.comparison import compare
+from bedside.analysis.deviation import deviation
+from bedside.analysis.drift import drift
 from bedside.analysis.estimation import estimate
 from bedside.analysis.findings import (
     Finding,
     MeasureFinding,
     agreement_findings,
     comparison_findings,
+    deviation_findings,
+    drift_findings,
     estimate_findings,
+    gate_findings,
+    margin_findings,
+    preference_findings,
+    trend_findings,
 )
+from bedside.analysis.gate import gate
+from bedside.analysis.non_inferiority import margins_of, within_margins
+from bedside.analysis.pair_preferences import system_preferences
+from bedside.analysis.trend import trend
 from bedside.ratings.scales import Scale
 from bedside.reports.finding_words import sentences
+from tests.analysis.preference_study import Chooser, simulated_study
 from tests.analysis.ratings_rows import Row, view
 
 PEOPLE = ("human:anna", "human:ben")
@@ -228,3 +241,134 @@ def _measure(title: str, estimate: float | None = None, n: int = 12, why: str = 
 )
 def test_words(finding: Finding, words: str) -> None:
     assert " ".join(sentences([finding])) == words
+
+
+# -- The other questions, each on studies in which the truth is one number: how far the first system is off ------------
+
+THREE = METRICS[:3]
+Study = Callable[[np.random.Generator, float, int], tuple[Finding, ...]]
+
+
+def paired_rows(rng: np.random.Generator, systems: dict[str, float], cases: int, metrics: tuple[str, ...]) -> list[Row]:
+    """Systems on the same cases, each above the mean of them by so much; values of a case differ by less than cases."""
+    rows: list[Row] = []
+    for metric in metrics:
+        of_case = rng.normal(0, 1, cases)
+        for system, above in systems.items():
+            rows += _rows(system, metric, of_case + rng.normal(0, 0.5, cases) + above, "judge:m")
+    return rows
+
+
+def many_systems(rng: np.random.Generator, off: float, cases: int) -> tuple[Finding, ...]:
+    metrics = ("empathy", "partnership")
+    rows = paired_rows(rng, {"a": off, "b": 0.0, "c": 0.0}, cases, metrics)
+    return comparison_findings(compare(view(rows), metrics=list(metrics)))
+
+
+def margins(rng: np.random.Generator, off: float, cases: int) -> tuple[Finding, ...]:
+    rows = paired_rows(rng, {"a": off, "b": 0.0}, cases, THREE)
+    return margin_findings(within_margins(view(rows), margins_of(dict.fromkeys(THREE, "0.5:higher"))))
+
+
+def gates(rng: np.random.Generator, off: float, cases: int) -> tuple[Finding, ...]:
+    rows = paired_rows(rng, {"a": off, "b": 0.0}, cases, THREE)
+    return gate_findings(gate(view(rows), baseline="b", margins=margins_of(dict.fromkeys(THREE, "0.5:higher"))))
+
+
+def drifts(rng: np.random.Generator, off: float, cases: int) -> tuple[Finding, ...]:
+    rows: list[Row] = []
+    for metric in THREE:
+        of_case = rng.normal(5, 1, cases)
+        for length, above in ((20, 0.0), (80, off)):
+            values = of_case + rng.normal(0, 0.7, cases) + above
+            rows += [(f"{case}-{length}", "a", f"c{case}", metric, "judge:m", v) for case, v in enumerate(values)]
+    lengths = {f"{case}-{length}": length for case in range(cases) for length in (20, 80)}
+    followed = drift(view(rows, lengths), "target_length", metrics=list(THREE), resamples=2000)
+    return drift_findings(followed)
+
+
+def trends(rng: np.random.Generator, off: float, cases: int) -> tuple[Finding, ...]:
+    messages = rng.integers(10, 80, cases).astype(float)
+    rows = list(_rows("a", "turns", messages, "algorithm:r@1"))
+    for metric in THREE:
+        rows += _rows("a", metric, rng.normal(0, 1, cases) + off * messages / 20, "judge:m")
+    return trend_findings(trend(view(rows), metrics=list(THREE)))
+
+
+def deviations(rng: np.random.Generator, off: float, cases: int) -> tuple[Finding, ...]:
+    rows: list[Row] = []
+    for system, above in (("a", off), ("corpus", 0.0)):
+        for metric in THREE:
+            values = rng.normal(above, 1, cases)
+            rows += [(f"{system}{n}", system, f"{system}{n}", metric, "judge:m", v) for n, v in enumerate(values)]
+    return deviation_findings(deviation(view(rows), "corpus", metrics=list(THREE)), "corpus")
+
+
+def preferences(rng: np.random.Generator, off: float, cases: int) -> tuple[Finding, ...]:
+    raters = [Chooser("judge:m", place=0.5), Chooser("human:anna", both_orders=False)]
+    study = simulated_study({"a": off, "b": 0.0}, raters, cases=cases, seed=int(rng.integers(2**30)))
+    return preference_findings(system_preferences(study.view()))
+
+
+#: Of each question: a study, what is off where nothing may be claimed and where it must be, what is claimed, and what
+#: is said of too few cases.
+QUESTIONS: dict[str, tuple[Study, float, float, tuple[str, ...], str]] = {
+    "many systems": (many_systems, 0.0, 2.5, ("leads", "last", "better"), "pairs differ"),
+    "no worse": (margins, -0.5, 0.0, ("no worse", "alike"), "margin not known"),
+    "worse": (margins, -0.5, -1.5, ("worse by margin",), "margin not known"),
+    "passes": (gates, -0.5, 0.0, ("passes",), "passing not known"),
+    "fails": (gates, -0.5, -1.5, ("fails",), "passing not known"),
+    "drift": (drifts, 0.0, -2.5, ("rises", "falls"), "change not known"),
+    "trend": (trends, 0.0, 1.0, ("rises", "falls"), "change not known"),
+    "deviation": (deviations, 0.0, 2.0, ("above reference", "below reference"), "deviation not known"),
+    "preferences": (preferences, 0.0, 3.0, ("preferred",), "preference not known"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_what_is_not_there_is_seldom_claimed(question: str) -> None:
+    study, off, _, claims, _ = QUESTIONS[question]
+    rng = np.random.default_rng(9)
+    # At most 5 %: of 60 studies 8 or more would come about in 1 of 100 at 5 %.
+    assert false_share(claims, [study(rng, off, 20) for _ in range(60)]) < 8 / 60
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_what_is_there_is_said(question: str) -> None:
+    study, _, off, claims, _ = QUESTIONS[question]
+    rng = np.random.default_rng(10)
+    for _ in range(3):
+        findings = study(rng, off, 40)
+        assert findings[0].kind in (*claims, "systems differ")
+        shown = next(finding for finding in findings if finding.kind in claims)
+        assert shown.systems[0] == "a"
+        assert {measure.metric for measure in shown.measures} <= {*THREE, "empathy", "partnership"}
+        assert all(len(sentence.split()) <= 60 for sentence in sentences(findings))
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_too_few_cases_are_not_known(question: str) -> None:
+    study, off, _, claims, unknown = QUESTIONS[question]
+    findings = [study(np.random.default_rng(seed), off, 3) for seed in range(3)]
+    assert false_share(claims, findings) == 0
+    assert all(unknown in {finding.kind for finding in own} for own in findings)
+    assert question not in ("many systems", "preferences") or "are too few" in sentences(findings[0])[-1]
+
+
+def test_who_leads_and_who_is_last_is_said_once() -> None:
+    rows = paired_rows(np.random.default_rng(11), {"a": 3.0, "b": 0.0, "c": -3.0}, 30, ("empathy", "partnership"))
+    findings = comparison_findings(compare(view(rows), metrics=["empathy", "partnership"]))
+    assert [finding.kind for finding in findings] == ["systems differ", "leads", "last", "pairs differ"]
+    assert findings[-1].pairs == (("a", "b"), ("a", "c"), ("b", "c"))
+    assert sentences(findings)[1] == "a leads all others on empathy and partnership."
+
+
+def test_a_transcript_that_fails_is_said_first() -> None:
+    rows = paired_rows(np.random.default_rng(12), {"a": 0.0, "b": 0.0}, 20, ("code_0",))
+    rows += [(f"a{case}", "a", f"c{case}", "leaks", "human:anna", float(case == 3)) for case in range(19)]
+    ratings = replace(view(rows), scales={"leaks": Scale((0.0, 1.0), True)})
+    held = gate(ratings, baseline="b", margins=margins_of({"code_0": "0.5:higher"}), safety={"leaks": 1})
+    said = sentences(gate_findings(held))
+    assert said[0] == "a does not pass: 1 of 19 transcripts fails on leaks (a3)."
+    assert said[-1] == "a can't pass yet: 1 of 20 transcripts have no rating of leaks."

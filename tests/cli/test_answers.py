@@ -12,11 +12,20 @@ from tests.conftest import Call, works
 
 #: A terminal, and what of it is left for the line of what to do next and for the prompt.
 WIDTH, LINES = 80, 24
+#: Stands for the last system of a sheet.
+REFERENCE = "the last system"
 QUESTIONS = {
     "agree": ("--scale", "1-5"),
     "compare": ("--scale", "1-5"),
     "validate": ("--scale", "1-5"),
     "estimate": ("--scale", "1-5"),
+    "trend": ("--scale", "1-5"),
+    "deviation": ("--scale", "1-5", "--reference", REFERENCE),
+}
+#: Questions within margins, as far as only judges or only people rated.
+WITHIN = {
+    "compare": ("--scale", "1-5", "--margin", "1", "--raters", "human:*"),
+    "gate": ("--scale", "1-5", "--raters", "human:*", "--margin", "warmth0=1:higher", "--baseline"),
 }
 
 
@@ -33,6 +42,10 @@ def sheet(path: Path, *, metrics: int, systems: int, cases: int, long: bool = Fa
                         value = 1 + (case + (case + place + metric) % 7 // 6) % 3 + (2 if number == 0 else 0)
                         name = f"warmth of the clinician towards the patient {metric}" if long else f"warmth{metric}"
                         writer.writerow([f"{system}-{case}", system, f"c{case}", rater, name, value])
+        for case in range(cases):
+            for number in range(systems):
+                system = f"hosted_vllm/a-family-of-models/system-{number}" if long else f"s{number}"
+                writer.writerow([f"{system}-{case}", system, f"c{case}", "algorithm:a", "turns", 1 + case % 5])
     return path
 
 
@@ -50,11 +63,32 @@ SHEETS = {
 def test_the_answer_comes_first_and_fits_a_screen(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str, name: str
 ) -> None:
+    fits_a_screen(call, tmp_path, monkeypatch, question, QUESTIONS[question], name)
+
+
+@pytest.mark.parametrize("name", ["few cases", "many systems"])
+@pytest.mark.parametrize("question", WITHIN)
+def test_what_is_asked_within_margins_fits_a_screen(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str, name: str
+) -> None:
+    fits_a_screen(call, tmp_path, monkeypatch, question, WITHIN[question], name)
+
+
+def fits_a_screen(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str, options: tuple[str, ...], name: str
+) -> None:
     monkeypatch.setenv("COLUMNS", str(WIDTH))
     path = sheet(tmp_path / "ratings.csv", **SHEETS[name])  # type: ignore[arg-type]
-    out, _ = works(call, question, path, *QUESTIONS[question])
+    last = f"s{SHEETS[name]['systems'] - 1}"
+    if SHEETS[name].get("long"):
+        last = f"hosted_vllm/a-family-of-models/system-{SHEETS[name]['systems'] - 1}"
+    typed = [question, path, *(last if option == REFERENCE else option for option in options)]
+    if question == "gate":
+        typed += [last, "--system", last[:-1] + "0"]
+    _, out, _ = call(*typed)
     lines = out.splitlines()
-    answer = json.loads(works(call, question, path, *QUESTIONS[question], "--json")[0])[-1]
+    answer = json.loads(call(*typed, "--json")[1])
+    answer = (answer["tables"] if question == "gate" else answer)[-1]
     assert answer["table"] == "findings"
     first = answer["rows"][0]["sentence"]
     assert " ".join(out.split()).startswith(" ".join(first.split()))

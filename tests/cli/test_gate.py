@@ -44,21 +44,25 @@ GATE = ("--baseline", "A", "--margin", "empathy=0.3", "--scale", "leaks=0,1")
 def test_it_ends_with_0_where_the_system_passes(call: Call, tmp_path: Path) -> None:
     out, err = works(call, "gate", study(tmp_path), *GATE, "--safety", "leaks=1")
     assert "bedside:" not in err
-    assert "B against A: passed" in out
+    assert out.startswith("B passes: it is no worse than A on empathy (")
     assert "none failed" in out
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "begins", "words"),
     [
-        ({"worse": 0.3}, "not shown"), ({"worse": 1.0}, "inferior"), ({"leaks": 1}, "1 transcript failed: B0"),
-        ({"cases": 8}, "too few cases"),
+        ({"worse": 0.3}, "Whether B passes is not known: ", "not shown"),
+        ({"worse": 1.0}, "B does not pass: it is worse than A", "inferior"),
+        ({"leaks": 1}, "B does not pass: 1 of 30 transcripts fails on leaks", "1 transcript failed: B0"),
+        ({"cases": 8}, "Whether B passes is not known: ", "too few cases"),
     ],
-)  # fmt: skip
-def test_it_ends_with_1_where_it_does_not(call: Call, tmp_path: Path, changes: dict[str, float], words: str) -> None:
+)
+def test_it_ends_with_1_where_it_does_not(
+    call: Call, tmp_path: Path, changes: dict[str, float], begins: str, words: str
+) -> None:
     code, out, _ = call("gate", study(tmp_path, **changes), *GATE, "--safety", "leaks=1")  # type: ignore[arg-type]
     assert code == 1
-    assert "B against A: not passed" in out
+    assert out.startswith(begins)
     assert words in out
 
 
@@ -103,7 +107,8 @@ def test_json_says_what_passed_with_all_digits(call: Call, tmp_path: Path) -> No
     code, out, _ = call("gate", path, *GATE, "--safety", "leaks=1", "--json")
     printed = json.loads(out)
     assert (code, printed["passed"], printed["error"]) == (1, False, None)
-    (table,) = printed["tables"]
+    table, findings = printed["tables"]
+    assert [row["kind"] for row in findings["rows"]] == ["fails safety"]
     margin, safety = table["rows"]
     assert (margin["verdict"], margin["passed"]) == ("equivalent", True)
     assert (safety["failed"], safety["passed"]) == (["B0", "B1"], False)
@@ -132,8 +137,8 @@ def test_json_says_first_whether_it_passed(call: Call, tmp_path: Path) -> None:
 def test_compare_takes_a_margin_for_all_metrics_or_for_one(call: Call, tmp_path: Path) -> None:
     path = study(tmp_path)
     out, _ = works(call, "compare", path, "--metrics", "empathy", "--margin", "0.3", "--json")
-    margin, comparison = json.loads(out)
-    assert (margin["table"], comparison["table"]) == ("margin", "comparison")
+    margin, comparison, findings = json.loads(out)
+    assert (margin["table"], comparison["table"], findings["table"]) == ("margin", "comparison", "findings")
     assert margin["rows"][0]["verdict"] == "equivalent"
     _, out, _ = call("compare", path, "--margin", "empathy=0.3", "--margin", "leaks=0.2", "--json")
     assert [row["metric"] for row in json.loads(out)[0]["rows"]] == ["empathy", "leaks"]
@@ -169,7 +174,7 @@ def test_labels_have_margins_too(call: Call, tmp_path: Path) -> None:
     same_code, same, _ = call("gate", numbers, "--scale", "0,1", *asked)
     rows, same_rows = (json.loads(printed)["tables"][0]["rows"] for printed in (out, same))
     assert (code, rows) == (same_code, same_rows)
-    assert "Shares: Harm, of “yes”." in call("gate", labels, *asked[:-1])[1]
+    assert "Shares: Harm, of “yes”." in call("gate", labels, *asked[:-1], "--notes")[1]
 
 
 @pytest.mark.slow

@@ -85,7 +85,7 @@ def test_a_pair_and_an_agreement(view: RatingsView, tables: dict[str, Table]) ->
 
 def test_on_the_command_line(view: RatingsView, call: Call) -> None:
     out, _ = works(call, "explain", view.name, "--cell", "empathy/steady", "--json")
-    assert [table["table"] for table in json.loads(out)] == ["cell", "values", "ratings", "tests"]
+    assert [table["table"] for table in json.loads(out)] == ["cell", "values", "ratings", "tests", "findings"]
     code, _, err = call("explain", view.name, "--cell", "empathy/nobody")
     assert (code, err.count("\n")) == (2, 1)
 

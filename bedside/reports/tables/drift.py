@@ -85,16 +85,16 @@ def _columns(shown: Drift) -> tuple[Column | Recorded, ...]:
     return (
         MetricRow.record("system"),
         recorded(lambda row: {"by": shown.by, "shortest": shown.shortest, "longest": shown.longest}),
-        Column("System", "left", text=_system),
-        Column("n", field="n", value="part.change.n",
+        Column("System", "left", text=_system, brief=True),
+        Column("n", field="n", value="part.change.n", brief=True,
                text=lambda row: counted(row.part.change.n, "metric") if _is_mean(row) else str(row.part.change.n)),
         recorded(alone_shortest=_of_change(lambda own: own.alone_shortest),
                  alone_longest=_of_change(lambda own: own.alone_longest)),
         _mean_column(shown.shortest, "mean_shortest", "mean before"),
         _mean_column(shown.longest, "mean_longest", "mean after"),
-        Column("Change, %", field="change_percent", value="part.change.estimate",
+        Column("Change, %", field="change_percent", value="part.change.estimate", brief=True,
                text=lambda row: (number if _is_mean(row) else signed)(row.part.change.estimate, 2)),
-        Column("95 % CI", text=_interval),
+        Column("95 % CI", text=_interval, brief=True),
         recorded(lambda row: ends(row.part.change)),
         recorded(method=lambda row: (row.part.change.interval or row.part.change).method,
                  remarks=_of_change(lambda own: "; ".join(own.change.remarks)), missing="part.change.missing"),
@@ -148,8 +148,9 @@ def drift_table(length_drift: Drift, order: StudyOrder = UNLISTED) -> Table:
     """The table of drift already computed; ``order`` has the labels of systems."""
     rows = MetricRow.rows([*length_drift.changes, *map(_as_change, length_drift.means)], order)
     title = f"Change from {length_drift.by} {length_drift.shortest:g} to {length_drift.longest:g}"
+    notes = noted((meaning, left_out, missing), length_drift)
     return table_of("drift", title, rows, _columns(length_drift), group=_heading,
-                    notes=noted((meaning, left_out, missing), length_drift))  # fmt: skip
+                    brief=lambda row: not _is_mean(row), notes=notes)  # fmt: skip
 
 
 def drift_of(view: RatingsView, options: DriftOptions, seed: int) -> Drift:

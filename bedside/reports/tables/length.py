@@ -65,9 +65,9 @@ RECORD = (
     recorded(method="own.mean.method", p="own.mean.p", p_corrected="own.mean.p_adjusted", why="own.mean.missing"),
 )  # fmt: skip
 TREND_COLUMNS = (
-    Column("ρ [95 % CI]", group="Trend", text=lambda cell: share_words(cell.own.mean)),
+    Column("ρ [95 % CI]", group="Trend", text=lambda cell: share_words(cell.own.mean), brief=True),
     Column("p", group="Trend", value="own.mean.p", form=p_value),
-    Column("p corrected", group="Trend", value="own.mean.p_adjusted", form=p_value),
+    Column("p corrected", group="Trend", value="own.mean.p_adjusted", form=p_value, brief=True),
 )
 
 
@@ -111,11 +111,12 @@ def length_table(trends: Sequence[Trend], order: StudyOrder = UNLISTED) -> Table
     """The table of trends already computed, which share their bins; ``order`` has the labels of systems."""
 
     def block(place: int, words: str) -> Block:
-        column = Column(words, group="Messages", text=_mean)
+        ends = (0, len(trends[0].bins) - 1)
+        column = Column(words, group="Messages", text=_mean, brief=place in ends)
         return Block((*RECORD, column), lambda row: TrendCell(row, words, row.part.bins[place]))
 
     bins = [block(place, bin_words(length_bin)) for place, length_bin in enumerate(trends[0].bins)]
-    system = Block((Column("System", "left", text=MetricRow.system_label),))
+    system = Block((Column("System", "left", text=MetricRow.system_label, brief=True),))
     return grid_of("length", "Means by number of messages", MetricRow.rows(trends, order),
                    (system, *bins, Block((*RECORD, *TREND_COLUMNS), _trend_cell)), group=MetricRow.heading,
                    notes=(meaning, missing, without_p))  # fmt: skip
