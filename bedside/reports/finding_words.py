@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bedside.analysis.findings import FEWEST_CASES, Finding, FindingKind, MeasureFinding
@@ -17,6 +18,25 @@ def sentences(findings: Iterable[Finding]) -> list[str]:
     shown = list(findings)
     warnings = dict.fromkeys(_WARNINGS[each.warning] for each in shown if each.warning is not None)
     return [*(_SENTENCES[each.kind](each) for each in shown), *warnings]
+
+
+def in_past(findings: Iterable[Finding]) -> list[str]:
+    """The sentences as a paper tells them, in the past tense; without warnings. Names stay as they are."""
+    told = []
+    for finding in findings:
+        measures = (*finding.measures, *finding.against)
+        names = [*finding.systems, rater_words(finding.raters), *(_lower(measure.title) for measure in measures)]
+        kept = sorted(filter(None, names), key=len, reverse=True)
+        pattern = re.compile("|".join([*map(re.escape, kept), rf"\b(?:{'|'.join(map(re.escape, _PAST))})\b"]))
+        told.append(pattern.sub(lambda found: _PAST.get(found[0], found[0]), _SENTENCES[finding.kind](finding)))
+    return told
+
+
+_PAST = {
+    "is": "was", "are": "were", "agree": "agreed", "agrees": "agreed", "differ": "differed", "may be": "might be",
+    "may stand": "could stand", "can't": "couldn't", "reaches": "reached", "reach": "reached", "point": "pointed",
+    "holds": "held", "includes": "included",
+}  # fmt: skip
 
 
 def _joined(words: Sequence[str]) -> str:

@@ -394,15 +394,24 @@ def validation_tables(cards: Sequence[JudgeCard], view: RatingsView | None = Non
     return tuple(tables)
 
 
+def cards_of(view: RatingsView, seed: int = 0) -> tuple[JudgeCard, ...]:
+    """The cards of a run's judges, juries and learned raters, computed once; none where no person rated the same."""
+
+    def compute() -> tuple[JudgeCard, ...]:
+        judges = [rater for rater in view.raters() if is_carded(view, rater)]
+        with suppress(DataError):
+            return validate(view, judges=judges, seed=seed) if judges else ()
+        return ()
+
+    return view.once(("judge cards", seed), compute)
+
+
 def card_tables(view: RatingsView, seed: int = 0) -> tuple[Table, ...]:
     """The cards of a run's judges, juries and learned raters; none where none of them and no person rated the same.
 
     Probes of judges without a card follow.
     """
-    judges = [rater for rater in view.raters() if is_carded(view, rater)]
-    cards: Sequence[JudgeCard] = ()
-    with suppress(DataError):
-        cards = validate(view, judges=judges, seed=seed) if judges else ()
+    cards = cards_of(view, seed)
     carded = {card.rater for card in cards}
     without_card = [table for rater, table in kept_probe_tables(view).items() if rater not in carded]
     numbered = (

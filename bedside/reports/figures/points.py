@@ -1,4 +1,4 @@
-"""Points: each transcript's value by system, with the mean and its interval, a panel for each metric."""
+"""Points: each transcript's value by system, under the mean and its interval, a panel for each metric."""
 
 from __future__ import annotations
 
@@ -10,51 +10,57 @@ from pydantic import Field
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import quality_metrics
-from bedside.reports.figure_kind import Drawing, FigureKind
+from bedside.reports.figure_kind import INK, SOFT, Drawing, FigureKind
 from bedside.reports.figure_parts import (
     across_note,
     height_of_names,
     in_first_column,
+    interval_mark,
     name_rows,
     panels,
     share_axis,
     style,
+    value_beside,
     width_of_names,
     wrapped,
 )
-from bedside.reports.measures import Headed, TableMeasure
-from bedside.reports.number_text import DASH
+from bedside.reports.measures import Headed, TableMeasure, also_rated_notes
+from bedside.reports.number_text import DASH, number
 from bedside.reports.samples import MeasureRow, Sample, Samples, interval_note, interval_of, measure
 from bedside.reports.table_kind import Options
 
 #: Of more transcripts a system, evenly spaced ones are shown; fewer where a figure has many systems and panels.
-_POINTS, _FEWEST = 100, 12
+_POINTS, _FEWEST = 60, 12
 #: Dots of a figure.
-_DOTS = 30_000
+_DOTS = 8_000
+#: Steps of a scale whose every level is marked.
+_LEVELS = 6
 #: Letters in a line of a panel's title, and of a system's name.
-_LETTERS, _NAMES = 36, 40
+_LETTERS, _NAMES = 24, 32
 
 
 class PointsOptions(Options):
     """Which metrics have a panel.
 
     Attributes:
-        metrics: the metrics of whole transcripts; unless named, all, those of quality first.
+        metrics: the metrics of whole transcripts; unless named, those of quality, or all where none is.
         against: a system whose means are shown across those of the others.
+        raters: groups of raters or patterns in order of preference, such as ``[people, "judge:*"]``: a measure is shown
+            of the first that has values. Without it each group has its own.
     """
 
     metrics: Headed = Field(default_factory=dict)
     against: str | None = None
+    raters: tuple[str, ...] = ()
 
 
 def build(view: RatingsView, seed: int, options: PointsOptions) -> Drawing | None:
     """The figure; None where no metric has a value."""
     headed: Any = options.metrics
     if not any(headed.values()):
-        names = quality_metrics(view)
-        names += [name for name in view.metrics() if name not in names]
-        headed = {"": [TableMeasure(metric=name) for name in names]}
-    items = measure(view, headed).items
+        headed = {"": [TableMeasure(metric=name) for name in quality_metrics(view) or view.metrics()]}
+    measured = measure(view, headed, raters=options.raters)
+    items = measured.items
     if not items:
         return None
     systems = view.order.ordered_systems(system for _, samples in items for system, _ in samples)
@@ -69,13 +75,18 @@ def build(view: RatingsView, seed: int, options: PointsOptions) -> Drawing | Non
 
     def draw() -> Any:
         above = height_of_names([item.title for item, _ in items], _LETTERS)
-        height = 0.5 + above + max(0.34, height_of_names(labels, _NAMES)) * len(systems)
-        figure, axes = panels(len(items), 3.0, height, beside=width_of_names(labels, _NAMES))
+        height = 0.4 + above + max(0.36, height_of_names(labels, _NAMES)) * len(systems)
+        beside = width_of_names(labels, _NAMES)
+        figure, axes = panels(len(items), 1.9, height, beside=beside, most_columns=5, stretch=1.6)
         for axis, (item, samples) in zip(axes, items, strict=True):
             axis.set_title(wrapped(item.title, _LETTERS))
             _strip(axis, item, samples, systems, against=options.against, most=most)
             name_rows(axis, labels, _NAMES, shown=in_first_column(axis))
-        share_axis(axes, [_scale(item, samples) for item, samples in items], "x")
+        scales = [_scale(item, samples) for item, samples in items]
+        share_axis(axes, scales, "x")
+        for axis, scale in zip(axes, scales, strict=True):
+            if scale is not None and 1 < scale[1] - scale[0] <= _LEVELS:
+                axis.set_xticks(np.arange(scale[0], scale[1] + 1))
         return figure
 
     against = view.order.system_label(options.against) if options.against is not None else None
@@ -84,10 +95,12 @@ def build(view: RatingsView, seed: int, options: PointsOptions) -> Drawing | Non
         options.id or "points",
         options.title or "Values by system",
         (
-            "One dot a transcript; the marked point is the mean, the bar its interval. " + interval_note(drawn),
+            "One dot a transcript; above them the mean, in figures at the right, with its interval. "
+            + interval_note(drawn),
             *((f"Of more than {most} transcripts of a system, evenly spaced ones are shown.",) if thinned else ()),
             *((f"{DASH}: no value.",) if missing else ()),
             *across_note(against, labels),
+            *also_rated_notes((raters.title, raters.group) for raters in measured.unshown),
         ),
         draw,
     )
@@ -105,23 +118,22 @@ def _strip(
     for position, system in enumerate(systems):
         sample: Sample | None = samples.get((system, ()))
         if sample is None or sample.estimate is None:
-            axis.text(0.02, position, DASH, transform=axis.get_yaxis_transform(), va="center", color="#555555")
+            axis.text(0.02, position, DASH, transform=axis.get_yaxis_transform(), va="center", color=SOFT)
             continue
         values = sample.values * item.scale
         points = np.sort(values)[:: -(-values.size // most)]
         look = style(position)
         # Points are spread by rank, not at random, so that equal values don't hide one another.
-        spread = (np.arange(points.size) % 5 - 2) * 0.055
-        axis.plot(points, position + spread, "o", color=look.colour, alpha=0.35, markersize=3.5, markeredgewidth=0)
+        spread = 0.2 + (np.arange(points.size) % 5 - 2) * 0.06
+        axis.plot(points, position + spread, "o", color=look.colour, alpha=0.55, markersize=3.6, markeredgewidth=0)
         mean, interval = sample.estimate * item.scale, interval_of(sample, item.level)
         if system == against:
-            axis.axvline(mean, color="black", linestyle=":", linewidth=1.3)
-        if interval is not None:
-            ends = [interval.low * item.scale, interval.high * item.scale]
-            axis.plot(ends, [position] * 2, color="black", linewidth=1.6)
-        axis.plot(mean, position, look.marker, color=look.colour, markersize=6.5, markeredgecolor="black",
-                  markeredgewidth=0.8)  # fmt: skip
-    axis.grid(axis="x", color="#dddddd", linewidth=0.5)
+            axis.axvline(mean, color=INK, linestyle=":", linewidth=1.3)
+        ends = None if interval is None else (interval.low * item.scale, interval.high * item.scale)
+        interval_mark(axis, mean, position - 0.17, ends, look)
+        value_beside(axis, number(mean, item.digits), position)
+    axis.spines["left"].set_visible(False)
+    axis.grid(axis="x")
 
 
 FIGURE = FigureKind(

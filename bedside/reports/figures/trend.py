@@ -18,6 +18,7 @@ from bedside.reports.figure_parts import (
     height_of_names,
     legend_below,
     panels,
+    paper,
     share_axis,
     spread_note,
     style,
@@ -80,7 +81,7 @@ def build(view: RatingsView, seed: int, options: TrendOptions) -> Drawing | None
 
     def draw() -> Any:
         words = [bin_words(length_bin) for length_bin in trends[0].bins]
-        width = max(3.2, 0.6 + 0.8 * len(words))
+        width = min(max(3.2, 0.6 + 0.8 * len(words)), paper())
         above = height_of_names(titles, int(11 * width))
         shown = [
             (key, title, scale, part)
@@ -104,7 +105,7 @@ def build(view: RatingsView, seed: int, options: TrendOptions) -> Drawing | None
                     )
             axis.set_xticks(range(len(words)), [wrapped(word, _LETTERS) for word in words])
             axis.set_xlabel(messages)
-            axis.grid(axis="y", color="#dddddd", linewidth=0.5)
+            axis.grid(axis="y")
         share_axis(axes, [_ends(view, key[0], scale) or key for key, _, scale, _ in shown])
         legend_below(figure, axes)
         return figure

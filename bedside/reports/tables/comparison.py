@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import Field
 
 from bedside.analysis.choices import Correction, CorrectionFamily, Test
-from bedside.analysis.comparison import Comparison, Overall, compare
+from bedside.analysis.comparison import Comparison, Comparisons, Overall, compare
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_parts import UNLISTED, StudyOrder
 from bedside.core.errors import DataError, one_of
@@ -222,6 +222,17 @@ class ComparisonOptions(Options):
     bootstrap: bool = False
 
 
+def comparisons_of(
+    view: RatingsView, options: ComparisonOptions, seed: int, metrics: tuple[str, ...] = ()
+) -> Comparisons:
+    """The comparisons that a table shows and a page tells of, computed once for both; on all metrics unless named."""
+    asked = options.model_dump(include={"test", "family", "correction", "bootstrap"}) | {"reference": options.against}
+    return view.once(
+        ("comparisons", metrics, seed, *asked.values()),
+        lambda: compare(view, metrics=metrics or None, seed=seed, **asked),
+    )
+
+
 def build(view: RatingsView, seed: int, options: ComparisonOptions) -> Table | None:
     """All pairs of systems; None where there are fewer than two systems or none of the metrics has a value."""
     if len(view.systems()) < 2:
@@ -232,12 +243,7 @@ def build(view: RatingsView, seed: int, options: ComparisonOptions) -> Table | N
     against = options.against
     if against is not None:
         one_of(against, view.systems(), "system", DataError, where=view.name)
-    comparisons = compare(
-        view, metrics=metrics.rated or None, test=options.test, family=options.family, reference=against,
-        correction=options.correction, bootstrap=options.bootstrap, seed=seed,
-    )  # fmt: skip
-    if not comparisons.pairs:
-        return None
+    comparisons = comparisons_of(view, options, seed, metrics.rated)
     pairs = [pair for pair in comparisons.pairs if against is None or not pair.is_one_sided]
     if not pairs:
         return None
