@@ -427,19 +427,12 @@ class FirstScreen:
     figure: PageFigure | None = None
 
 
-def page(
-    title: str,
-    lead: str,
-    facts: Sequence[tuple[str, str]],
-    sections: Sequence[Section],
-    first: FirstScreen = FirstScreen(),
-) -> str:
+def page(title: str, lead: str, sections: Sequence[Section], first: FirstScreen = FirstScreen()) -> str:
     """A whole HTML page.
 
     Args:
         title: the heading.
         lead: one sentence above it.
-        facts: label and figure of each fact, shown last.
         sections: the parts, in order.
         first: what it opens with.
     """
@@ -450,7 +443,6 @@ def page(
         .render(
             title=title,
             lead=lead,
-            facts=facts,
             sections=sections,
             first=first,
             listings=listings,
@@ -690,17 +682,7 @@ def _page(
     sections += _review_sections(view, run, text)
     sections.append(Section("Checklists", (_CHECKLISTS,), checklists(run, view, tables), folded=whole))
     sections.sort(key=lambda section: section.folded)
-    looked_at = view.transcripts()["transcript_id"]
-    turns = run.index.filter(pl.col("id").is_in(looked_at.implode()))["turns"].sum()
-    counts = (
-        ("Transcripts", f"{looked_at.len():,}"),
-        ("Turns", f"{turns:,}"),
-        ("Systems", f"{len(view.systems()) or 1:,}"),
-        ("Raters", f"{len(view.raters()):,}"),
-        ("Ratings", f"{view.ratings.height:,}"),
-        ("Missing", f"{failures(missing_counts(view.ratings.lazy())):,}"),
-    )
-    return page(_question(view), f"Report on {run.path.name}", counts, sections, first)
+    return page(_question(view), f"Report on {run.path.name}", sections, first)
 
 
 #: Warnings and measures that a page opens with, and the most systems that its heading names.
@@ -809,7 +791,7 @@ def judge_cards(view: RatingsView, seed: int) -> tuple[Table, ...]:
 
 
 def _part_section(part: ReportPart, figures: Mapping[str, PageFigure], *, whole: bool) -> Section:
-    """The section of a part; ``figures`` has each figure by its name, and nothing is folded of tables that were named."""
+    """The section of a part; ``figures`` has each figure by its name. Of tables that were named nothing is folded."""
     paragraphs = [part.about] if part.about else []
     if part.left_out:
         paragraphs.append("Left out. " + " ".join(part.left_out))

@@ -200,7 +200,7 @@ class Drawing:
         return self.written(formats).contents
 
     def written(self, formats: Iterable[str] = ("svg", "pdf", "png"), room: float = ROOM) -> RenderedFigure:
-        """The figure in each format, at most ``room`` inches wide, its layout found once; the same data, the same bytes.
+        """The figure in each format, up to ``room`` inches wide, its layout found once; the same data, the same bytes.
 
         SVG keeps text as text and begins with its ``svg`` element, so that it can stand in a page. A PDF has several
         pages where its rows of panels are more than a page of a journal holds.

@@ -9,16 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from bedside.ratings.values import Direction
-from bedside.reports.figure_kind import INK
 from bedside.reports.number_text import ARROWS
 
-#: After Okabe and Ito, told apart by colour-blind readers, the first four in grey too; then markers, hatches and dashes
-#: tell them apart.
+#: After Okabe and Ito, told apart by colour-blind readers, the first four in grey too; then markers and dashes tell
+#: them apart.
 COLOURS = ("#0b4f8a", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#F0E442")
-BLACK = "#000000"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-#: Circles are few: each takes up room in a page.
-HATCHES = ("", "///", "..", "xxx", "\\\\\\", "---", "+++", "oo")
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (7, 2, 1, 2)))
 #: Of a letter and of a line of text, in inches, at nine points.
 _LETTER, _LINE = 0.082, 0.165
@@ -36,20 +32,14 @@ class Style:
 
     colour: str
     marker: str
-    hatch: str
     dash: Any
-
-    @property
-    def edge(self) -> str:
-        """The colour of hatches and outlines, which can be seen on its own."""
-        return "white" if self.colour == BLACK else INK
 
 
 def style(position: int) -> Style:
-    """The style of the system at a position: 64 differ in colour and marker, as in colour and hatch, or dash."""
+    """The style of the system at a position: 64 differ in colour and marker, as in colour and dash."""
     colour = position % len(COLOURS)
     other = (position + position // len(COLOURS)) % len(MARKERS)
-    return Style(COLOURS[colour], MARKERS[other], HATCHES[other], DASHES[other])
+    return Style(COLOURS[colour], MARKERS[other], DASHES[other])
 
 
 def paper() -> float:
@@ -75,7 +65,7 @@ def panels(
         count: how many.
         width, height: of one panel, in inches.
         beside: what stands to the left of the first column, in inches.
-        most_columns: panels in a row, fewer where they would be wider than a page, and where rows are so of like length.
+        most_columns: panels in a row; fewer where they would be wider than a page, or the last row much shorter.
         stretch: how many times as wide a panel may be where there is room.
     """
     room = paper() - beside

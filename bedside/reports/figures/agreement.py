@@ -1,4 +1,4 @@
-"""Agreement as a forest plot: people's kappa on each measure, and raters' with people, beside the bands of its reading."""
+"""Agreement as a forest plot: people's kappa on each measure, and raters' with people, under bands of its reading."""
 
 from __future__ import annotations
 

@@ -60,8 +60,7 @@ def build(view: RatingsView, seed: int, options: DistributionOptions) -> Drawing
                     continue
                 values = sample.values * item.scale
                 look = style(position)
-                axis.hist(values, bins, color=look.colour, edgecolor=look.edge, linewidth=0.4, hatch=look.hatch,
-                          alpha=0.85)  # fmt: skip
+                axis.hist(values, bins, color=look.colour, edgecolor="white", linewidth=0.4, alpha=0.6)
                 axis.axvline(values.mean(), color=INK, linewidth=1.4)
                 if bins[0] <= 0 <= bins[-1]:
                     axis.axvline(0, color=INK, linewidth=0.8, linestyle=":")

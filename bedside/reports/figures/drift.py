@@ -13,6 +13,7 @@ from bedside.core.errors import DataError
 from bedside.reports.figure_kind import INK, SOFT, Drawing, FigureKind
 from bedside.reports.figure_parts import (
     height_of_names,
+    interval_mark,
     legend_below,
     name_rows,
     new_figure,
@@ -31,7 +32,7 @@ from bedside.stats.result import Result
 #: Letters in a line of a metric's name.
 _LETTERS = 34
 #: Of a tile of the heat map, and of a bar, in inches.
-_TILE, _BAR = 0.8, 0.12
+_TILE, _BAR = 0.8, 0.19
 #: An interval is shown up to so many times the largest change.
 _FARTHEST = 2.0
 
@@ -153,21 +154,15 @@ def _bars(grid: Sequence[Sequence[Result | None]], titles: Sequence[str], system
     edge = _FARTHEST * far or 1.0
     for position, label in enumerate(systems):
         look = style(position)
-        at, estimates = [], []
         for place, line in enumerate(grid):
             change = line[position]
             if change is None or change.estimate is None:
                 axis.text(0, place - 0.4 + width * (position + 0.5), f" {DASH}", va="center", color=SOFT)
                 continue
-            at.append(place - 0.4 + width * (position + 0.5))
-            estimates.append(change.estimate)
-            if change.interval is not None:
-                ends = np.clip([change.interval.low, change.interval.high], -edge, edge)
-                # With a white rim, so that it can be seen on dark bars.
-                for colour, wide in (("white", 2.2), (INK, 1.0)):
-                    axis.plot(ends, [at[-1]] * 2, color=colour, linewidth=wide)
-        axis.barh(at, estimates, width * 0.92, color=look.colour, edgecolor=look.edge, hatch=look.hatch,
-                  linewidth=0.6, label=label)  # fmt: skip
+            at, bounds = place - 0.4 + width * (position + 0.5), change.interval
+            axis.barh(at, change.estimate, width * 0.92, color=look.colour, alpha=0.3)
+            ends = None if bounds is None else np.clip([bounds.low, bounds.high], -edge, edge)
+            interval_mark(axis, change.estimate, at, ends, look, label)
     axis.axvline(0, color=INK, linewidth=0.8)
     name_rows(axis, titles, _LETTERS)
     axis.set_xlim(max(axis.get_xlim()[0], -edge), min(axis.get_xlim()[1], edge))
