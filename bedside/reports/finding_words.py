@@ -26,9 +26,9 @@ def in_past(findings: Iterable[Finding]) -> list[str]:
     for finding in findings:
         measures = (*finding.measures, *finding.against)
         names = [*finding.systems, rater_words(finding.raters), *(_lower(measure.title) for measure in measures)]
-        kept = sorted(filter(None, names), key=len, reverse=True)
-        pattern = re.compile("|".join([*map(re.escape, kept), rf"\b(?:{'|'.join(map(re.escape, _PAST))})\b"]))
-        told.append(pattern.sub(lambda found: _PAST.get(found[0], found[0]), _SENTENCES[finding.kind](finding)))
+        kept = "|".join(map(re.escape, sorted(filter(None, names), key=len, reverse=True)))
+        pattern = re.compile(rf"(?<!\w)(?:({kept})|{'|'.join(_PAST)})(?!\w)")
+        told.append(pattern.sub(lambda found: found[1] or _PAST[found[0]], _SENTENCES[finding.kind](finding)))
     return told
 
 

@@ -175,7 +175,7 @@ def test_a_search_takes_signs_as_they_are(tmp_path: Path, opened: Opener) -> Non
     cells = (Cell("a.c [x"), Cell("1 (2)", bold=True, marks="*"))
     table = Table("signs", "Signs", (Column("Sign", "left"), Column("n")), (Row(cells),))
     path = tmp_path / "page.html"
-    path.write_text(page("Signs", "A lead.", (), [Section("Part", ("abc",), (table,))]), "utf-8")
+    path.write_text(page("Signs", "A lead.", [Section("Part", ("abc",), (table,))]), "utf-8")
     tab = opened(path)
     for words, hits in (("a.c", "1 of 1 hit"), ("c [", "1 of 1 hit"), ("1 (2)*", "1 of 1 hit"), ("a+", "No hits")):
         tab.get_by_label("Search this page").fill(words)
@@ -262,7 +262,7 @@ def test_a_table_of_any_width_fits_the_paper(tmp_path: Path, opened: Opener) -> 
     assert all(4 <= size.points <= 9 for size in sizes)
     assert {size.landscape for size in sizes} == {size.broken for size in sizes} == {False, True}
     path = tmp_path / "page.html"
-    path.write_text(page("Wide", "A lead.", (), [Section("Part", (), tuple(tables))]), "utf-8")
+    path.write_text(page("Wide", "A lead.", [Section("Part", (), tuple(tables))]), "utf-8")
     assert _cut(opened, path) == []
 
 
