@@ -15,6 +15,7 @@ import polars as pl
 from bedside.analysis.agreement import rated_apart
 from bedside.analysis.estimation import estimate
 from bedside.analysis.findings import (
+    ALPHA,
     Finding,
     agreement_findings,
     comparison_findings,
@@ -305,7 +306,7 @@ def review(view: RatingsView, run: Run, *, text: bool = True, most_characters: i
     """
     both_ends = extremes(view)
     if not text:
-        return Review(tuple(_without_words(extreme) for extreme in both_ends), {}, {}, 0)
+        return Review(tuple(replace(extreme, reasons=()) for extreme in both_ends), {}, {}, 0)  # reasons may quote
     transcripts: dict[str, Transcript] = {}
     left_out = 0
     if run.manifest["transcripts"]["text"]:
@@ -342,11 +343,6 @@ def _marked_turns(
 
 def _title(extreme: Extreme) -> str:
     return f"{extreme.facts.title} ({rater_words(extreme.raters)}), {extreme.end}"
-
-
-def _without_words(extreme: Extreme) -> Extreme:
-    """The same without what may quote a transcript."""
-    return replace(extreme, reasons=())
 
 
 def turns_of(review_: Review, extreme: Extreme) -> Sequence[int]:
@@ -412,14 +408,7 @@ class PageAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FirstScreen:
-    """What a page opens with.
-
-    Attributes:
-        answers: of each question that the ratings answer.
-        counts: how many of how many entered.
-        warnings: what could change how the answers are read.
-        figure: of the main measures.
-    """
+    """What a page opens with: answers, how many of how many entered, warnings, the figure of the main measures."""
 
     answers: tuple[PageAnswer, ...] = ()
     counts: str = ""
@@ -450,7 +439,7 @@ def page(title: str, lead: str, sections: Sequence[Section], first: FirstScreen 
             print_size=print_size,
             counted=counted,
             drawing=_drawing,
-            sources=_sources,
+            sources=lambda table: (("LaTeX", latex(table)), ("CSV", csv_text(table))),
             extremes_by_metric=_extremes_by_metric,
             number=number,
             rater_words=rater_words,
@@ -484,11 +473,6 @@ def _drawing(svg: str, caption: str, prefix: str) -> Markup:
     own = svg.replace('id="', f'id="{prefix}').replace('href="#', f'href="#{prefix}')
     own = own.replace("url(#", f"url(#{prefix}")
     return Markup(own.replace("<svg ", f'<svg role="img" aria-label="{attribute(caption)}" ', 1))
-
-
-def _sources(table: Table) -> tuple[tuple[str, str], ...]:
-    """What a table can be copied as."""
-    return (("LaTeX", latex(table)), ("CSV", csv_text(table)))
 
 
 def _extremes_by_metric(review: Review) -> list[tuple[str, list[Extreme]]]:
@@ -672,6 +656,7 @@ def _page(
     card += [table for table in added if table.name == "estimate"]
     sections = [_part_section(part, figures, whole=whole) for part in sorted(parts, key=_rank)]
     sections += [Section("Judge card", tables=tuple(card))] if card else []
+    sections = [replace(section, tables=tuple(map(_shown_first, section.tables))) for section in sections]
     first = FirstScreen(
         tuple(answers), _count_words(view), tuple(_warnings(answers, [*behind, *added]))[:_MOST_WARNINGS], main
     )
@@ -687,8 +672,9 @@ def _page(
 
 #: Warnings and measures that a page opens with, and the most systems that its heading names.
 _MOST_WARNINGS, _MOST_MAIN, _MOST_NAMED = 3, 5, 4
+#: Rows of a comparison that are all shown.
+_MANY_ROWS = 40
 #: Places of the parts that stand open below the suites' and the results, by their first table.
-_RATERS = {"people": is_human, "judges": is_judge}
 _OPEN = {"comparison": 1, "strengths": 2, "win_rates": 2, "agreement": 3}
 
 
@@ -696,6 +682,15 @@ def _rank(part: ReportPart) -> int:
     """Where a part stands: outcomes, comparison, agreement, the rest."""
     first = part.tables[0].name if part.tables else ""
     return 0 if part.about or first in ("leaderboard", "results") else _OPEN.get(first, 4)
+
+
+def _shown_first(table: Table) -> Table:
+    """A table of many comparisons, those of which nothing is shown standing back."""
+    if table.name != "comparison" or len(table.rows) <= _MANY_ROWS:
+        return table
+    shown = {place for place, record in enumerate(table.records) if (record.get("p_corrected") or 1) < ALPHA}
+    rows = (replace(row, brief=any(cell.record in shown for cell in row.cells)) for row in table.rows)
+    return replace(table, rows=tuple(rows)) if shown else table
 
 
 def _question(view: RatingsView) -> str:
@@ -746,21 +741,16 @@ def _count_words(view: RatingsView) -> str:
     """How many conversations there are, and how many of them who rated."""
     talks = view.transcripts()
     systems, cases = len(view.systems()), talks["case_id"].drop_nulls().n_unique()
-    of = f" of {counted(systems, 'system')}" if systems > 1 else ""
-    on = f" on {counted(cases, 'case')}" if 0 < cases < talks.height else ""
+    said = [counted(talks.height, "conversation") + (f" of {counted(systems, 'system')}" if systems > 1 else "")]
+    said[0] += f" on {counted(cases, 'case')}" if 0 < cases < talks.height else ""
     rated = view.ratings.filter(pl.col("error").is_null())
-    by_kind = {kind: [rater for rater in view.raters() if belongs(rater)] for kind, belongs in _RATERS.items()}
-    said = [
-        f"{rater_words(raters[0]) if len(raters) == 1 else f'{len(raters)} {kind}'} rated "
-        f"{rated.filter(pl.col('rater').is_in(raters))['transcript_id'].n_unique():,} of {talks.height:,}"
-        for kind, raters in by_kind.items()
-        if raters
-    ]
+    for kind, belongs in (("people", is_human), ("judges", is_judge)):
+        raters = list(filter(belongs, view.raters()))
+        count = rated.filter(pl.col("rater").is_in(raters))["transcript_id"].n_unique()
+        who = rater_words(raters[0]) if len(raters) == 1 else f"{len(raters)} {kind}"
+        said += [f"{who} rated {count:,} of {talks.height:,}"] if raters else []
     missing = failures(missing_counts(view.ratings.lazy()))
-    return (
-        f"{counted(talks.height, 'conversation')}{of}{on}{'; ' if said else ''}{'; '.join(said)}. "
-        f"{missing:,} of {counted(view.ratings.height, 'rating')} could not be made."
-    )
+    return f"{'; '.join(said)}. {missing:,} of {counted(view.ratings.height, 'rating')} could not be made."
 
 
 def _main_figure(view: RatingsView, seed: int) -> PageFigure | None:
@@ -773,7 +763,7 @@ def _main_figure(view: RatingsView, seed: int) -> PageFigure | None:
     shown = [item.measure for item, _ in measure(chosen, {"": measures}, raters=raters).items[:_MOST_MAIN]]
     title = f"Main measures ({part})" if part else "Main measures"
     figure = FIGURES.load("points")
-    options = {"id": "main", "title": title, "metrics": {"": tuple(shown)}, "raters": raters}
+    options = {"id": "main-measures", "title": title, "metrics": {"": tuple(shown)}, "raters": raters}
     drawing = figure.build(chosen, seed, figure.options.model_validate(options)) if shown else None
     return None if drawing is None else _page_figure(drawing, drawing.written(["svg"]))
 

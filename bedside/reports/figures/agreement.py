@@ -59,7 +59,7 @@ def build(view: RatingsView, seed: int, options: AgreementOptions) -> Drawing | 
         name_rows(axis, list(rows), _LETTERS)
         least = min(-0.05, *(low - 0.05 for marks in rows.values() for *_, low, _ in marks))
         axis.set_xlim(least, 1.02)
-        axis.set_xlabel("kappa (alpha where the ratings are on no scale)")
+        axis.set_xlabel("kappa or alpha")
         top = axis.secondary_xaxis("top")
         # Names that don't fit side by side stand in two rows by turns.
         tight = 0.2 / (1.02 - least) * (width - width_of_names(rows, _LETTERS)) < _BAND

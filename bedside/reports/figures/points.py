@@ -30,13 +30,13 @@ from bedside.reports.samples import MeasureRow, Sample, Samples, interval_note, 
 from bedside.reports.table_kind import Options
 
 #: Of more transcripts a system, evenly spaced ones are shown; fewer where a figure has many systems and panels.
-_POINTS, _FEWEST = 60, 12
+_POINTS, _FEWEST = 100, 12
 #: Dots of a figure.
 _DOTS = 8_000
 #: Steps of a scale whose every level is marked.
 _LEVELS = 6
 #: Letters in a line of a panel's title, and of a system's name.
-_LETTERS, _NAMES = 24, 32
+_LETTERS, _NAMES = 22, 22
 
 
 class PointsOptions(Options):
@@ -77,7 +77,7 @@ def build(view: RatingsView, seed: int, options: PointsOptions) -> Drawing | Non
         above = height_of_names([item.title for item, _ in items], _LETTERS)
         height = 0.4 + above + max(0.36, height_of_names(labels, _NAMES)) * len(systems)
         beside = width_of_names(labels, _NAMES)
-        figure, axes = panels(len(items), 1.9, height, beside=beside, most_columns=5, stretch=1.6)
+        figure, axes = panels(len(items), 1.75, height, beside=beside, most_columns=5, stretch=1.6)
         for axis, (item, samples) in zip(axes, items, strict=True):
             axis.set_title(wrapped(item.title, _LETTERS))
             _strip(axis, item, samples, systems, against=options.against, most=most)
