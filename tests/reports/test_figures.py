@@ -288,7 +288,7 @@ def test_sixty_four_systems_have_styles_of_their_own() -> None:
     assert len({(look.colour, str(look.dash)) for look in styles}) == 64
 
 
-@pytest.mark.parametrize(("kind", "letters_of_names"), [("bars", 26), ("points", 22)])
+@pytest.mark.parametrize(("kind", "letters_of_names"), [("bars", 22), ("points", 22)])
 def test_no_panel_and_no_system_is_dropped(kind: str, letters_of_names: int) -> None:
     drawing, figure = drawn(kind, wide_view(20), metrics=[*RATED, *SHARES])
     axes = shown_axes(figure)

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from bedside.reports.build import cited, extremes, review, turns_of, write_repor
 from bedside.reports.checklist import CHECKLISTS, FACTS, OPEN, checklists
 from bedside.reports.contents import part_titles
 from bedside.reports.finding_words import in_past
+from bedside.reports.table import Tables
 from bedside.transcripts.reading import read_transcripts
 from tests.conftest import Call, conversation
 from tests.metrics.tiny import MAKERS
@@ -257,7 +259,7 @@ def text_of(part: str) -> str:
 def test_a_page_opens_with_what_the_commands_print(judged: tuple[Run, str]) -> None:
     run, page = judged
     first = text_of(first_screen(page))
-    answers = [bedside.compare(run), bedside.agree(run), bedside.validate(run, judges="judge:*")]
+    answers: list[Tables[Any]] = [bedside.compare(run), bedside.agree(run), bedside.validate(run, judges="judge:*")]
     for answer in answers:
         assert answer.findings
         assert all(sentence in first for sentence in answer.sentences())

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from bedside.analysis.ratings_view import RatingsView
@@ -31,9 +32,13 @@ from bedside.reports.samples import MeasureRow, Sample, Samples, interval_note, 
 from bedside.reports.table_kind import Options
 
 #: Letters in a line of a panel's title, and of a name beside it.
-_LETTERS, _NAMES = 28, 26
+_LETTERS, _NAMES = 24, 22
 #: Of a row with one bar, and of one of several bars in a row, in inches.
-_ROW, _BAR = 0.34, 0.19
+_ROW, _BAR = 0.36, 0.19
+#: Of more transcripts a system, evenly spaced ones are shown; fewer where a figure has many systems and panels.
+_POINTS, _FEWEST = 100, 12
+#: Dots of a figure.
+_DOTS = 8_000
 
 
 class BarsOptions(Options):
@@ -100,6 +105,11 @@ class _BarPanel:
 
 def build(view: RatingsView, seed: int, options: BarsOptions) -> Drawing | None:
     """The figure; None where no metric has a value."""
+    return means_figure(view, options)
+
+
+def means_figure(view: RatingsView, options: BarsOptions, *, dots: bool = False) -> Drawing | None:
+    """Means with their intervals, on bars or above a dot for each transcript; None where no metric has a value."""
     factors = [] if view.factors is None else view.factors.columns
     by = options.by if options.by in factors else None
     measured = measure(view, options.metrics, by=[by] if by else [], raters=options.raters)
@@ -110,6 +120,7 @@ def build(view: RatingsView, seed: int, options: BarsOptions) -> Drawing | None:
     whole = list(_together(items) if options.together else _apart(view, items, by))
     named = options.together or by is not None
     labels = [view.order.system_label(system) for system in systems]
+    most = max(_FEWEST, min(_POINTS, _DOTS // (len(items) * len(systems)))) if dots else 0
     missing = any(
         _estimate(samples.get(system)) is None
         for panel in whole
@@ -124,10 +135,10 @@ def build(view: RatingsView, seed: int, options: BarsOptions) -> Drawing | None:
         row = max(0.1 + _BAR * len(systems) if named else _ROW, height_of_names(names, _NAMES))
         beside, height = width_of_names(names, _NAMES), 0.5 + above + row * max(map(len, rows))
         # Where panels have names of their own, each has them beside it.
-        width, shared = (2.3 + beside, 0.0) if options.together else (2.3, beside)
-        figure, axes = panels(len(whole), width, height, beside=shared, most_columns=4, stretch=1.4)
+        width, shared = (2.3 + beside, 0.0) if options.together else (1.75, beside)
+        figure, axes = panels(len(whole), width, height, beside=shared, most_columns=5, stretch=1.6)
         for axis, panel, own in zip(axes, whole, rows, strict=True):
-            _draw_panel(axis, panel, systems, labels, options, named=named)
+            _draw_panel(axis, panel, systems, labels, options, named=named, most=most)
             name_rows(axis, own, _NAMES, shown=options.together or in_first_column(axis))
         share_axis(axes, [panel.scale.key for panel in whole], "x")
         if named:
@@ -139,12 +150,20 @@ def build(view: RatingsView, seed: int, options: BarsOptions) -> Drawing | None:
     drawn = [
         (sample, item.level) for panel in whole for _, item, samples in panel.groups for sample in samples.values()
     ]  # fmt: skip
+    marks = "One dot a transcript; above them the mean" if dots else "Bars: means"
+    if any(item.level == "micro" for item, _ in items):
+        marks += " (ratios of sums where the table says so)"
     return Drawing(
         options.id or "bars",
         options.title or "Means by system",
         (
-            "Bars: means (ratios of sums where the table says so), with their intervals. " + interval_note(drawn),
-            *(("Bars of ratings begin at the lowest level of their scale.",) if bases != {0.0} else ()),
+            f"{marks}, with its interval; its figure stands at the right. {interval_note(drawn)}",
+            *(("Bars of ratings begin at the lowest level of their scale.",) if bases != {0.0} and not dots else ()),
+            *(
+                (f"Of more than {most} transcripts of a system, evenly spaced ones are shown.",)
+                if dots and any(sample.n > most for sample, _ in drawn)
+                else ()
+            ),
             *((f"{DASH}: no value.",) if missing else ()),
             *across_note(against, labels),
             *also_rated_notes((raters.title, raters.group) for raters in measured.unshown),
@@ -217,9 +236,16 @@ def _estimate(sample: Sample | None) -> float | None:
 
 
 def _draw_panel(
-    axis: Any, panel: _BarPanel, systems: Sequence[str], labels: Sequence[str], options: BarsOptions, *, named: bool
+    axis: Any,
+    panel: _BarPanel,
+    systems: Sequence[str],
+    labels: Sequence[str],
+    options: BarsOptions,
+    *,
+    named: bool,
+    most: int,
 ) -> None:
-    """One bar a row, or in each group one a system."""
+    """One bar a row, or in each group one a system; in place of bars up to ``most`` dots."""
     base = panel.scale.base
     step = 0.8 / len(systems) if named else 0.6
     for position, (system, label) in enumerate(zip(systems, labels, strict=True)):
@@ -232,37 +258,45 @@ def _draw_panel(
                 continue
             mean, interval = sample.estimate * item.scale, interval_of(sample, item.level)
             ends = (interval.low * item.scale, interval.high * item.scale) if interval else (mean, mean)
-            axis.barh(at, mean - base, 0.9 * step, left=base, color=look.colour, alpha=0.3)
-            interval_mark(axis, mean, at, ends, look, label)
+            if most:
+                points = np.sort(sample.values * item.scale)[:: -(-sample.values.size // most)]
+                # Points are spread by rank, not at random, so that equal values don't hide one another.
+                spread = at + 0.2 + (np.arange(points.size) % 5 - 2) * 0.06
+                axis.plot(points, spread, "o", color=look.colour, alpha=0.55, markersize=3.6, markeredgewidth=0)
+            else:
+                axis.barh(at, mean - base, 0.9 * step, left=base, color=look.colour, alpha=0.3)
+            interval_mark(axis, mean, at - 0.17 if most else at, ends, look, label)
             if not named:
                 value_beside(axis, number(mean, item.digits), at)
             if system == options.against:
                 across = (place - 0.4, place + 0.4) if named else (-0.5, len(systems) - 0.5)
                 axis.vlines(mean, *across, color=INK, linestyle=":", linewidth=1.3)
-    _frame(axis, panel, options.lines)
+    _frame(axis, panel, options.lines, dots=bool(most))
     axis.set_title(wrapped(panel.title, _LETTERS))
-    axis.axvline(base, color=INK, linewidth=0.8)
+    if not most:
+        axis.axvline(base, color=INK, linewidth=0.8)
     axis.spines["left"].set_visible(False)
     axis.grid(axis="x")
     if panel.xlabel and in_first_column(axis):
         axis.set_ylabel(panel.xlabel)
 
 
-def _frame(axis: Any, panel: _BarPanel, lines: Mapping[str, float]) -> None:
+def _frame(axis: Any, panel: _BarPanel, lines: Mapping[str, float], *, dots: bool) -> None:
     """The ends of the axis, and the lines upwards: all of a scale of ratings, of a share what is used."""
     scale = panel.scale
     low, high = axis.get_xlim()
     if scale.low is not None and scale.high is not None and not scale.is_share:
         low, high = scale.low, scale.high
-    elif scale.low is not None:
+    elif scale.low is not None and (scale.is_share or not dots):
         low = scale.base
         high = min(high, scale.high) if scale.high is not None else high
     inside = {words: value for words, value in lines.items() if low <= value <= (scale.high or value)}
     high = max(high, *inside.values()) if inside else high
     if scale.key is not None and not scale.is_share:
-        axis.xaxis.get_major_locator().set_params(integer=True)
+        axis.xaxis.get_major_locator().set_params(integer=True, nbins=6)
     # Room for a mark that lies on the end.
-    axis.set_xlim(low, high + 0.03 * (high - low))
+    room = 0.03 * (high - low)
+    axis.set_xlim(low - room if dots else low, high + room)
     for words, value in inside.items():
         axis.axvline(value, color=SOFT, linestyle="--", linewidth=1.0)
         axis.annotate(words, (value, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 2),

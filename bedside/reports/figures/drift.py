@@ -161,7 +161,7 @@ def _bars(grid: Sequence[Sequence[Result | None]], titles: Sequence[str], system
                 continue
             at, bounds = place - 0.4 + width * (position + 0.5), change.interval
             axis.barh(at, change.estimate, width * 0.92, color=look.colour, alpha=0.3)
-            ends = None if bounds is None else np.clip([bounds.low, bounds.high], -edge, edge)
+            ends = None if bounds is None else np.clip([bounds.low, bounds.high], -edge, edge).tolist()
             interval_mark(axis, change.estimate, at, ends, look, label)
     axis.axvline(0, color=INK, linewidth=0.8)
     name_rows(axis, titles, _LETTERS)
