@@ -22,14 +22,14 @@ def sentences(findings: Iterable[Finding]) -> list[str]:
 
 def in_past(findings: Iterable[Finding]) -> list[str]:
     """The sentences as a paper tells them, in the past tense; without warnings. Names stay as they are."""
-    told = []
+    past: list[str] = []
     for finding in findings:
         measures = (*finding.measures, *finding.against)
         names = [*finding.systems, rater_words(finding.raters), *(_lower(measure.title) for measure in measures)]
         kept = "|".join(map(re.escape, sorted(filter(None, names), key=len, reverse=True)))
         pattern = re.compile(rf"(?<!\w)(?:({kept})|{'|'.join(_PAST)})(?!\w)")
-        told.append(pattern.sub(lambda found: found[1] or _PAST[found[0]], _SENTENCES[finding.kind](finding)))
-    return told
+        past.append(pattern.sub(lambda found: found[1] or _PAST[found[0]], _SENTENCES[finding.kind](finding)))
+    return past
 
 
 _PAST = {

@@ -122,7 +122,7 @@ def means_figure(view: RatingsView, options: BarsOptions, *, dots: bool = False)
     labels = [view.order.system_label(system) for system in systems]
     most = max(_FEWEST, min(_POINTS, _DOTS // (len(items) * len(systems)))) if dots else 0
     missing = any(
-        _estimate(samples.get(system)) is None
+        system not in samples or samples[system].estimate is None
         for panel in whole
         for _, _, samples in panel.groups
         for system in systems
@@ -229,10 +229,6 @@ def _scale_words(scale: _Scale) -> str:
     if scale.low is None or scale.high is None:
         return ""
     return "per cent" if (scale.low, scale.high) == (0, 100) else f"from {scale.low:g} to {scale.high:g}"
-
-
-def _estimate(sample: Sample | None) -> float | None:
-    return None if sample is None else sample.estimate
 
 
 def _draw_panel(
