@@ -197,7 +197,7 @@ def interval_mark(
         axis.plot(ends, [at] * 2, color=look.colour, linewidth=2.2, solid_capstyle="round")
     unknown = label not in axis.get_legend_handles_labels()[1]
     axis.plot(value, at, look.marker, color=look.colour, markersize=7, markeredgecolor="white",
-              label=label if unknown else None)  # fmt: skip
+              label=label if unknown else None, clip_on=False, zorder=3)  # fmt: skip
 
 
 def value_beside(axis: Any, text: str, at: float) -> None:

@@ -140,6 +140,7 @@ def means_figure(view: RatingsView, options: BarsOptions, *, dots: bool = False)
         for axis, panel, own in zip(axes, whole, rows, strict=True):
             _draw_panel(axis, panel, systems, labels, options, named=named, most=most)
             name_rows(axis, own, _NAMES, shown=options.together or in_first_column(axis))
+            axis.set_ylim(max(map(len, rows)) - 0.5, -0.5)
         share_axis(axes, [panel.scale.key for panel in whole], "x")
         if named:
             legend_below(figure, axes)
@@ -157,7 +158,7 @@ def means_figure(view: RatingsView, options: BarsOptions, *, dots: bool = False)
         options.id or "bars",
         options.title or "Means by system",
         (
-            f"{marks}, with its interval; its figure stands at the right. {interval_note(drawn)}",
+            f"{marks}, with its interval{'' if named else '; its figure stands at the right'}. {interval_note(drawn)}",
             *(("Bars of ratings begin at the lowest level of their scale.",) if bases != {0.0} and not dots else ()),
             *(
                 (f"Of more than {most} transcripts of a system, evenly spaced ones are shown.",)
@@ -268,7 +269,7 @@ def _draw_panel(
                 across = (place - 0.4, place + 0.4) if named else (-0.5, len(systems) - 0.5)
                 axis.vlines(mean, *across, color=INK, linestyle=":", linewidth=1.3)
     _frame(axis, panel, options.lines, dots=bool(most))
-    axis.set_title(wrapped(panel.title, _LETTERS))
+    axis.set_title(wrapped(panel.title, _LETTERS), pad=16 if options.lines else None)
     if not most:
         axis.axvline(base, color=INK, linewidth=0.8)
     axis.spines["left"].set_visible(False)
