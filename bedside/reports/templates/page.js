@@ -136,7 +136,7 @@ window.addEventListener('beforeprint', function () {
   const wanted = document.getElementById('with-transcripts');
   const all = Boolean(wanted && wanted.checked);
   document.body.classList.toggle('with-transcripts', all);
-  const folded = [...document.querySelectorAll('main details:not([open]):not(.listing)')];
+  const folded = [...document.querySelectorAll('section details:not([open])')];
   unfolded = folded.filter(function (part) { return all || !part.matches('.transcript'); });
   unfolded.forEach(function (part) { part.open = true; });
 });
