@@ -232,6 +232,11 @@ def tab(opened: Opener, tmp_path: Path) -> Any:
     return opened(tmp_path / "report" / "report.html", silent=True)
 
 
+def unfold_transcripts(tab: Any) -> None:
+    """Open the part that has them, as a reader does."""
+    tab.locator("details.part > summary", has_text="Transcripts to look at").click()
+
+
 def test_the_page_works_in_a_browser(tab: Any) -> None:
     broken = tab.evaluate(
         "[...document.querySelectorAll('a[href^=\"#\"]')].map(a => a.getAttribute('href').slice(1))"
@@ -244,6 +249,7 @@ def test_the_page_works_in_a_browser(tab: Any) -> None:
     )
     assert doubled == []
     # A link to a turn opens the transcript it stands in.
+    unfold_transcripts(tab)
     link = tab.locator("ul.ends a[href^='#turn-']").first
     link.click()
     target = tab.locator(f"[id='{link.get_attribute('href')[1:]}']")
@@ -332,6 +338,7 @@ def test_transcripts_are_printed_where_they_are_asked_for(small: Any, tmp_path: 
     words = " ".join(turn.text_content().split()[-4:])
     without = " ".join("".join(_printed(small, tmp_path / "without.pdf")).split())
     assert words not in without
+    unfold_transcripts(small)
     small.get_by_label("Print the transcripts too").check()
     printed = " ".join("".join(_printed(small, tmp_path / "with.pdf")).split())
     assert words in printed
