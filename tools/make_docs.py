@@ -10,7 +10,6 @@ offers. What the site makes for itself, such as a page for each metric, is in ``
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -68,7 +67,8 @@ def simulator_options(simulator: Simulator) -> str:
             f"{' bedside’s own.' if option.own else ''} |"
         )
     more = f"{simulator.name}.ROLE_temperature` and `{simulator.name}.ROLE_max_tokens"
-    lines += ["", f"Each role also has `{more}`; `bedside simulators show {simulator.name}` prints their defaults."]
+    defaults = f"`bedside show {simulator.name} --kind protocols` prints their defaults"
+    lines += ["", f"Each role also has `{more}`; {defaults}."]
     return "\n".join(lines)
 
 

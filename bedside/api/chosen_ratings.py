@@ -114,13 +114,7 @@ def read_source(source: RatingSource, settings: RatingsPart) -> RatingSource:
     """
     from bedside.analysis.metric_facts import known_names
     from bedside.ratings.rating_content import is_frame
-    from bedside.ratings.rating_files import (
-        RatingFile,
-        holds_ratings,
-        read_rating_file,
-        read_rating_frame,
-        tell_of,
-    )
+    from bedside.ratings.rating_files import RatingFile, holds_ratings, read_rating_file, read_rating_frame, tell_of
 
     if is_frame(source):
         return read_rating_frame(source, settings.parsed(settings.scales, known_names()))

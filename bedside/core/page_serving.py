@@ -253,10 +253,14 @@ class LocalPage:
 
 
 def page_contents(package: str, names: Iterable[str]) -> dict[str, bytes]:
-    """A page's files by their names: those in the folder ``files`` of its package, and those that all pages share."""
+    """A page's files by their names: those in the folder ``files`` of its package, and those that all pages share.
+
+    The look that they share stands before a page's own.
+    """
     own = files(package).joinpath("files")
     shared = files("bedside.core").joinpath("page_files")
     contents = {name: own.joinpath(name).read_bytes() for name in names}
+    contents["page.css"] = shared.joinpath("look.css").read_bytes() + contents["page.css"]
     return {**contents, **{name: shared.joinpath(name).read_bytes() for name in SHARED_FILES}}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,31 +12,49 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from bedside.analysis.agreement import rated_apart
+from bedside.analysis.estimation import estimate
+from bedside.analysis.findings import (
+    ALPHA,
+    Finding,
+    agreement_findings,
+    comparison_findings,
+    estimate_findings,
+    validation_findings,
+)
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.ratings_view import PEOPLE, RatingsView, open_ratings_view
 from bedside.analysis.selection import quality_metrics
 from bedside.core.errors import DataError, one_of
 from bedside.core.files import make_folder, saying_where, write_bytes, write_text
 from bedside.core.words import counted
-from bedside.ratings.names import turn_indices
+from bedside.ratings.names import ALGORITHMS, JUDGES, JURIES, is_human, is_judge, turn_indices
 from bedside.ratings.run import Run
 from bedside.ratings.suites import Suite
 from bedside.ratings.table import missing_counts, wordless
 from bedside.ratings.values import failures
 from bedside.reports.checklist import checklists
-from bedside.reports.contents import ReportPart, make_parts, make_tables, report_findings
-from bedside.reports.figure_kind import RenderedFigure
+from bedside.reports.contents import PlannedTable, ReportPart, main_measures, make_parts, make_tables
+from bedside.reports.estimation import estimate_table
+from bedside.reports.figure_kind import PHONE, RenderedFigure
+from bedside.reports.figures import FIGURES, Drawing
+from bedside.reports.finding_words import in_past, sentences
+from bedside.reports.measures import TableMeasure
 from bedside.reports.methods import methods
 from bedside.reports.number_text import number, rater_words
 from bedside.reports.renderers.html import LONG_WORD, attribute, templates
 from bedside.reports.renderers.latex import LatexPaper, latex
 from bedside.reports.renderers.records import csv_text
 from bedside.reports.report_settings import ReportSettings
+from bedside.reports.samples import measure
 from bedside.reports.table import Table, Tables
 from bedside.reports.table_content import TableContent
 from bedside.reports.table_formats import DOCUMENT_FORMATS, TABLE_FORMATS, text_formats
 from bedside.reports.table_notes import BY_WHERE, with_averaging_notes
-from bedside.reports.validation import card_tables
+from bedside.reports.tables import TABLES
+from bedside.reports.tables.agreement import AgreementOptions, agreements_of
+from bedside.reports.tables.comparison import ComparisonOptions, comparisons_of
+from bedside.reports.validation import card_tables, cards_of
 from bedside.transcripts.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -287,7 +306,7 @@ def review(view: RatingsView, run: Run, *, text: bool = True, most_characters: i
     """
     both_ends = extremes(view)
     if not text:
-        return Review(tuple(_without_words(extreme) for extreme in both_ends), {}, {}, 0)
+        return Review(tuple(replace(extreme, reasons=()) for extreme in both_ends), {}, {}, 0)  # reasons may quote
     transcripts: dict[str, Transcript] = {}
     left_out = 0
     if run.manifest["transcripts"]["text"]:
@@ -326,11 +345,6 @@ def _title(extreme: Extreme) -> str:
     return f"{extreme.facts.title} ({rater_words(extreme.raters)}), {extreme.end}"
 
 
-def _without_words(extreme: Extreme) -> Extreme:
-    """The same without what may quote a transcript."""
-    return replace(extreme, reasons=())
-
-
 def turns_of(review_: Review, extreme: Extreme) -> Sequence[int]:
     """The marked turns of one extreme, in order."""
     title = f"{_title(extreme)}: "
@@ -349,50 +363,83 @@ class PageFigure:
         name: of its files.
         title: what it shows, for the caption.
         notes: what the marks are.
-        svg: the drawing.
+        svg, narrow: the drawing, and the same for a phone where there is one.
     """
 
     name: str
     title: str
     notes: tuple[str, ...]
     svg: str
+    narrow: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the page: heading, paragraphs (plain text), tables, figures, transcripts."""
+    """A part of the page: heading, paragraphs (plain text), tables, figures, transcripts; what can be copied of it."""
 
     title: str
     paragraphs: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
     figures: tuple[PageFigure, ...] = ()
     review: Review | None = None
+    folded: bool = False
+    paste: str = ""
 
 
-def page(title: str, lead: str, facts: Sequence[tuple[str, str]], sections: Sequence[Section]) -> str:
+@dataclass(frozen=True, slots=True)
+class PageAnswer:
+    """What a question of the ratings comes to.
+
+    Attributes:
+        question: the heading.
+        findings: what is found, as the command of the question prints it.
+        table: the name of the table that stands behind it.
+    """
+
+    question: str
+    findings: tuple[Finding, ...]
+    table: str
+
+    @property
+    def sentences(self) -> list[str]:
+        """The findings in words, without warnings."""
+        return sentences(replace(finding, warning=None) for finding in self.findings)
+
+
+@dataclass(frozen=True, slots=True)
+class FirstScreen:
+    """What a page opens with: answers, how many of how many entered, warnings, the figure of the main measures."""
+
+    answers: tuple[PageAnswer, ...] = ()
+    counts: str = ""
+    warnings: tuple[str, ...] = ()
+    figure: PageFigure | None = None
+
+
+def page(title: str, lead: str, sections: Sequence[Section], first: FirstScreen = FirstScreen()) -> str:
     """A whole HTML page.
 
     Args:
         title: the heading.
-        lead: one sentence below it.
-        facts: label and figure of each fact shown large.
+        lead: one sentence above it.
         sections: the parts, in order.
+        first: what it opens with.
     """
-    listings = _listings(sections)
+    listings = _listings(sections, first)
     return (
         templates()
         .get_template("page.html")
         .render(
             title=title,
             lead=lead,
-            facts=facts,
             sections=sections,
+            first=first,
             listings=listings,
             labels={id: label for _, entries in listings for id, label, _ in entries},
             print_size=print_size,
             counted=counted,
             drawing=_drawing,
-            sources=_sources,
+            sources=lambda table: (("LaTeX", latex(table)), ("CSV", csv_text(table))),
             extremes_by_metric=_extremes_by_metric,
             number=number,
             rater_words=rater_words,
@@ -401,10 +448,11 @@ def page(title: str, lead: str, facts: Sequence[tuple[str, str]], sections: Sequ
     )
 
 
-def _listings(sections: Sequence[Section]) -> list[tuple[str, list[tuple[str, str, str]]]]:
+def _listings(sections: Sequence[Section], first: FirstScreen) -> list[tuple[str, list[tuple[str, str, str]]]]:
     """The tables and the figures, numbered through the page: how many there are, and of each id, label and title."""
     tables = [("table", table.name, table.title) for section in sections for table in section.tables]
-    figures = [("figure", figure.name, figure.title) for section in sections for figure in section.figures]
+    drawn = [*([first.figure] if first.figure else []), *(figure for section in sections for figure in section.figures)]
+    figures = [("figure", figure.name, figure.title) for figure in drawn]
     return [
         (
             counted(len(shown), shown[0][0]).capitalize(),
@@ -425,11 +473,6 @@ def _drawing(svg: str, caption: str, prefix: str) -> Markup:
     own = svg.replace('id="', f'id="{prefix}').replace('href="#', f'href="#{prefix}')
     own = own.replace("url(#", f"url(#{prefix}")
     return Markup(own.replace("<svg ", f'<svg role="img" aria-label="{attribute(caption)}" ', 1))
-
-
-def _sources(table: Table) -> tuple[tuple[str, str], ...]:
-    """What a table can be copied as."""
-    return (("LaTeX", latex(table)), ("CSV", csv_text(table)))
 
 
 def _extremes_by_metric(review: Review) -> list[tuple[str, list[Extreme]]]:
@@ -583,46 +626,170 @@ def write_report(
     drawn = {drawing.name: drawing.written(drawn_formats) for drawing in drawings}
     contents = {name: figure.contents for name, figure in drawn.items()}
     written += write_figures(contents, folder, figure_formats)
+    answers, behind = _answers(view, chosen_settings) if tables is None or "html" in format_names else ([], [])
     if "html" in format_names:
-        html_page = _page(run, view, parts, drawn=drawn, text=text, seed=chosen_settings.seed)
+        html_page = _page(
+            run, view, parts, answers, behind, text=text, settings=chosen_settings, whole=tables is None,
+            figures={drawing.name: _page_figure(drawing, drawn[drawing.name]) for drawing in drawings},
+        )  # fmt: skip
         write_text(folder / PAGE, html_page)
         written.append(folder / PAGE)
-    findings = report_findings(view, chosen_settings) if tables is None else ()
+    findings = _first_of_each(answers) if tables is None else ()
     return Tables(all_tables, None, findings=findings), tuple(written)
+
+
+#: Findings on systems, and on each other question, that are said before the rest.
+_FIRST_ON_SYSTEMS, _FIRST = 2, 1
+
+
+def _first_of_each(answers: Sequence[PageAnswer]) -> tuple[Finding, ...]:
+    """The findings of all answers, the first of each before the rest."""
+    counts = [_FIRST_ON_SYSTEMS if answer.table == "comparison" else _FIRST for answer in answers]
+    of_all = [(answer.findings, first) for answer, first in zip(answers, counts, strict=True)]
+    return (
+        *(finding for findings, first in of_all for finding in findings[:first]),
+        *(finding for findings, first in of_all for finding in findings[first:]),
+    )
 
 
 def _page(
     run: Run,
     view: RatingsView,
     parts: Sequence[ReportPart],
+    answers: Sequence[PageAnswer],
+    tables_behind: Sequence[Table],
     *,
-    drawn: Mapping[str, RenderedFigure],
+    figures: Mapping[str, PageFigure],
     text: bool,
-    seed: int,
+    settings: ReportSettings,
+    whole: bool,
 ) -> str:
-    """The page; ``drawn`` has each figure by its name, as SVG and as it is written beside the page."""
-    missing = failures(missing_counts(view.ratings.lazy()))
-    systems = view.systems()
-    sections = [_part_section(part, drawn) for part in parts]
-    sections += _review_sections(view, run, text)
-    card = judge_cards(view, seed)
-    if card:
-        sections.append(Section("Judge card", tables=card))
-    tables = tuple(table for part in parts for table in part.tables)
-    sections.append(Section("Methods", methods(run, view, tables)))
-    sections.append(Section("Checklists", (_CHECKLISTS,), checklists(run, view, tables)))
-    looked_at = view.transcripts()["transcript_id"]
-    turns = run.index.filter(pl.col("id").is_in(looked_at.implode()))["turns"].sum()
-    counts = (
-        ("Transcripts", f"{looked_at.len():,}"),
-        ("Turns", f"{turns:,}"),
-        ("Systems", f"{len(systems) or 1:,}"),
-        ("Raters", f"{len(view.raters()):,}"),
-        ("Ratings", f"{view.ratings.height:,}"),
-        ("Missing", f"{missing:,}"),
+    """The page; ``figures`` has each figure by its name, and ``whole`` says that no tables were named."""
+    main = _main_figure(view, settings.seed)
+    card = list(judge_cards(view, settings.seed))
+    behind = [table for part in parts for table in part.tables] + card
+    added = [table for table in tables_behind if table.name not in {other.name for other in behind}]
+    parts = [*parts, *(ReportPart("Comparison", tables=(table,)) for table in added if table.name == "comparison")]
+    card += [table for table in added if table.name == "estimate"]
+    sections = [_part_section(part, figures, whole=whole) for part in sorted(parts, key=_rank)]
+    sections += [Section("Judge card", tables=tuple(card))] if card else []
+    sections = [replace(section, tables=tuple(map(_shown_first, section.tables))) for section in sections]
+    first = FirstScreen(
+        tuple(answers), _count_words(view), tuple(_warnings(answers, [*behind, *added]))[:_MOST_WARNINGS], main
     )
-    lead = f"Made by bedside from the ratings in {run.path.name}; every table can be made again with one command."
-    return page(f"Report on {run.path.name}", lead, counts, sections)
+    tables = tuple(table for part in parts for table in part.tables)
+    told = " ".join(in_past(finding for answer in answers for finding in answer.findings))
+    paragraphs = (f"{_count_words(view)} {told}", *methods(run, view, tables))
+    sections.append(Section("Methods", paragraphs, paste="\n\n".join(paragraphs)))
+    sections += _review_sections(view, run, text)
+    sections.append(Section("Checklists", (_CHECKLISTS,), checklists(run, view, tables), folded=whole))
+    sections.sort(key=lambda section: section.folded)
+    return page(_question(view), f"Report on {run.path.name}", sections, first)
+
+
+#: Warnings and measures that a page opens with, and the most systems that its heading names.
+_MOST_WARNINGS, _MOST_MAIN, _MOST_NAMED = 3, 5, 4
+#: Rows of a comparison that are all shown.
+_MANY_ROWS = 40
+#: Places of the parts that stand open below the suites' and the results, by their first table.
+_OPEN = {"comparison": 1, "strengths": 2, "win_rates": 2, "agreement": 3}
+
+
+def _rank(part: ReportPart) -> int:
+    """Where a part stands: outcomes, comparison, agreement, the rest."""
+    first = part.tables[0].name if part.tables else ""
+    return 0 if part.about or first in ("leaderboard", "results") else _OPEN.get(first, 4)
+
+
+def _shown_first(table: Table) -> Table:
+    """A table of many comparisons, those of which nothing is shown standing back."""
+    if table.name != "comparison" or len(table.rows) <= _MANY_ROWS:
+        return table
+    shown = {place for place, record in enumerate(table.records) if (record.get("p_corrected") or 1) < ALPHA}
+    rows = (replace(row, brief=any(cell.record in shown for cell in row.cells)) for row in table.rows)
+    return replace(table, rows=tuple(rows)) if shown else table
+
+
+def _question(view: RatingsView) -> str:
+    """The question that a page answers."""
+    systems = [view.order.system_label(system) for system in view.systems()]
+    if len(systems) < 2:
+        return f"What do {counted(view.transcripts().height, 'conversation')} show?"
+    if len(systems) > _MOST_NAMED:
+        return f"Which of {len(systems)} systems is best?"
+    return f"Which is {'better' if len(systems) == 2 else 'best'}: {', '.join(systems[:-1])} or {systems[-1]}?"
+
+
+def _answers(view: RatingsView, settings: ReportSettings) -> tuple[list[PageAnswer], list[Table]]:
+    """What the ratings say of each question that they answer, and the tables that no report has without being asked."""
+    answers, tables = [], []
+    with suppress(DataError):
+        options = ComparisonOptions(against=settings.against)
+        comparisons = comparisons_of(view, options, settings.seed)
+        table = PlannedTable(TABLES.load("comparison"), options).build(view, settings)
+        if table is not None:
+            answers.append(PageAnswer("Which is better?", comparison_findings(comparisons), table.name))
+            tables.append(table)
+    agreements = agreements_of(view, AgreementOptions(), settings.seed)
+    if agreements:
+        findings = agreement_findings(agreements, rated_apart(view, agreements))
+        answers.append(PageAnswer("How well do raters agree?", findings, "agreement"))
+    cards = cards_of(view, settings.seed)
+    if cards:
+        answers.append(PageAnswer("May the judge stand in for people?", validation_findings(cards), "validation_1"))
+    with suppress(DataError):
+        estimates = estimate(view, judge=JUDGES)
+        known = [finding for finding in estimate_findings(estimates) if finding.kind != "correction not known"]
+        if known:
+            answers.append(PageAnswer("What is left once people correct the judge?", tuple(known), "estimate"))
+            tables.append(with_averaging_notes(estimate_table(estimates), view, shown=BY_WHERE))
+    return [answer for answer in answers if answer.findings], tables
+
+
+def _warnings(answers: Sequence[PageAnswer], tables: Sequence[Table]) -> list[str]:
+    """What could change how the answers are read: of findings, then of the tables behind them."""
+    findings = [finding for answer in answers for finding in answer.findings]
+    behind = {answer.table for answer in answers}
+    noted = [note for table in tables if table.name in behind for note in table.notes if getattr(note, "warns", False)]
+    return list(dict.fromkeys([*sentences(findings)[len(findings) :], *noted]))
+
+
+def _count_words(view: RatingsView) -> str:
+    """How many conversations there are, and how many of them who rated."""
+    talks = view.transcripts()
+    systems, cases = len(view.systems()), talks["case_id"].drop_nulls().n_unique()
+    said = [counted(talks.height, "conversation") + (f" of {counted(systems, 'system')}" if systems > 1 else "")]
+    said[0] += f" on {counted(cases, 'case')}" if 0 < cases < talks.height else ""
+    rated = view.ratings.filter(pl.col("error").is_null())
+    for kind, belongs in (("people", is_human), ("judges", is_judge)):
+        raters = list(filter(belongs, view.raters()))
+        count = rated.filter(pl.col("rater").is_in(raters))["transcript_id"].n_unique()
+        who = rater_words(raters[0]) if len(raters) == 1 else f"{len(raters)} {kind}"
+        said += [f"{who} rated {count:,} of {talks.height:,}"] if raters else []
+    missing = failures(missing_counts(view.ratings.lazy()))
+    return f"{'; '.join(said)}. {missing:,} of {counted(view.ratings.height, 'rating')} could not be made."
+
+
+def _main_figure(view: RatingsView, seed: int) -> PageFigure | None:
+    """The main measures of the suites, or the first, of the first part of the transcripts that has them."""
+    part, chosen, measures = next(main_measures(view), ("", view, ()))
+    names, quality = [each.metric for each in measures], quality_metrics(chosen) or view.metrics()
+    if names == quality[: len(names)]:  # no suite names any
+        measures = [TableMeasure(metric=name) for name in quality]
+    raters = (PEOPLE, JUDGES, JURIES, ALGORITHMS)
+    shown = [item.measure for item, _ in measure(chosen, {"": measures}, raters=raters).items[:_MOST_MAIN]]
+    title = f"Main measures ({part})" if part else "Main measures"
+    figure = FIGURES.load("points")
+    options = {"id": "main-measures", "title": title, "metrics": {"": tuple(shown)}, "raters": raters}
+    drawing = figure.build(chosen, seed, figure.options.model_validate(options)) if shown else None
+    return None if drawing is None else _page_figure(drawing, drawing.written(["svg"]))
+
+
+def _page_figure(drawing: Drawing, rendered: RenderedFigure) -> PageFigure:
+    """A figure as the page shows it: as it is written, and drawn again for a phone."""
+    narrow = drawing.written(["svg"], PHONE).contents["svg"].decode()
+    notes = (*drawing.notes, *rendered.notes)
+    return PageFigure(drawing.name, drawing.title, notes, rendered.contents["svg"].decode(), narrow)
 
 
 def judge_cards(view: RatingsView, seed: int) -> tuple[Table, ...]:
@@ -630,23 +797,16 @@ def judge_cards(view: RatingsView, seed: int) -> tuple[Table, ...]:
     return tuple(with_averaging_notes(table, view, shown=BY_WHERE) for table in card_tables(view, seed))
 
 
-def _part_section(part: ReportPart, drawn: Mapping[str, RenderedFigure]) -> Section:
-    """The section of a part; ``drawn`` has each figure by its name."""
+def _part_section(part: ReportPart, figures: Mapping[str, PageFigure], *, whole: bool) -> Section:
+    """The section of a part; ``figures`` has each figure by its name. Of tables that were named nothing is folded."""
     paragraphs = [part.about] if part.about else []
     if part.left_out:
         paragraphs.append("Left out. " + " ".join(part.left_out))
     if any(table.name == "missing" for table in part.tables):
         paragraphs.append("Nothing is scored 0 for want of a value.")
-    figures = tuple(
-        PageFigure(
-            drawing.name,
-            drawing.title,
-            (*drawing.notes, *drawn[drawing.name].notes),
-            drawn[drawing.name].contents["svg"].decode(),
-        )
-        for drawing in part.figures
-    )
-    return Section(part.title, tuple(paragraphs), part.tables, figures)
+    drawn = tuple(figures[drawing.name] for drawing in part.figures)
+    folded = whole and _rank(part) > max(_OPEN.values())
+    return Section(part.title, tuple(paragraphs), part.tables, drawn, folded=folded)
 
 
 def _review_sections(view: RatingsView, run: Run, text: bool) -> list[Section]:
@@ -661,4 +821,4 @@ def _review_sections(view: RatingsView, run: Run, text: bool) -> list[Section]:
         paragraphs.append("What was said is left out.")
     elif reviewed.left_out:
         paragraphs.append(f"{reviewed.left_out} of these transcripts are not shown, to keep the page small.")
-    return [Section("Transcripts to look at", tuple(paragraphs), review=reviewed)]
+    return [Section("Transcripts to look at", tuple(paragraphs), review=reviewed, folded=True)]

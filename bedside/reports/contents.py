@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 
 import polars as pl
 
-from bedside.analysis.findings import Finding
 from bedside.analysis.metric_facts import facts
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError, quality_metrics
@@ -311,37 +309,6 @@ def check_suite(suite: Suite) -> list[str]:
                         f"a rubric of your own ({nearest(base, [*owners, *RUBRICS.names()])})"
                     )
     return list(dict.fromkeys(remarks))
-
-
-# -- What the ratings come to ---------------------------------------------------------------------------
-
-#: Findings on systems, on raters and on judges that are said before the others.
-_FIRST = (2, 1, 1)
-
-
-def report_findings(view: RatingsView, settings: ReportSettings) -> tuple[Finding, ...]:
-    """Which systems are best, how raters agree, and whether judges are believed: the first of each, then the rest.
-
-    The analyses are those of the report's tables, where these are about all metrics.
-    """
-    from bedside.analysis.agreement import rated_apart
-    from bedside.analysis.findings import agreement_findings, comparison_findings, validation_findings
-    from bedside.reports.tables.agreement import AgreementOptions, agreements_of
-    from bedside.reports.tables.comparison import ComparisonOptions, comparisons_of
-    from bedside.reports.validation import cards_of
-
-    systems: tuple[Finding, ...] = ()
-    if len(view.systems()) > 1:
-        with suppress(DataError):
-            options = ComparisonOptions(against=settings.against)
-            systems = comparison_findings(comparisons_of(view, options, settings.seed))
-    agreements = agreements_of(view, AgreementOptions(), settings.seed)
-    raters = agreement_findings(agreements, rated_apart(view, agreements)) if agreements else ()
-    of_all = list(zip((systems, raters, validation_findings(cards_of(view, settings.seed))), _FIRST, strict=True))
-    return (
-        *(finding for findings, first in of_all for finding in findings[:first]),
-        *(finding for findings, first in of_all for finding in findings[first:]),
-    )
 
 
 # -- The main measures of suites ------------------------------------------------------------------------

@@ -20,6 +20,10 @@ from bedside.core.registry import Registry
 from bedside.reports.table_kind import Options
 
 _FONT = "DejaVu Sans"
+#: Inches that a figure is drawn to: as wide as can still be read at the width of a page, and for a phone.
+ROOM, PHONE = 10.8, 3.5
+#: Of axes and letters, of what stands back, and of lines across: the page's own, which it turns round in the dark.
+INK, SOFT, LINE = "#1b2430", "#4a5563", "#c3cad3"
 _STYLE: Any = {
     "svg.hashsalt": "bedside",
     "svg.fonttype": "none",
@@ -30,7 +34,11 @@ _STYLE: Any = {
     "axes.spines.right": False,
     "axes.titlesize": 9,
     "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
     "axes.axisbelow": True,
+    **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"), INK),
+    "grid.color": LINE,
+    "grid.linewidth": 0.6,
     # Names are no formulas.
     "text.parse_math": False,
 }  # fmt: skip
@@ -61,8 +69,8 @@ def _keep_out_of_home() -> None:
 
 
 @contextmanager
-def styled() -> Iterator[None]:
-    """Matplotlib as figures want it; without its remarks on fonts and letters that aren't installed."""
+def styled(room: float = ROOM) -> Iterator[None]:
+    """Matplotlib as figures want it, to be so many inches wide; without its remarks on letters that no font has."""
     _keep_out_of_home()
     import matplotlib as mpl
     from matplotlib.font_manager import fontManager
@@ -72,7 +80,7 @@ def styled() -> Iterator[None]:
     families = [_FONT, *(name for name in _SCRIPTS if name in installed), "sans-serif"]
     log = logging.getLogger("matplotlib.font_manager")
     level = log.level
-    with mpl.rc_context({**_STYLE, "font.family": families}), warnings.catch_warnings():
+    with mpl.rc_context({**_STYLE, "font.family": families, "figure.figsize": (room, room)}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")
         log.setLevel(logging.ERROR)
         try:
@@ -191,14 +199,14 @@ class Drawing:
         """The figure in each format, as :meth:`written` has it."""
         return self.written(formats).contents
 
-    def written(self, formats: Iterable[str] = ("svg", "pdf", "png")) -> RenderedFigure:
-        """The figure in each format, its layout found once; the same data give the same bytes.
+    def written(self, formats: Iterable[str] = ("svg", "pdf", "png"), room: float = ROOM) -> RenderedFigure:
+        """The figure in each format, up to ``room`` inches wide, its layout found once; the same data, the same bytes.
 
         SVG keeps text as text and begins with its ``svg`` element, so that it can stand in a page. A PDF has several
         pages where its rows of panels are more than a page of a journal holds.
         """
         contents = {}
-        with styled():
+        with styled(room):
             from matplotlib.layout_engine import ConstrainedLayoutEngine
 
             figure = self.draw()

@@ -11,16 +11,11 @@ from typing import Any
 from bedside.ratings.values import Direction
 from bedside.reports.number_text import ARROWS
 
-#: Okabe and Ito's colours, told apart by colour-blind readers, the first ones by their shade too; markers, hatches and
-#: dashes tell them apart in grey.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#F0E442")
-BLACK = "#000000"
+#: After Okabe and Ito, told apart by colour-blind readers, the first four in grey too; then markers and dashes tell
+#: them apart.
+COLOURS = ("#0b4f8a", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#F0E442")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-#: Circles are few: each takes up room in a page.
-HATCHES = ("", "///", "..", "xxx", "\\\\\\", "---", "+++", "oo")
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (7, 2, 1, 2)))
-#: The widest figure, in inches: it can still be read at the width of a page.
-ROOM = 10.8
 #: Of a letter and of a line of text, in inches, at nine points.
 _LETTER, _LINE = 0.082, 0.165
 #: More lines with their intervals than these can't be told apart in one panel.
@@ -37,20 +32,21 @@ class Style:
 
     colour: str
     marker: str
-    hatch: str
     dash: Any
-
-    @property
-    def edge(self) -> str:
-        """The colour of hatches and outlines, which can be seen on its own."""
-        return "white" if self.colour == BLACK else "black"
 
 
 def style(position: int) -> Style:
-    """The style of the system at a position: 64 differ in colour and marker, as in colour and hatch, or dash."""
+    """The style of the system at a position: 64 differ in colour and marker, as in colour and dash."""
     colour = position % len(COLOURS)
     other = (position + position // len(COLOURS)) % len(MARKERS)
-    return Style(COLOURS[colour], MARKERS[other], HATCHES[other], DASHES[other])
+    return Style(COLOURS[colour], MARKERS[other], DASHES[other])
+
+
+def paper() -> float:
+    """How wide a figure may be that is drawn now, in inches."""
+    from matplotlib import rcParams
+
+    return float(rcParams["figure.figsize"][0])
 
 
 def new_figure(width: float, height: float) -> Any:
@@ -61,7 +57,7 @@ def new_figure(width: float, height: float) -> Any:
 
 
 def panels(
-    count: int, width: float, height: float, *, beside: float = 0.0, most_columns: int = 3
+    count: int, width: float, height: float, *, beside: float = 0.0, most_columns: int = 3, stretch: float = 1.0
 ) -> tuple[Any, list[Any]]:
     """A figure of that many panels, in as many rows as it takes, and their axes.
 
@@ -69,10 +65,14 @@ def panels(
         count: how many.
         width, height: of one panel, in inches.
         beside: what stands to the left of the first column, in inches.
-        most_columns: panels in a row, fewer where they would be wider than a page.
+        most_columns: panels in a row; fewer where they would be wider than a page, or the last row much shorter.
+        stretch: how many times as wide a panel may be where there is room.
     """
-    columns = max(1, min(most_columns, count, int((ROOM - beside) // width)))
+    room = paper() - beside
+    columns = max(1, min(most_columns, count, int(room // width)))
     rows = -(-count // columns)
+    columns = -(-count // rows)
+    width = min(stretch * width, room / columns)
     figure = new_figure(width * columns + beside, height * rows + 0.2)
     axes = list(figure.subplots(rows, columns, squeeze=False).ravel())
     for axis in axes[count:]:
@@ -139,6 +139,11 @@ def with_arrow(title: str, direction: Direction) -> str:
     return title + ARROWS[direction].replace(" ", "\N{NO-BREAK SPACE}")
 
 
+def _beside(width: int) -> int:
+    """Letters in a line of a name beside a panel, fewer on narrow paper."""
+    return min(width, int(0.4 * paper() / _LETTER))
+
+
 def wrapped(title: str, width: int = 30) -> str:
     """A title in lines that fit a panel."""
     return "\n".join(lines_of(title, max(8, width)))
@@ -146,17 +151,20 @@ def wrapped(title: str, width: int = 30) -> str:
 
 def width_of_names(names: Iterable[str], width: int = NAME_WIDTH) -> float:
     """How wide names in lines are, in inches."""
+    width = _beside(width)
     return 0.15 + _LETTER * max((letters(line) for name in names for line in lines_of(name, width)), default=0)
 
 
 def height_of_names(names: Iterable[str], width: int = NAME_WIDTH) -> float:
     """How high the highest of names in lines is, in inches."""
-    return 0.04 + _LINE * max((len(lines_of(name, width)) for name in names), default=1)
+    return 0.04 + _LINE * max((len(lines_of(name, _beside(width))) for name in names), default=1)
 
 
 def name_rows(axis: Any, names: Sequence[str], width: int = NAME_WIDTH, *, shown: bool = True) -> None:
     """Names in lines beside the rows of a panel, the first on top; no names where they stand beside another panel."""
-    axis.set_yticks(range(len(names)), [wrapped(name, width) for name in names] if shown else [""] * len(names))
+    lines = [wrapped(name, _beside(width)) if shown else "" for name in names]
+    axis.set_yticks(range(len(names)), lines)
+    axis.tick_params(axis="y", length=0)
     axis.set_ylim(len(names) - 0.5, -0.5)
 
 
@@ -181,19 +189,20 @@ def across_note(against: str | None, systems: Collection[str]) -> tuple[str, ...
     return (f"Dotted across: the mean of {against}.",) if against in systems else ()
 
 
-def whiskers(
-    axis: Any, at: Sequence[float], heights: Sequence[float], ends: Sequence[Sequence[float]], cap: float
+def interval_mark(
+    axis: Any, value: float, at: float, ends: Sequence[float] | None, look: Style, label: str | None = None
 ) -> None:
-    """Intervals on bars, with a white rim so that they can be seen on dark ones.
+    """A value in a row, at ``at`` of the panel, with its interval; labelled where no mark of the label is there yet."""
+    if ends is not None:
+        axis.plot(ends, [at] * 2, color=look.colour, linewidth=2.2, solid_capstyle="round")
+    unknown = label not in axis.get_legend_handles_labels()[1]
+    axis.plot(value, at, look.marker, color=look.colour, markersize=7, markeredgecolor="white",
+              label=label if unknown else None, clip_on=False, zorder=3)  # fmt: skip
 
-    Args:
-        axis: the panel.
-        at, heights: of the bars.
-        ends: how far each interval reaches below its bar's height, and above it.
-        cap: half the width of its ends, in points.
-    """
-    for colour, width in (("white", 2.4), ("black", 1.1)):
-        axis.errorbar(at, heights, ends, fmt="none", ecolor=colour, capsize=cap, capthick=width, elinewidth=width)
+
+def value_beside(axis: Any, text: str, at: float) -> None:
+    """What a row's mark is in figures, to the right of the panel."""
+    axis.text(1.02, at, text, transform=axis.get_yaxis_transform(), va="center", fontsize=8)
 
 
 def spread_note(lines: Sequence[Any]) -> tuple[str, ...]:

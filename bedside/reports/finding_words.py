@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bedside.analysis.findings import FEWEST_CASES, TOO_FEW, Finding, FindingKind, MeasureFinding
@@ -19,6 +20,25 @@ def sentences(findings: Iterable[Finding]) -> list[str]:
     warned = (_WARNINGS[each.warning].format(f"{100 * each.share:.0f} %") for each in shown if each.warning is not None)
     warnings = dict.fromkeys(warned)
     return [*(_SENTENCES[each.kind](each) for each in shown), *warnings]
+
+
+def in_past(findings: Iterable[Finding]) -> list[str]:
+    """The sentences as a paper tells them, in the past tense; without warnings. Names stay as they are."""
+    past: list[str] = []
+    for finding in findings:
+        measures = (*finding.measures, *finding.against)
+        names = [*finding.systems, rater_words(finding.raters), *(_lower(measure.title) for measure in measures)]
+        kept = "|".join(map(re.escape, sorted(filter(None, names), key=len, reverse=True)))
+        pattern = re.compile(rf"(?<!\w)(?:({kept})|{'|'.join(_PAST)})(?!\w)")
+        past.append(pattern.sub(lambda found: found[1] or _PAST[found[0]], _SENTENCES[finding.kind](finding)))
+    return past
+
+
+_PAST = {
+    "is": "was", "are": "were", "agree": "agreed", "agrees": "agreed", "differ": "differed", "may be": "might be",
+    "may stand": "could stand", "can't": "couldn't", "reaches": "reached", "reach": "reached", "point": "pointed",
+    "holds": "held", "includes": "included",
+}  # fmt: skip
 
 
 def _joined(words: Sequence[str]) -> str:

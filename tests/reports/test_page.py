@@ -5,21 +5,26 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import bedside
+from bedside.analysis.findings import Finding, MeasureFinding
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.ratings.run import Run
 from bedside.ratings.suites import SUITES
 from bedside.reports.build import cited, extremes, review, turns_of, write_report
 from bedside.reports.checklist import CHECKLISTS, FACTS, OPEN, checklists
 from bedside.reports.contents import part_titles
+from bedside.reports.finding_words import in_past
+from bedside.reports.table import Tables
 from bedside.transcripts.reading import read_transcripts
 from tests.conftest import Call, conversation
 from tests.metrics.tiny import MAKERS
-from tests.reports.builders import TALKS, file_of, made_run, people_rated, reasoned_run, scored
+from tests.reports.builders import TALKS, file_of, made_run, people_rated, rated, reasoned_run, scored, with_rows
 
 
 @pytest.fixture(scope="module")
@@ -219,3 +224,78 @@ def test_every_part_of_a_page_is_one_the_docs_name(tmp_path: Path, suite: str) -
     assert suite_title in headings
     assert {heading.casefold() for heading in headings if heading != suite_title} <= told()
     assert "How people rate beside each other" in headings
+
+
+def judged_run(folder: Path) -> Run:
+    """Two systems on twelve cases, the one better; two people and a judge rated all of it, and agree on one measure."""
+    rows = []
+    for case, system in product(range(12), ("A", "B")):
+        level = 1 + (case % 2) + 2 * (system == "A")
+        for rater, error in (("human:x", 0), ("human:y", case % 5 == 0), ("judge:m", case % 4 == 0)):
+            rows += rated(system, case, rater, empathy=level + error, partnership=1 + (case + len(rater) * error) % 5)
+    talks = [
+        conversation(("clinician", "What now?"), ("patient", "I want to sleep."), id=f"{system}-{case}", system=system,
+                     case_id=f"c{case}")
+        for case, system in product(range(12), ("A", "B"))
+    ]  # fmt: skip
+    return with_rows(scored(folder, file_of(folder, *talks), ["words"]), rows)
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, str]:
+    run = judged_run(tmp_path_factory.mktemp("judged"))
+    _, files = write_report(run, formats=["html"])
+    return run, files[0].read_text("utf-8")
+
+
+def first_screen(page: str) -> str:
+    return page.partition('<div class="first">')[2].partition("<nav")[0]
+
+
+def text_of(part: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", part)).split())
+
+
+def test_a_page_opens_with_what_the_commands_print(judged: tuple[Run, str]) -> None:
+    run, page = judged
+    first = text_of(first_screen(page))
+    answers: list[Tables[Any]] = [bedside.compare(run), bedside.agree(run), bedside.validate(run, judges="judge:*")]
+    for answer in answers:
+        assert answer.findings
+        assert all(sentence in first for sentence in answer.sentences())
+    for words in ("24 conversations of 2 systems on 12 cases", "2 people rated 24 of 24", "m rated 24 of 24"):
+        assert words in first
+    assert "Which is better: A or B?" in text_of(page.partition("<h1>")[2].partition("</h1>")[0])
+
+
+def test_each_finding_leads_to_the_table_behind_it(judged: tuple[Run, str]) -> None:
+    _, page = judged
+    linked = re.findall(r'<a href="#(table-[^"]+)">', first_screen(page))
+    assert {"table-comparison", "table-agreement", "table-validation_1"} <= set(linked)
+    assert all(page.count(f'id="{id}"') == 1 for id in linked)
+
+
+def test_outcomes_come_first_and_what_is_looked_up_is_folded(judged: tuple[Run, str]) -> None:
+    parts = re.findall(r'<section id="section-\d+">(<details)?.*?<h2>(.+?)</h2>', judged[1])
+    assert [title for folded, title in parts if not folded] == [
+        "Results", "Comparison", "Agreement", "Judge card", "Methods",
+    ]  # fmt: skip
+    assert {"Rubrics", "Checklists", "Transcripts to look at"} <= {title for folded, title in parts if folded}
+    assert [bool(folded) for folded, _ in parts] == sorted(bool(folded) for folded, _ in parts)
+
+
+def test_a_page_has_five_main_measures_at_most(judged: tuple[Run, str]) -> None:
+    drawing = first_screen(judged[1]).partition('<div class="scroll on-page"')[2].partition("</svg>")[0]
+    assert 0 < len(re.findall(r'id="f0-0-oaxes_\d+"', drawing)) <= 5
+
+
+def test_what_a_paper_says_is_in_the_past(judged: tuple[Run, str]) -> None:
+    told = text_of(judged[1].partition("To paste into a paper</h3>")[2].partition("</p>")[0])
+    assert "A was better than B on" in told
+    assert not re.search(r"\b(is|are|agree|agrees|may)\b", told)
+
+
+def test_names_stay_as_they_are_in_the_past() -> None:
+    measure = MeasureFinding("m", "It is what it is", n=12)
+    (told,) = in_past([Finding("better", systems=("may be", "differ"), measures=(measure,), of=1, tests=1)])
+    assert told.startswith("may be was better than differ on it is what it is")

@@ -84,7 +84,49 @@ def test_axe_finds_no_violation(pages: Pages, opened: Opener, name: str, width: 
 @each
 def test_a_phone_scrolls_tables_and_not_the_page(pages: Pages, opened: Opener, name: str) -> None:
     tab = opened(pages[name], width=390, height=844)
+    tab.evaluate("document.querySelectorAll('details').forEach(element => { element.open = true; })")
     assert tab.evaluate("document.documentElement.scrollWidth") == 390
+
+
+@each
+def test_a_figure_is_drawn_for_the_width(pages: Pages, opened: Opener, name: str) -> None:
+    """A phone is shown the drawing that is made for it, whole; a page the other."""
+    for width, shown in ((390, ".phone"), (1300, ".on-page")):
+        tab = opened(pages[name], width=width)
+        tab.evaluate("document.querySelectorAll('details').forEach(element => { element.open = true; })")
+        drawings = tab.locator("figure.drawing .scroll:visible")
+        assert drawings.count() == tab.locator("figure.drawing").count() > 0
+        assert tab.locator(f"figure.drawing {shown}:visible").count() == drawings.count()
+        cut = (
+            "[...document.querySelectorAll('figure.drawing .scroll')].filter(one => one.scrollWidth > one.clientWidth)"
+        )
+        assert tab.evaluate(f"{cut}.length") == 0
+
+
+def test_a_computer_shows_the_first_screen_whole(small: Any) -> None:
+    box = small.locator(".first").bounding_box()
+    assert box["y"] + box["height"] < 900
+
+
+def test_a_finding_leads_to_its_table(small: Any) -> None:
+    link = small.locator(".answer a").first
+    link.click()
+    assert small.locator(link.get_attribute("href")).is_visible()
+
+
+def test_a_link_unfolds_the_part_that_it_leads_to(small: Any) -> None:
+    part = small.locator("section:has(> details.part)").first
+    assert not part.locator("figure").first.is_visible()
+    small.locator(f"nav a[href='#{part.get_attribute('id')}']").click()
+    assert part.locator("figure").first.is_visible()
+
+
+def test_rows_that_stand_back_are_shown_where_they_are_asked_for(small: Any) -> None:
+    table = small.locator("#table-results")
+    rest = table.locator("tr.rest").last
+    assert not rest.is_visible()
+    table.get_by_label(re.compile("All .* rows")).check()
+    assert rest.is_visible()
 
 
 def test_the_first_column_stays_where_a_table_is_scrolled(phone: Any) -> None:
@@ -101,7 +143,7 @@ def test_the_first_column_stays_where_a_table_is_scrolled(phone: Any) -> None:
 
 def test_letters_of_a_figure_are_not_shrunk_on_a_phone(phone: Any) -> None:
     heights = phone.evaluate(
-        "[...document.querySelectorAll('figure.drawing text')].map(text => { const shown = text.getScreenCTM();"
+        "[...document.querySelectorAll('figure.drawing .phone text')].map(text => { const shown = text.getScreenCTM();"
         " return parseFloat(getComputedStyle(text).fontSize) * Math.hypot(shown.a, shown.b); })"
     )
     assert heights
@@ -175,7 +217,7 @@ def test_a_search_takes_signs_as_they_are(tmp_path: Path, opened: Opener) -> Non
     cells = (Cell("a.c [x"), Cell("1 (2)", bold=True, marks="*"))
     table = Table("signs", "Signs", (Column("Sign", "left"), Column("n")), (Row(cells),))
     path = tmp_path / "page.html"
-    path.write_text(page("Signs", "A lead.", (), [Section("Part", ("abc",), (table,))]), "utf-8")
+    path.write_text(page("Signs", "A lead.", [Section("Part", ("abc",), (table,))]), "utf-8")
     tab = opened(path)
     for words, hits in (("a.c", "1 of 1 hit"), ("c [", "1 of 1 hit"), ("1 (2)*", "1 of 1 hit"), ("a+", "No hits")):
         tab.get_by_label("Search this page").fill(words)
@@ -190,6 +232,11 @@ def tab(opened: Opener, tmp_path: Path) -> Any:
     return opened(tmp_path / "report" / "report.html", silent=True)
 
 
+def unfold_transcripts(tab: Any) -> None:
+    """Open the part that has them, as a reader does."""
+    tab.locator("details.part > summary", has_text="Transcripts to look at").click()
+
+
 def test_the_page_works_in_a_browser(tab: Any) -> None:
     broken = tab.evaluate(
         "[...document.querySelectorAll('a[href^=\"#\"]')].map(a => a.getAttribute('href').slice(1))"
@@ -202,6 +249,7 @@ def test_the_page_works_in_a_browser(tab: Any) -> None:
     )
     assert doubled == []
     # A link to a turn opens the transcript it stands in.
+    unfold_transcripts(tab)
     link = tab.locator("ul.ends a[href^='#turn-']").first
     link.click()
     target = tab.locator(f"[id='{link.get_attribute('href')[1:]}']")
@@ -262,7 +310,7 @@ def test_a_table_of_any_width_fits_the_paper(tmp_path: Path, opened: Opener) -> 
     assert all(4 <= size.points <= 9 for size in sizes)
     assert {size.landscape for size in sizes} == {size.broken for size in sizes} == {False, True}
     path = tmp_path / "page.html"
-    path.write_text(page("Wide", "A lead.", (), [Section("Part", (), tuple(tables))]), "utf-8")
+    path.write_text(page("Wide", "A lead.", [Section("Part", (), tuple(tables))]), "utf-8")
     assert _cut(opened, path) == []
 
 
@@ -290,6 +338,7 @@ def test_transcripts_are_printed_where_they_are_asked_for(small: Any, tmp_path: 
     words = " ".join(turn.text_content().split()[-4:])
     without = " ".join("".join(_printed(small, tmp_path / "without.pdf")).split())
     assert words not in without
+    unfold_transcripts(small)
     small.get_by_label("Print the transcripts too").check()
     printed = " ".join("".join(_printed(small, tmp_path / "with.pdf")).split())
     assert words in printed

@@ -6,6 +6,7 @@ import html as html_module
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,7 +14,8 @@ import pytest
 from jinja2 import UndefinedError
 
 import bedside
-from bedside.reports.build import PageFigure, Section, page
+from bedside.analysis.findings import Finding, MeasureFinding
+from bedside.reports.build import FirstScreen, PageAnswer, PageFigure, Section, page
 from bedside.reports.renderers.html import html, templates
 from bedside.reports.renderers.latex import latex
 from bedside.reports.renderers.records import csv_text
@@ -33,7 +35,10 @@ def nasty_page() -> str:
     columns = (Column(NASTY, "left", NASTY), Column("value"))
     table = Table("nasty", NASTY, columns, rows, (NASTY, "second"), records)
     figure = PageFigure("nasty", NASTY, (NASTY,), DRAWING)
-    return page(NASTY, NASTY, [(NASTY, NASTY)], [Section(NASTY, (NASTY,), (table,), (figure,))])
+    measure = MeasureFinding("m", NASTY, 0.5, 0.4, 0.6, 12, figure="κ")
+    answer = PageAnswer(NASTY, (Finding("agree", f"judge:{NASTY}", measures=(measure,), of=1),), "nasty")
+    first = FirstScreen((answer,), NASTY, (NASTY,), replace(figure, name="first", narrow=DRAWING))
+    return page(NASTY, NASTY, [Section(NASTY, (NASTY,), (table,), (figure,), folded=True, paste=NASTY)], first)
 
 
 class _Elements(HTMLParser):
@@ -64,7 +69,7 @@ def test_what_is_put_on_a_page_stays_text() -> None:
 
 def test_two_drawings_share_no_ids() -> None:
     figures = tuple(PageFigure(name, "c", (), DRAWING) for name in ("first", "second"))
-    text = page("t", "l", [], [Section("one", figures=figures)])
+    text = page("t", "l", [Section("one", figures=figures)])
     for pattern in (r'id="(f\d-\d-a)"', r'href="#(f\d-\d-a)"', r"url\(#(f\d-\d-a)\)"):
         assert re.findall(pattern, text) == ["f1-1-a", "f1-2-a"]
 
@@ -74,7 +79,7 @@ def test_what_is_copied_is_the_file() -> None:
     rows = (Row((Cell("x"), Cell("1", record=0))), Row((Cell("y & z"), Cell("2", record=1))))
     records = ({"name": "שלום", "value": 1.0}, {"name": "y & z", "value": 2.0})
     table = Table("small", "Small", (Column("שם", "left"), Column("a")), rows, records=records)
-    text = page("t", "l", [], [Section("one", tables=(table,))])
+    text = page("t", "l", [Section("one", tables=(table,))])
     for form, content in (("latex", latex(table)), ("csv", csv_text(table))):
         area = rf'<textarea id="source-small-{form}" hidden readonly>(.*?)</textarea>'
         shown = re.search(area, text, re.DOTALL)

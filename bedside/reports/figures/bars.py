@@ -1,38 +1,44 @@
-"""Bars: means by system with intervals, a panel for each metric; factors, or metrics of one scale, side by side."""
+"""Bars: means by system with intervals, a panel for each metric; factors, or metrics of one scale, below each other."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.figure_kind import Drawing, FigureKind
+from bedside.reports.figure_kind import INK, SOFT, Drawing, FigureKind
 from bedside.reports.figure_parts import (
-    ROOM,
     across_note,
     height_of_names,
+    in_first_column,
+    interval_mark,
     legend_below,
+    name_rows,
     panels,
     share_axis,
     style,
-    whiskers,
+    value_beside,
+    width_of_names,
     with_arrow,
     wrapped,
 )
 from bedside.reports.measures import Headed, also_rated_notes
-from bedside.reports.number_text import DASH
+from bedside.reports.number_text import DASH, number
 from bedside.reports.samples import MeasureRow, Sample, Samples, interval_note, interval_of, measure
 from bedside.reports.table_kind import Options
 
-#: Of a bar, in inches: as wide as there is room for, between these.
-_WIDEST, _NARROWEST = 0.3, 0.12
-#: What a panel takes besides its bars, and what one of many bars takes up, in inches.
-_MARGIN, _PANEL = 0.5, 2.9
-#: The least that a group of bars with a name below it takes, in inches, and the letters of its name in a line.
-_GROUP, _GROUP_LETTERS = 1.3, 15
+#: Letters in a line of a panel's title, and of a name beside it.
+_LETTERS, _NAMES = 24, 22
+#: Of a row with one bar, and of one of several bars in a row, in inches.
+_ROW, _BAR = 0.36, 0.19
+#: Of more transcripts a system, evenly spaced ones are shown; fewer where a figure has many systems and panels.
+_POINTS, _FEWEST = 100, 12
+#: Dots of a figure.
+_DOTS = 8_000
 
 
 class BarsOptions(Options):
@@ -40,9 +46,9 @@ class BarsOptions(Options):
 
     Attributes:
         metrics: the measures.
-        by: a factor: its values stand side by side.
-        together: metrics that have the same scale stand side by side in one panel.
-        lines: values of the scale with what to call them, each a line across every panel that it lies in.
+        by: a factor: its values stand below each other.
+        together: metrics that have the same scale stand in one panel.
+        lines: values of the scale with what to call them, each a line in every panel that it lies in.
         against: a system whose means are shown across the bars of the others.
         raters: groups of raters or patterns in order of preference, such as ``[people, "judge:*"]``: a measure is shown
             of the first that has values. Without it each group has its own.
@@ -99,6 +105,11 @@ class _BarPanel:
 
 def build(view: RatingsView, seed: int, options: BarsOptions) -> Drawing | None:
     """The figure; None where no metric has a value."""
+    return means_figure(view, options)
+
+
+def means_figure(view: RatingsView, options: BarsOptions, *, dots: bool = False) -> Drawing | None:
+    """Means with their intervals, on bars or above a dot for each transcript; None where no metric has a value."""
     factors = [] if view.factors is None else view.factors.columns
     by = options.by if options.by in factors else None
     measured = measure(view, options.metrics, by=[by] if by else [], raters=options.raters)
@@ -108,40 +119,52 @@ def build(view: RatingsView, seed: int, options: BarsOptions) -> Drawing | None:
     systems = view.order.ordered_systems(system for _, samples in items for system, _ in samples)
     whole = list(_together(items) if options.together else _apart(view, items, by))
     named = options.together or by is not None
-    per_bar = _bar_width(len(systems))
-    shown = [part for panel in whole for part in _parts(panel, len(systems), per_bar, named=named)]
     labels = [view.order.system_label(system) for system in systems]
+    most = max(_FEWEST, min(_POINTS, _DOTS // (len(items) * len(systems)))) if dots else 0
     missing = any(
-        _estimate(samples.get(system)) is None
-        for panel in shown
+        system not in samples or samples[system].estimate is None
+        for panel in whole
         for _, _, samples in panel.groups
         for system in systems
     )
 
     def draw() -> Any:
-        widths = [_panel_width(panel, len(systems), per_bar, named=named) for panel in shown]
-        width = max(2.4, *widths)
-        names = [name for panel in shown for name, _, _ in panel.groups]
-        below = height_of_names(names, _GROUP_LETTERS) if named else 0.0
-        above = height_of_names([panel.title for panel in shown], int(11 * width))
-        figure, axes = panels(len(shown), width, 1.8 + above + below)
-        for axis, panel in zip(axes, shown, strict=True):
-            _draw_panel(axis, panel, systems, labels, options, width=width, named=named)
-        share_axis(axes, [panel.scale.key for panel in shown])
-        legend_below(figure, axes)
+        rows = [[name for name, _, _ in panel.groups] if named else labels for panel in whole]
+        names = [name for own in rows for name in own]
+        above = height_of_names([panel.title for panel in whole], _LETTERS)
+        row = max(0.1 + _BAR * len(systems) if named else _ROW, height_of_names(names, _NAMES))
+        beside, height = width_of_names(names, _NAMES), 0.5 + above + row * max(map(len, rows))
+        # Where panels have names of their own, each has them beside it.
+        width, shared = (2.3 + beside, 0.0) if options.together else (1.75, beside)
+        figure, axes = panels(len(whole), width, height, beside=shared, most_columns=5, stretch=1.6)
+        for axis, panel, own in zip(axes, whole, rows, strict=True):
+            _draw_panel(axis, panel, systems, labels, options, named=named, most=most)
+            name_rows(axis, own, _NAMES, shown=options.together or in_first_column(axis))
+            axis.set_ylim(max(map(len, rows)) - 0.5, -0.5)
+        share_axis(axes, [panel.scale.key for panel in whole], "x")
+        if named:
+            legend_below(figure, axes)
         return figure
 
-    bases = {panel.scale.base for panel in shown}
+    bases = {panel.scale.base for panel in whole}
     against = view.order.system_label(options.against) if options.against is not None else None
     drawn = [
-        (sample, item.level) for panel in shown for _, item, samples in panel.groups for sample in samples.values()
+        (sample, item.level) for panel in whole for _, item, samples in panel.groups for sample in samples.values()
     ]  # fmt: skip
+    marks = "One dot a transcript; above them the mean" if dots else "Bars: means"
+    if any(item.level == "micro" for item, _ in items):
+        marks += " (ratios of sums where the table says so)"
     return Drawing(
         options.id or "bars",
         options.title or "Means by system",
         (
-            "Bars: means (ratios of sums where the table says so); whiskers: " + interval_note(drawn),
-            *(("Bars of ratings begin at the lowest level of their scale.",) if bases != {0.0} else ()),
+            f"{marks}, with its interval{'' if named else '; its figure stands at the right'}. {interval_note(drawn)}",
+            *(("Bars of ratings begin at the lowest level of their scale.",) if bases != {0.0} and not dots else ()),
+            *(
+                (f"Of more than {most} transcripts of a system, evenly spaced ones are shown.",)
+                if dots and any(sample.n > most for sample, _ in drawn)
+                else ()
+            ),
             *((f"{DASH}: no value.",) if missing else ()),
             *across_note(against, labels),
             *also_rated_notes((raters.title, raters.group) for raters in measured.unshown),
@@ -209,33 +232,6 @@ def _scale_words(scale: _Scale) -> str:
     return "per cent" if (scale.low, scale.high) == (0, 100) else f"from {scale.low:g} to {scale.high:g}"
 
 
-def _bar_width(systems: int) -> float:
-    """How wide a bar is: narrower where there are many systems, so that panels still stand in rows."""
-    wanted = min(_WIDEST, max(_NARROWEST, _PANEL / systems))
-    return min(wanted, (ROOM - _MARGIN) / systems)
-
-
-def _group_width(systems: int, per_bar: float, *, named: bool) -> float:
-    return max(per_bar * systems / 0.8, _GROUP if named else 0.0)
-
-
-def _panel_width(panel: _BarPanel, systems: int, per_bar: float, *, named: bool) -> float:
-    return _MARGIN + len(panel.groups) * _group_width(systems, per_bar, named=named)
-
-
-def _parts(panel: _BarPanel, systems: int, per_bar: float, *, named: bool) -> Iterator[_BarPanel]:
-    """The panel, in several where its groups would be wider than a page."""
-    fit = max(1, int((ROOM - _MARGIN) // _group_width(systems, per_bar, named=named)))
-    count = -(-len(panel.groups) // fit)
-    each = -(-len(panel.groups) // count)
-    for begin in range(0, len(panel.groups), each):
-        yield replace(panel, groups=panel.groups[begin : begin + each])
-
-
-def _estimate(sample: Sample | None) -> float | None:
-    return None if sample is None else sample.estimate
-
-
 def _draw_panel(
     axis: Any,
     panel: _BarPanel,
@@ -243,65 +239,65 @@ def _draw_panel(
     labels: Sequence[str],
     options: BarsOptions,
     *,
-    width: float,
     named: bool,
+    most: int,
 ) -> None:
-    bar = 0.8 / len(systems)
+    """One bar a row, or in each group one a system; in place of bars up to ``most`` dots."""
     base = panel.scale.base
+    step = 0.8 / len(systems) if named else 0.6
     for position, (system, label) in enumerate(zip(systems, labels, strict=True)):
-        edges, heights, low, high = [], [], [], []
+        look = style(position)
         for place, (_, item, samples) in enumerate(panel.groups):
-            edge = place - 0.4
+            at = place - 0.4 + step * (position + 0.5) if named else position
             sample = samples.get(system)
             if sample is None or sample.estimate is None:
-                axis.text(edge + bar * (position + 0.5), base, DASH, ha="center", va="bottom", color="#555555")
+                axis.text(base, at, f" {DASH}", va="center", color=SOFT)
                 continue
-            interval = interval_of(sample, item.level)
-            edges.append(edge)
-            heights.append(sample.estimate * item.scale)
-            ends = (interval.low, interval.high) if interval else (sample.estimate, sample.estimate)
-            low.append(heights[-1] - ends[0] * item.scale)
-            high.append(ends[1] * item.scale - heights[-1])
-        at = [edge + bar * (position + 0.5) for edge in edges]
-        look = style(position)
-        axis.bar(at, [height - base for height in heights], bar * 0.92, bottom=base, color=look.colour,
-                 edgecolor=look.edge, hatch=look.hatch, linewidth=0.6, label=label)  # fmt: skip
-        cap = min(3.0, 15 * width / (len(systems) * len(panel.groups)))
-        whiskers(axis, at, heights, [low, high], cap)
-        if system == options.against:
-            ends_of = [edge + 0.8 for edge in edges]
-            axis.hlines(heights, edges, ends_of, color="black", linestyle=":", linewidth=1.3)
-    _frame(axis, panel, options.lines)
-    axis.set_title(wrapped(panel.title, int(11 * width)))
-    names = [wrapped(name, _GROUP_LETTERS) if named else "" for name, _, _ in panel.groups]
-    axis.set_xticks(range(len(names)), names)
-    axis.set_xlim(-0.5, len(names) - 0.5)
-    axis.tick_params(axis="x", length=0)
-    axis.axhline(base, color="black", linewidth=0.8)
-    axis.grid(axis="y", color="#dddddd", linewidth=0.5)
-    if panel.xlabel:
-        axis.set_xlabel(panel.xlabel)
+            mean, interval = sample.estimate * item.scale, interval_of(sample, item.level)
+            ends = (interval.low * item.scale, interval.high * item.scale) if interval else (mean, mean)
+            if most:
+                points = np.sort(sample.values * item.scale)[:: -(-sample.values.size // most)]
+                # Points are spread by rank, not at random, so that equal values don't hide one another.
+                spread = at + 0.2 + (np.arange(points.size) % 5 - 2) * 0.06
+                axis.plot(points, spread, "o", color=look.colour, alpha=0.55, markersize=3.6, markeredgewidth=0)
+            else:
+                axis.barh(at, mean - base, 0.9 * step, left=base, color=look.colour, alpha=0.3)
+            interval_mark(axis, mean, at - 0.17 if most else at, ends, look, label)
+            if not named:
+                value_beside(axis, number(mean, item.digits), at)
+            if system == options.against:
+                across = (place - 0.4, place + 0.4) if named else (-0.5, len(systems) - 0.5)
+                axis.vlines(mean, *across, color=INK, linestyle=":", linewidth=1.3)
+    _frame(axis, panel, options.lines, dots=bool(most))
+    axis.set_title(wrapped(panel.title, _LETTERS), pad=16 if options.lines else None)
+    if not most:
+        axis.axvline(base, color=INK, linewidth=0.8)
+    axis.spines["left"].set_visible(False)
+    axis.grid(axis="x")
+    if panel.xlabel and in_first_column(axis):
+        axis.set_ylabel(panel.xlabel)
 
 
-def _frame(axis: Any, panel: _BarPanel, lines: Mapping[str, float]) -> None:
-    """The ends of the vertical axis, and the lines across: all of a scale of ratings, of a share what is used."""
+def _frame(axis: Any, panel: _BarPanel, lines: Mapping[str, float], *, dots: bool) -> None:
+    """The ends of the axis, and the lines upwards: all of a scale of ratings, of a share what is used."""
     scale = panel.scale
-    low, high = axis.get_ylim()
+    low, high = axis.get_xlim()
     if scale.low is not None and scale.high is not None and not scale.is_share:
         low, high = scale.low, scale.high
-    elif scale.low is not None:
+    elif scale.low is not None and (scale.is_share or not dots):
         low = scale.base
         high = min(high, scale.high) if scale.high is not None else high
     inside = {words: value for words, value in lines.items() if low <= value <= (scale.high or value)}
     high = max(high, *inside.values()) if inside else high
     if scale.key is not None and not scale.is_share:
-        axis.yaxis.get_major_locator().set_params(integer=True)
-    # Room for a cap that lies on the end.
-    axis.set_ylim(low, high + 0.02 * (high - low))
+        axis.xaxis.get_major_locator().set_params(integer=True, nbins=6)
+    # Room for a mark that lies on the end.
+    room = 0.03 * (high - low)
+    axis.set_xlim(low - room if dots else low, high + room)
     for words, value in inside.items():
-        axis.axhline(value, color="#555555", linestyle="--", linewidth=1.0)
-        axis.annotate(words, (1.0, value), xycoords=("axes fraction", "data"), xytext=(2, 0),
-                      textcoords="offset points", va="center", fontsize=8, color="#555555")  # fmt: skip
+        axis.axvline(value, color=SOFT, linestyle="--", linewidth=1.0)
+        axis.annotate(words, (value, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 2),
+                      textcoords="offset points", ha="center", fontsize=8, color=SOFT)  # fmt: skip
 
 
 FIGURE = FigureKind("bars", "Means by system with intervals", 12, build, BarsOptions)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.figure_kind import Drawing, FigureKind
+from bedside.reports.figure_kind import INK, SOFT, Drawing, FigureKind
 from bedside.reports.figure_parts import COLOURS, panels, share_axis, wrapped
 from bedside.reports.number_text import number
 from bedside.reports.rated_pairs import Pairs, PairsOptions, pairs_of
@@ -26,15 +26,15 @@ def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None
             middle = (pairs.rated + pairs.people) / 2
             points, counts = np.unique(np.column_stack([middle, difference]), axis=0, return_counts=True)
             axis.scatter(points[:, 0], points[:, 1], s=18 * np.sqrt(counts), color=COLOURS[0], alpha=0.6,
-                         edgecolor="black", linewidth=0.5)  # fmt: skip
+                         edgecolor=INK, linewidth=0.5)  # fmt: skip
             bias = float(difference.mean())
-            axis.axhline(0, color="#888888", linewidth=0.8)
-            axis.axhline(bias, color="black", linewidth=1.4)
+            axis.axhline(0, color=SOFT, linewidth=0.8)
+            axis.axhline(bias, color=INK, linewidth=1.4)
             title = f"{wrapped(pairs.title, 34)}\nbias {number(bias)}"
             if difference.size > 1:
                 half = 1.96 * float(difference.std(ddof=1))
                 for limit in (bias - half, bias + half):
-                    axis.axhline(limit, color="black", linewidth=1.0, linestyle="--")
+                    axis.axhline(limit, color=INK, linewidth=1.0, linestyle="--")
                 title += f", limits {number(bias - half)} to {number(bias + half)}"
             axis.set_title(title)
             axis.set_xlabel("mean of both")

@@ -6,7 +6,7 @@ from typing import Any
 
 from bedside.analysis.judge_accuracy import calibrations
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.figure_kind import Drawing, FigureKind
+from bedside.reports.figure_kind import INK, SOFT, Drawing, FigureKind
 from bedside.reports.figure_parts import COLOURS, panels, wrapped
 from bedside.reports.measures import named_metrics
 from bedside.reports.number_text import number, rater_words
@@ -28,19 +28,19 @@ def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None
             expected = [point.expected for point in points]
             observed = [point.observed.estimate or 0.0 for point in points]
             ends = (min(*expected, *observed), max(*expected, *observed))
-            axis.plot(ends, ends, color="#555555", linewidth=0.9, linestyle="--")
+            axis.plot(ends, ends, color=SOFT, linewidth=0.9, linestyle="--")
             for point, value in zip(points, observed, strict=True):
                 bounds = point.observed.interval
                 if bounds is not None:
-                    axis.plot([point.expected] * 2, [bounds.low, bounds.high], color="#555555", linewidth=0.8)
+                    axis.plot([point.expected] * 2, [bounds.low, bounds.high], color=SOFT, linewidth=0.8)
                 axis.scatter([point.expected], [value], s=200 * point.share, color=COLOURS[0], alpha=0.7,
-                             edgecolor="black", linewidth=0.5, zorder=3)  # fmt: skip
+                             edgecolor=INK, linewidth=0.5, zorder=3)  # fmt: skip
             error, chance = calibration.curve.error.estimate, calibration.curve.by_chance
             title = wrapped(view.facts(name).title, 38)
             axis.set_title(f"{title}\nn = {calibration.units:,}, error {number(error)} (chance {number(chance)})")
             axis.set_xlabel(wrapped(f"expected by {rater_words(judge)}", 34))
             axis.set_ylabel("people, mean")
-            axis.grid(color="#dddddd", linewidth=0.5)
+            axis.grid()
         return figure
 
     return Drawing(

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator
 
 from bedside.analysis.checked_units import value_bounds
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
-from bedside.reports.figure_kind import Drawing, FigureKind
+from bedside.reports.figure_kind import INK, SOFT, Drawing, FigureKind
 from bedside.reports.figure_parts import (
     MOST_LINES,
     Style,
@@ -26,7 +26,7 @@ from bedside.reports.number_text import rater_words
 from bedside.reports.tables.cumulative import CumulativeOptions, Curve, curves_of
 
 #: Of the lines of a reference, one for each stratum.
-_SHADES = ("black", "#888888", "#bbbbbb")
+_SHADES = (INK, SOFT, "#a3afbd")
 
 
 def _several(names: Any) -> Any:
@@ -82,7 +82,7 @@ def build(view: RatingsView, seed: int, options: CurveOptions) -> Drawing | None
                 margin = 0.02 * (high - low)
                 axis.set_ylim(low - margin, high + margin)
             axis.set_xlim(left=0)
-            axis.grid(color="#dddddd", linewidth=0.5)
+            axis.grid()
         share_axis(axes, [True] * len(axes), "x")
         share_axis(axes, [key for key, _ in shown])
         legend_below(figure, axes)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.figure_kind import Drawing, FigureKind
-from bedside.reports.figure_parts import height_of_names, new_figure, share_axis, style, wrapped
+from bedside.reports.figure_kind import INK, Drawing, FigureKind
+from bedside.reports.figure_parts import height_of_names, new_figure, paper, share_axis, style, wrapped
 from bedside.reports.number_text import number
 from bedside.reports.samples import measure
 from bedside.reports.tables.distribution import DistributionOptions
@@ -30,7 +30,7 @@ def build(view: RatingsView, seed: int, options: DistributionOptions) -> Drawing
     def draw() -> Any:
         from bedside.stats.shape import skewness
 
-        columns = min(_COLUMNS, len(systems))
+        columns = min(_COLUMNS, len(systems), int((paper() - 0.5) // 2.6))
         rows = -(-len(systems) // columns)
         names = {
             (item.key, system): f"{item.title}, {view.order.system_label(system)}" if len(systems) > 1 else item.title
@@ -51,7 +51,7 @@ def build(view: RatingsView, seed: int, options: DistributionOptions) -> Drawing
                 sample = samples.get((system, ()))
                 title = wrapped(names[item.key, system], _LETTERS)
                 axis.set_title(title)
-                axis.grid(axis="y", color="#dddddd", linewidth=0.5)
+                axis.grid(axis="y")
                 axis.set_xlim(bins[0], bins[-1])
                 if position % columns == 0:
                     axis.set_ylabel("transcripts")
@@ -60,11 +60,10 @@ def build(view: RatingsView, seed: int, options: DistributionOptions) -> Drawing
                     continue
                 values = sample.values * item.scale
                 look = style(position)
-                axis.hist(values, bins, color=look.colour, edgecolor=look.edge, linewidth=0.4, hatch=look.hatch,
-                          alpha=0.85)  # fmt: skip
-                axis.axvline(values.mean(), color="black", linewidth=1.4)
+                axis.hist(values, bins, color=look.colour, edgecolor="white", linewidth=0.4, alpha=0.6)
+                axis.axvline(values.mean(), color=INK, linewidth=1.4)
                 if bins[0] <= 0 <= bins[-1]:
-                    axis.axvline(0, color="black", linewidth=0.8, linestyle=":")
+                    axis.axvline(0, color=INK, linewidth=0.8, linestyle=":")
                 lean = skewness(values).estimate
                 mean = number(float(values.mean()), item.digits)
                 axis.set_title(f"{title}\nmean {mean}, skewness {number(lean, 2)}")

@@ -10,13 +10,14 @@ import numpy as np
 from bedside.analysis.drift import Drift, drift
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.errors import DataError
-from bedside.reports.figure_kind import Drawing, FigureKind
+from bedside.reports.figure_kind import INK, SOFT, Drawing, FigureKind
 from bedside.reports.figure_parts import (
-    ROOM,
     height_of_names,
+    interval_mark,
     legend_below,
     name_rows,
     new_figure,
+    paper,
     style,
     tiles,
     width_of_names,
@@ -31,7 +32,7 @@ from bedside.stats.result import Result
 #: Letters in a line of a metric's name.
 _LETTERS = 34
 #: Of a tile of the heat map, and of a bar, in inches.
-_TILE, _BAR = 0.8, 0.12
+_TILE, _BAR = 0.8, 0.19
 #: An interval is shown up to so many times the largest change.
 _FARTHEST = 2.0
 
@@ -112,7 +113,7 @@ def _tiles(grid: Sequence[Sequence[Result | None]], titles: Sequence[str], syste
     """A heat map; where systems are many, several below one another, each with as many as fit."""
     values = np.array([[None if change is None else change.estimate for change in row] for row in grid], dtype=float)
     beside = width_of_names(titles, _LETTERS)
-    fit = max(1, int((ROOM - beside - 1.2) // _TILE))
+    fit = max(1, int((paper() - beside - 1.2) // _TILE))
     blocks = -(-len(systems) // fit)
     columns = -(-len(systems) // blocks)
     below = height_of_names(systems, 16) if max(map(len, systems)) <= 9 else width_of_names(systems)
@@ -144,7 +145,7 @@ def _tiles(grid: Sequence[Sequence[Result | None]], titles: Sequence[str], syste
 def _bars(grid: Sequence[Sequence[Result | None]], titles: Sequence[str], systems: Sequence[str], what: str) -> Any:
     """Bars from 0, systems below one another within each metric."""
     row = max(0.3, height_of_names(titles, _LETTERS), _BAR * len(systems) / 0.8)
-    figure = new_figure(4.6 + width_of_names(titles, _LETTERS), 0.7 + row * len(titles))
+    figure = new_figure(min(4.6 + width_of_names(titles, _LETTERS), paper()), 0.7 + row * len(titles))
     axis = figure.subplots()
     width = 0.8 / len(systems)
     far = max(
@@ -153,25 +154,19 @@ def _bars(grid: Sequence[Sequence[Result | None]], titles: Sequence[str], system
     edge = _FARTHEST * far or 1.0
     for position, label in enumerate(systems):
         look = style(position)
-        at, estimates = [], []
         for place, line in enumerate(grid):
             change = line[position]
             if change is None or change.estimate is None:
-                axis.text(0, place - 0.4 + width * (position + 0.5), f" {DASH}", va="center", color="#555555")
+                axis.text(0, place - 0.4 + width * (position + 0.5), f" {DASH}", va="center", color=SOFT)
                 continue
-            at.append(place - 0.4 + width * (position + 0.5))
-            estimates.append(change.estimate)
-            if change.interval is not None:
-                ends = np.clip([change.interval.low, change.interval.high], -edge, edge)
-                # With a white rim, so that it can be seen on dark bars.
-                for colour, wide in (("white", 2.2), ("black", 1.0)):
-                    axis.plot(ends, [at[-1]] * 2, color=colour, linewidth=wide)
-        axis.barh(at, estimates, width * 0.92, color=look.colour, edgecolor=look.edge, hatch=look.hatch,
-                  linewidth=0.6, label=label)  # fmt: skip
-    axis.axvline(0, color="black", linewidth=0.8)
+            at, bounds = place - 0.4 + width * (position + 0.5), change.interval
+            axis.barh(at, change.estimate, width * 0.92, color=look.colour, alpha=0.3)
+            ends = None if bounds is None else np.clip([bounds.low, bounds.high], -edge, edge).tolist()
+            interval_mark(axis, change.estimate, at, ends, look, label)
+    axis.axvline(0, color=INK, linewidth=0.8)
     name_rows(axis, titles, _LETTERS)
     axis.set_xlim(max(axis.get_xlim()[0], -edge), min(axis.get_xlim()[1], edge))
-    axis.grid(axis="x", color="#dddddd", linewidth=0.5)
+    axis.grid(axis="x")
     axis.set_xlabel(what)
     legend_below(figure, [axis])
     return figure

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.figure_kind import Drawing, FigureKind
+from bedside.reports.figure_kind import INK, SOFT, Drawing, FigureKind
 from bedside.reports.figure_parts import COLOURS, panels, wrapped
 from bedside.reports.number_text import decimal
 from bedside.reports.rated_pairs import PairsOptions, pairs_of
@@ -28,10 +28,10 @@ def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None
             points, counts = np.unique(np.column_stack([pairs.people, pairs.rated]), axis=0, return_counts=True)
             low, high = float(points.min()), float(points.max())
             margin = 0.06 * (high - low) or 0.5
-            axis.plot([low - margin, high + margin], [low - margin, high + margin], color="#555555", linewidth=0.9,
+            axis.plot([low - margin, high + margin], [low - margin, high + margin], color=SOFT, linewidth=0.9,
                       linestyle="--")  # fmt: skip
             axis.scatter(points[:, 0], points[:, 1], s=18 * np.sqrt(counts), color=COLOURS[0], alpha=0.6,
-                         edgecolor="black", linewidth=0.5)  # fmt: skip
+                         edgecolor=INK, linewidth=0.5)  # fmt: skip
             rho = correlation(pairs.people, pairs.rated, kind="spearman").estimate
             axis.set_title(f"{wrapped(pairs.title, 34)}\nn = {pairs.people.size:,}, Spearman's ρ {decimal(rho)}")
             axis.set_xlabel("people, mean")
@@ -39,7 +39,7 @@ def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None
             axis.set_xlim(low - margin, high + margin)
             axis.set_ylim(low - margin, high + margin)
             axis.set_aspect("equal")
-            axis.grid(color="#dddddd", linewidth=0.5)
+            axis.grid()
         return figure
 
     return Drawing(

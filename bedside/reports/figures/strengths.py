@@ -10,8 +10,16 @@ from pydantic import Field
 from bedside.analysis.pair_preferences import SystemPreferences
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.rubric_metrics import preferred_by
-from bedside.reports.figure_kind import Drawing, FigureKind
-from bedside.reports.figure_parts import height_of_names, name_rows, panels, style, width_of_names, wrapped
+from bedside.reports.figure_kind import SOFT, Drawing, FigureKind
+from bedside.reports.figure_parts import (
+    height_of_names,
+    interval_mark,
+    name_rows,
+    panels,
+    style,
+    width_of_names,
+    wrapped,
+)
 from bedside.reports.measures import Headed
 from bedside.reports.preference_notes import heading, preferences_of
 from bedside.reports.table_kind import Options
@@ -66,18 +74,15 @@ def build(view: RatingsView, seed: int, options: StrengthOptions) -> Drawing | N
 
 
 def _forest(axis: Any, preferences: SystemPreferences, places: Mapping[str, int]) -> None:
-    axis.axvline(0.5, color="#888888", linewidth=0.8, zorder=0)
+    axis.axvline(0.5, color=SOFT, linewidth=0.8, zorder=0)
     for position, system in enumerate(preferences.systems):
         if system.chance.estimate is None:
             continue
-        look = style(places[system.system])
         bounds = system.chance.interval
-        if bounds is not None:
-            axis.plot([bounds.low, bounds.high], [position] * 2, color=look.colour, linewidth=1.8)
-        axis.plot(system.chance.estimate, position, look.marker, color=look.colour,
-                  markeredgecolor="black", markeredgewidth=0.7, markersize=6.5)  # fmt: skip
+        ends = None if bounds is None else (bounds.low, bounds.high)
+        interval_mark(axis, system.chance.estimate, position, ends, style(places[system.system]))
     axis.set_xlim(0, 1)
-    axis.grid(axis="x", color="#dddddd", linewidth=0.5)
+    axis.grid(axis="x")
 
 
 FIGURE = FigureKind(

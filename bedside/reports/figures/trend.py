@@ -18,6 +18,7 @@ from bedside.reports.figure_parts import (
     height_of_names,
     legend_below,
     panels,
+    paper,
     share_axis,
     spread_note,
     style,
@@ -30,7 +31,7 @@ from bedside.reports.tables.length import LengthOptions, bin_words
 #: How far lines of different systems stand beside one another, of the distance between two bins, and all of them.
 _BESIDE, _SPREAD = 0.08, 0.5
 #: Letters in a line of a bin's name.
-_LETTERS = 10
+_LETTERS = 8
 
 
 class TrendOptions(LengthOptions):
@@ -80,14 +81,14 @@ def build(view: RatingsView, seed: int, options: TrendOptions) -> Drawing | None
 
     def draw() -> Any:
         words = [bin_words(length_bin) for length_bin in trends[0].bins]
-        width = max(3.2, 0.6 + 0.8 * len(words))
+        width = min(max(2.6, 0.5 + 0.7 * len(words)), paper())
         above = height_of_names(titles, int(11 * width))
         shown = [
             (key, title, scale, part)
             for key, title, scale in zip(keys, titles, scales, strict=True)
             for part in groups_of(systems, MOST_LINES)
         ]
-        figure, axes = panels(len(shown), width, 2.0 + above + height_of_names(words, _LETTERS))
+        figure, axes = panels(len(shown), width, 1.8 + above + height_of_names(words, _LETTERS))
         for axis, (key, title, scale, part) in zip(axes, shown, strict=True):
             axis.set_title(wrapped(title, int(11 * width)))
             for system_trend in trends:
@@ -104,7 +105,7 @@ def build(view: RatingsView, seed: int, options: TrendOptions) -> Drawing | None
                     )
             axis.set_xticks(range(len(words)), [wrapped(word, _LETTERS) for word in words])
             axis.set_xlabel(messages)
-            axis.grid(axis="y", color="#dddddd", linewidth=0.5)
+            axis.grid(axis="y")
         share_axis(axes, [_ends(view, key[0], scale) or key for key, _, scale, _ in shown])
         legend_below(figure, axes)
         return figure

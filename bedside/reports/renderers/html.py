@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 #: Letters of a word above which it is broken on paper wherever its line ends.
 LONG_WORD = 24
-_TEMPLATES = Path(__file__).parents[1] / "templates"
+#: The templates, and the look that pages share.
+_TEMPLATES = (Path(__file__).parents[1] / "templates", Path(__file__).parents[2] / "core" / "page_files")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u200f\u202a-\u202e\u2066-\u2069]")
 
 

@@ -13,6 +13,7 @@ from bedside.analysis.ratings_view import ALL, RatingsView
 from bedside.analysis.study_parts import StudyOrder
 from bedside.core.errors import DataError
 from bedside.core.words import counted
+from bedside.ratings.names import ALGORITHMS
 from bedside.ratings.suites.published_numbers import PublishedNumber
 from bedside.reports.measures import TableMeasure
 from bedside.reports.notes import noted
@@ -448,7 +449,10 @@ def _row(cells: _ResultsCells, row_key: Key, positions: Mapping[CellKey, int], *
         row.append(_reference_cell(cells, row_key[layout.options.rows.index(METRIC)]))
     if cells.tests.pair is not None:
         row += cells.tests.pair_cells(layout.items[row_key[0]])
-    return Row(tuple(row), layout.row_heading(row_key))
+    # Where nobody chose the metrics, those that say nothing of quality stand back.
+    item = layout.items[row_key[0]] if layout.is_plain and not any(layout.options.metrics.values()) else None
+    brief = item is None or item.direction != "none" or not item.group.startswith(ALGORITHMS.removesuffix("*"))
+    return Row(tuple(row), layout.row_heading(row_key), brief)
 
 
 def _reference_cell(cells: _ResultsCells, position: int) -> Cell:

@@ -12,10 +12,19 @@ document.addEventListener('click', async function (event) {
   setTimeout(function () { button.textContent = label; }, 1500);
 });
 
+{# Whatever hides an element is opened: folded parts, and the rows of a table that stand back. -#}
+function unfold(element) {
+  for (let closed; (closed = element.closest('details:not([open])'));) closed.open = true;
+  if (element.closest('.rest')) element.closest('figure').querySelector('.rows input').checked = true;
+}
+
 function reveal() {
   const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  const closed = target && target.closest('details:not([open])');
-  if (closed) { closed.open = true; target.scrollIntoView(); }
+  if (!target) return;
+  const part = target.querySelector(':scope > details');
+  if (part) part.open = true;
+  unfold(target);
+  target.scrollIntoView();
 }
 window.addEventListener('hashchange', reveal);
 reveal();
@@ -42,10 +51,11 @@ let waiting = 0;
 {# A cell, a paragraph or a label is one text, whatever is set in bold or raised in it. -#}
 function texts() {
   const blocks = new Map();
+  const hidden = scrolled.filter(function (region) { return getComputedStyle(region).display === 'none'; });
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const block = node.parentElement.closest(BLOCKS);
-    if (!block || node.parentElement.closest(NO_WORDS)) continue;
+    if (!block || node.parentElement.closest(NO_WORDS) || hidden.includes(node.parentElement.closest('.scroll'))) continue;
     if (!blocks.has(block)) blocks.set(block, []);
     blocks.get(block).push(node);
   }
@@ -89,7 +99,7 @@ function show() {
   }
   if (!range) return;
   const element = range.startContainer.parentElement;
-  for (let closed; (closed = element.closest('details:not([open])'));) closed.open = true;
+  unfold(element);
   element.closest(BLOCKS).classList.add('hit');
   element.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   window.scrollBy(0, range.getBoundingClientRect().top - window.innerHeight / 2);
@@ -120,14 +130,16 @@ input.addEventListener('keydown', function (event) {
 form.addEventListener('submit', function (event) { event.preventDefault(); step(1); });
 document.getElementById('previous').addEventListener('click', function () { step(-1); });
 
-{# On paper a transcript that is folded shows nothing: those asked for are unfolded first. -#}
+{# On paper what is folded shows nothing: parts are unfolded first, and transcripts where they are asked for. -#}
 let unfolded = [];
 window.addEventListener('beforeprint', function () {
   const wanted = document.getElementById('with-transcripts');
-  document.body.classList.toggle('with-transcripts', Boolean(wanted && wanted.checked));
-  unfolded = wanted && wanted.checked ? [...document.querySelectorAll('details.transcript:not([open])')] : [];
-  unfolded.forEach(function (transcript) { transcript.open = true; });
+  const all = Boolean(wanted && wanted.checked);
+  document.body.classList.toggle('with-transcripts', all);
+  const folded = [...document.querySelectorAll('section details:not([open])')];
+  unfolded = folded.filter(function (part) { return all || !part.matches('.transcript'); });
+  unfolded.forEach(function (part) { part.open = true; });
 });
 window.addEventListener('afterprint', function () {
-  unfolded.forEach(function (transcript) { transcript.open = false; });
+  unfolded.forEach(function (part) { part.open = false; });
 });
