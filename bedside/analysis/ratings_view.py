@@ -6,7 +6,6 @@ import fnmatch
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, TypeVar
 
 import polars as pl
@@ -33,8 +32,8 @@ from bedside.analysis.study_parts import (
 from bedside.core.errors import DataError, InputError, nearest
 from bedside.judges.rubrics.rubric_files import OwnRubrics, own_rubrics
 from bedside.ratings.names import rated_by_humans, rates_pair, second_ids
-from bedside.ratings.rating_content import FRAME, Frame, is_frame
-from bedside.ratings.rating_files import RatingFile, holds_ratings, read_rating_file, read_rating_frame
+from bedside.ratings.rating_content import Frame, is_frame
+from bedside.ratings.rating_files import RatingFile, read_rating_file, read_rating_frame, sheets_of
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.rubric_metrics import FinalLabels, audited_rubrics, final_labels, is_final, without_audits
 from bedside.ratings.run import Run
@@ -447,22 +446,16 @@ def _whole_view(
             if (scale := asked_scales.get(name) or (None if words and of_all and of_all.numeric else of_all))
         }
         return RatingsView(source.ratings, {**source.scales, **asked}, None, source.name)
-    if is_frame(source):
-        table = read_rating_frame(
-            source, RatingReading(scales=asked_scales, columns=columns or {}, metric=metric, known=known_names())
-        )
-        return RatingsView(table.ratings, table.scales, None, FRAME)
+    if is_frame(source) or (isinstance(source, str | os.PathLike) and sheets_of(source)):
+        reading = RatingReading(scales=asked_scales, columns=columns or {}, metric=metric, known=known_names())
+        file = read_rating_frame(source, reading) if is_frame(source) else read_rating_file(source, reading)
+        return RatingsView(file.ratings, file.scales, None, file.name)
     if not isinstance(source, Run | str | os.PathLike):
         raise InputError(
             f"ratings can't be read from what is of type {type(source).__name__}",
             todo="give a run, its folder, the path of a file, or a pandas or Polars data frame",
         )
     path = source.path if isinstance(source, Run) else source
-    if holds_ratings(path):
-        file = read_rating_file(
-            path, RatingReading(scales=asked_scales, columns=columns or {}, metric=metric, known=known_names())
-        )
-        return RatingsView(file.ratings, file.scales, None, str(path))
     run = Run(path)
     rubrics = own_rubrics(run)
     scale_by_metric = {

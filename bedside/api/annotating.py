@@ -366,9 +366,7 @@ class OfPlan:
         if isinstance(plan, AnnotationPlan):
             raise PlanError("a plan that isn't in a file doesn't say where its run is", todo="name it with `run`")
         path, read = Path(plan), read_plan(plan)
-        whole = path.resolve()
-        # Beside it as it was named first: what is printed then names the run as briefly.
-        for folder in (*whole.parents, path.parent / "run", whole.parent / "run", Path("run")):
+        for folder in (*path.resolve().parents, path.parent / "run", path.resolve().parent / "run", Path("run")):
             if is_run(folder):
                 try:
                     candidate = open_run(folder)

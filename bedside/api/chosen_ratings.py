@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bedside.core.errors import InputError
 from bedside.core.question_settings import WHICH, changed_fields, filled_in, option, settings_class
 from bedside.core.words import Names, counted, listed, listed_by_name
 from bedside.ratings.rating_reading import SCALES, FileReading
+from bedside.ratings.run_folder import is_run
 
 if TYPE_CHECKING:
     import polars as pl
@@ -114,11 +114,11 @@ def read_source(source: RatingSource, settings: RatingsPart) -> RatingSource:
     """
     from bedside.analysis.metric_facts import known_names
     from bedside.ratings.rating_content import is_frame
-    from bedside.ratings.rating_files import RatingFile, holds_ratings, read_rating_file, read_rating_frame, tell_of
+    from bedside.ratings.rating_files import RatingFile, read_rating_file, read_rating_frame, sheets_of, tell_of
 
     if is_frame(source):
         return read_rating_frame(source, settings.parsed(settings.scales, known_names()))
-    if isinstance(source, str | os.PathLike) and holds_ratings(source):
+    if isinstance(source, str | os.PathLike) and sheets_of(source):
         file = read_rating_file(source, settings.parsed(settings.scales, known_names()))
         tell_of(file)
         return file
@@ -136,9 +136,7 @@ def read_source(source: RatingSource, settings: RatingsPart) -> RatingSource:
 
 def was_read(source: RatingSource | View) -> bool:
     """Whether it is a run, or what was read from a file."""
-    from bedside.ratings.rating_files import holds_ratings
-
-    return not isinstance(source, str | os.PathLike) or (Path(source).is_dir() and not holds_ratings(source))
+    return not isinstance(source, str | os.PathLike) or is_run(source)
 
 
 @settings_class

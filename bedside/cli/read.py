@@ -54,12 +54,11 @@ def _show_either(files: list[str], options: ReadOptions, reading: FileReading) -
     try:
         _show_transcripts(files, options)
     except InputError:
-        from bedside.ratings.rating_files import holds_ratings, is_rating_file
+        from bedside.ratings.rating_files import is_rating_file
         from bedside.ratings.rating_reading import KnownNames
 
-        if len(files) != 1 or not holds_ratings(files[0]) or options.format is not None:
-            raise
-        if not is_rating_file(files[0], reading.parsed((), KnownNames())):
+        asked = reading.parsed((), KnownNames())
+        if len(files) != 1 or options.format is not None or not is_rating_file(files[0], asked):
             raise
         _show_ratings(files[0], reading)
 

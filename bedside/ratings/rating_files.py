@@ -50,8 +50,6 @@ from bedside.ratings.table_columns import (
 from bedside.transcripts.column_names import ROW_COLUMNS
 from bedside.transcripts.reading_account import FileAccount
 
-#: Endings of the tables that a folder of ratings holds: what people type into.
-_SHEETS = (".csv", ".tsv", ".xlsx")
 #: The largest number of a turn or pass that a table holds.
 _MOST = 2**31 - 1
 #: The first priority of the forms that are plain tables: the others are told by marks of their own.
@@ -273,13 +271,13 @@ def tell_of(file: RatingFile) -> None:
 
 
 def read_rating_file(path: str | os.PathLike[str], reading: RatingReading = AS_IT_SAYS) -> RatingFile:
-    """Read ratings from CSV, TSV, XLSX, Parquet, an annotation tool's JSON, or a folder of such files.
+    """Read ratings from CSV, TSV, XLSX, Parquet, an annotation tool's JSON, or all sheets of a folder.
 
     The forms are the entries of :data:`~bedside.ratings.form_contract.RATING_FORMS`: tables with one rating a row, a
     column a rater, a column a metric, or two rows of column names; and the exports of Qualtrics, Label Studio,
     Prodigy, Argilla and potato. A cell that is empty or says ``NA`` (or another of
     :data:`~bedside.ratings.rated_cells.NO_ANSWER`) is no rating and is counted. A rater named without a kind is a
-    person: ``anna`` becomes ``human:anna``. The files of a folder, such as a workbook for each rater, are read together.
+    person: ``anna`` becomes ``human:anna``.
 
     Args:
         path: the file, or the folder.
@@ -290,38 +288,31 @@ def read_rating_file(path: str | os.PathLike[str], reading: RatingReading = AS_I
         InputError: a missing column, no such metric or rater, a rating off its scale, a doubled rating (both rows are
             named), or words where a metric's other ratings are numbers.
     """
-    files = _sheets(Path(path)) or [Path(path)]
-    if not files[0].is_file():
+    files = sheets_of(path)
+    if not files:
         raise InputError("there is no such file", where=str(path))
     return _read([FileContent(file, reading) for file in files], str(path))
 
 
-def holds_ratings(path: str | os.PathLike[str]) -> bool:
-    """Whether it is a file, or a folder of sheets: anything else is a run, or nothing."""
-    return Path(path).is_file() or bool(_sheets(Path(path)))
-
-
-def _sheets(folder: Path) -> list[Path]:
-    """The sheets in a folder, by name; none in a run, or where there is no folder."""
-    if not folder.is_dir() or (folder / MANIFEST).exists():
-        return []
-    return sorted(
-        file for file in folder.iterdir()
-        if file.suffix.lower() in _SHEETS and not file.name.startswith((".", "~"))
-    )  # fmt: skip
+def sheets_of(path: str | os.PathLike[str]) -> list[Path]:
+    """The file that it is, or the sheets in a folder by name; none of a run, or of what isn't there."""
+    place = Path(path)
+    if not place.is_dir() or (place / MANIFEST).exists():
+        return [place] if place.is_file() else []
+    shown = (file for file in place.iterdir() if file.name[0] not in ".~")
+    return sorted(file for file in shown if file.suffix.lower() in (".csv", ".tsv", ".xlsx"))
 
 
 def is_rating_file(path: str | os.PathLike[str], reading: RatingReading = AS_IT_SAYS) -> bool:
-    """Whether a file, or a folder of sheets, is of ratings and not of conversations.
+    """Whether a file, or each of a folder, is of ratings: by its tool, or by columns of raters and answers.
 
-    It is by its tool, or by columns of raters and answers. A table with columns of who speaks and what is said is none,
-    whatever else it has.
+    A table with columns of who speaks and what is said is none, whatever else it has.
 
     Raises:
         InputError: it can't be read.
     """
-    files = _sheets(Path(path)) or [Path(path)]
-    return all(_is_of_ratings(FileContent(file, reading), reading) for file in files)
+    files = [FileContent(file, reading) for file in sheets_of(path)]
+    return bool(files) and all(_is_of_ratings(content, reading) for content in files)
 
 
 def _is_of_ratings(content: FileContent, reading: RatingReading) -> bool:
@@ -380,19 +371,14 @@ def read_rating_frame(frame: Frame, reading: RatingReading = AS_IT_SAYS) -> Rati
 def _read(contents: Sequence[RatingContent], name: str) -> RatingFile:
     first = contents[0]
     ratings = _FileRatings(first.reading, first.account, first.twice)
-    titles: Counter[str] = Counter()
-    cells: list[RatedCell] = []
-    for content in contents:
-        form = form_of(content)
-        cells += form.read(content)
-        titles[form.title] += 1
-        if content is not first:
-            first.account.add(content.account)
-    ratings.add_cells(cells)
+    forms = [form_of(content) for content in contents]
+    ratings.add_cells([cell for form, content in zip(forms, contents, strict=True) for cell in form.read(content)])
+    for content in contents[1:]:
+        first.account.add(content.account)
     if not ratings.rows:
         raise first.without_ratings()
     table = pl.DataFrame(ratings.rows, schema=SCHEMA, orient="row")
-    title = ", ".join(titles) if len(contents) == 1 else f"{len(contents)} files: {'; '.join(titles)}"
+    title = (f"{len(forms)} files: " if forms[1:] else "") + "; ".join(dict.fromkeys(form.title for form in forms))
     return ratings.rating_file(name, title, table, ratings.places.values())
 
 

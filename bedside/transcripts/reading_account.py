@@ -119,13 +119,10 @@ class FileAccount:
     def add(self, other: FileAccount) -> None:
         """Add what was understood of another file that is read together with this one."""
         self.columns.update(other.columns)
-        self.sheets = list(dict.fromkeys((*self.sheets, *other.sheets)))
-        self.other_sheets += other.other_sheets
-        self.unused = list(dict.fromkeys((*self.unused, *other.unused)))
         self.left_out.update(other.left_out)
-        self.first_left = {**other.first_left, **self.first_left}
-        for sentence in other.remarks:
-            self.remark(sentence)
+        self.first_left = other.first_left | self.first_left
+        for name in ("sheets", "other_sheets", "unused", "remarks"):
+            setattr(self, name, list(dict.fromkeys((*getattr(self, name), *getattr(other, name)))))
 
     def took(self, columns: Mapping[str, str], header: Iterable[str]) -> None:
         """Note which columns of a header were taken, and so which were not."""

@@ -167,4 +167,9 @@ def test_the_page_as_it_stands(data: Callable[[Path], None], tmp_path: Path, mon
             fill_in(tmp_path)
 
 
-PAGES = {ratings: "start-ratings.md", sessions: "start-csv.md", logs: "start-logs.md", nothing: "start-simulate.md"}
+PAGES: dict[Callable[[Path], None], str] = {
+    ratings: "start-ratings.md",
+    sessions: "start-csv.md",
+    logs: "start-logs.md",
+    nothing: "start-simulate.md",
+}
