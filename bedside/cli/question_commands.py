@@ -170,12 +170,13 @@ def compare(
     ask, asked = _compared(settings, typed_names)
     with files_told():
         tables = ask.with_settings(source, asked)
-    next_commands = f"bedside report {typed(source)}"
+    report, next_commands = f"bedside report {typed(source)}", None
     if ask is questions.preferences:
-        next_commands = f"bedside explain {typed(source)} --table strengths; {next_commands}"
-    elif ask is questions.compare and settings.groups is None:
+        next_commands = f"bedside explain {typed(source)} --table strengths; {report}"
+    elif ask is questions.compare:
         pair = tables[-1].records[0]
-        next_commands = f"bedside explain {typed(source)} --cell {pair['metric']}/{pair['a']}; {next_commands}"
+        cell = f"bedside explain {typed(source)} --cell {pair['metric']}/{pair['a']}; "
+        next_commands = f"{cell if settings.groups is None else ''}{report}"
     show_and_write(tables, shown, source=source, out=out, next_commands=next_commands)
 
 

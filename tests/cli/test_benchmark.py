@@ -75,7 +75,8 @@ def test_what_is_wrong_is_said_in_one_line(call: Call, tmp_path: Path, arguments
     assert not (tmp_path / "bench").exists()
 
 
-def test_a_group_without_words_shows_its_help(call: Call) -> None:
+def test_its_help_has_the_options_and_the_other_command(call: Call) -> None:
     out, _ = works(call, "benchmark", "--help")
-    assert "add" in out
-    assert "bedside benchmark PROTOCOL" in out
+    assert "  add  Put a new system" in out
+    assert "bedside benchmark [OPTIONS] PROTOCOL" in out
+    assert "--clinician ACTOR" in out

@@ -103,7 +103,7 @@ MORE_OFFERS = [
     (["benchmark", "ad"], ["add"]),
     (["judge", "answers", "im"], ["import"]),
     (["compare", "run", "--over", ""], ["length", "messages"]),
-    (["show", "--kind", "coders", "ru"], ["rules"]),
+    (["show", "--kind", "coders", "ru"], ["rules", "rules_zh"]),
 ]
 
 
