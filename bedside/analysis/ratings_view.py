@@ -447,8 +447,10 @@ def _whole_view(
         }
         return RatingsView(source.ratings, {**source.scales, **asked}, None, source.name)
     if is_frame(source) or (isinstance(source, str | os.PathLike) and sheets_of(source)):
-        reading = RatingReading(scales=asked_scales, columns=columns or {}, metric=metric, known=known_names())
-        file = read_rating_frame(source, reading) if is_frame(source) else read_rating_file(source, reading)
+        how = RatingReading(scales=asked_scales, columns=columns or {}, metric=metric, known=known_names())
+        file = (
+            read_rating_file(source, how) if isinstance(source, str | os.PathLike) else read_rating_frame(source, how)
+        )
         return RatingsView(file.ratings, file.scales, None, file.name)
     if not isinstance(source, Run | str | os.PathLike):
         raise InputError(

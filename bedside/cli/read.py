@@ -57,8 +57,7 @@ def _show_either(files: list[str], options: ReadOptions, reading: FileReading) -
         from bedside.ratings.rating_files import is_rating_file
         from bedside.ratings.rating_reading import KnownNames
 
-        asked = reading.parsed((), KnownNames())
-        if len(files) != 1 or options.format is not None or not is_rating_file(files[0], asked):
+        if len(files) > 1 or options.format or not is_rating_file(files[0], reading.parsed((), KnownNames())):
             raise
         _show_ratings(files[0], reading)
 

@@ -299,8 +299,7 @@ def sheets_of(path: str | os.PathLike[str]) -> list[Path]:
     place = Path(path)
     if not place.is_dir() or (place / MANIFEST).exists():
         return [place] if place.is_file() else []
-    shown = (file for file in place.iterdir() if file.name[0] not in ".~")
-    return sorted(file for file in shown if file.suffix.lower() in (".csv", ".tsv", ".xlsx"))
+    return sorted(file for file in place.glob("[!.~]*") if file.suffix.lower() in (".csv", ".tsv", ".xlsx"))
 
 
 def is_rating_file(path: str | os.PathLike[str], reading: RatingReading = AS_IT_SAYS) -> bool:
