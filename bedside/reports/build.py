@@ -767,7 +767,7 @@ def _count_words(view: RatingsView) -> str:
         who = rater_words(raters[0]) if len(raters) == 1 else f"{len(raters)} {kind}"
         said += [f"{who} rated {count:,} of {talks.height:,}"] if raters else []
     missing = failures(missing_counts(view.ratings.lazy()))
-    return f"{'; '.join(said)}. {missing:,} of {counted(view.ratings.height, 'rating')} could not be made."
+    return f"{'; '.join(said)}. {missing:,} of {counted(rated.height + missing, 'rating')} could not be made."
 
 
 def _main_figure(view: RatingsView, seed: int) -> PageFigure | None:
