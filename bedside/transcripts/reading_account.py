@@ -420,7 +420,7 @@ class ReadingAccount:
         """In as few lines as can be: how much was read, who is who, and what may not be as it was meant."""
         files = [_file_name(name) for names in self.kinds.values() for name in names]
         systems = len(set(self.systems) - {None})
-        told = [
+        facts = [
             f"{counted(self.transcripts, 'transcript')}, {counted(self.turns, 'turn')}",
             *([files[0] if len(files) == 1 else counted(len(files), "file")] if files else []),
             *(
@@ -432,7 +432,7 @@ class ReadingAccount:
             *([f"factors {_some(self.factors)}"] if self.factors else []),
         ]
         doubts = (part for part in _parts(self, kept=False) if part[0] not in _PLAIN)
-        return _in_lines([("Read", "; ".join(told)), *doubts], SCREEN // 2)
+        return _in_lines([("Read", "; ".join(facts)), *doubts], SCREEN // 2)
 
 
 def _in_lines(parts: Iterable[tuple[str, str]], longest: int | None) -> list[str]:

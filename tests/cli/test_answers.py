@@ -19,8 +19,8 @@ QUESTIONS = {
     "compare": ("--scale", "1-5"),
     "validate": ("--scale", "1-5"),
     "estimate": ("--scale", "1-5"),
-    "trend": ("--scale", "1-5"),
-    "deviation": ("--scale", "1-5", "--reference", REFERENCE),
+    "compare --over messages": ("--scale", "1-5"),
+    "compare --against": (REFERENCE, "--scale", "1-5"),
 }
 #: Questions within margins, as far as only judges or only people rated.
 WITHIN = {
@@ -82,7 +82,9 @@ def fits_a_screen(
     last = f"s{SHEETS[name]['systems'] - 1}"
     if SHEETS[name].get("long"):
         last = f"hosted_vllm/a-family-of-models/system-{SHEETS[name]['systems'] - 1}"
-    typed = [question, path, *(last if option == REFERENCE else option for option in options)]
+    command, *asked = question.split()
+    options = tuple(last if option == REFERENCE else option for option in options)
+    typed = [command, path, *asked, *options]
     if question == "gate":
         typed += [last, "--system", last[:-1] + "0"]
     _, out, _ = call(*typed)
