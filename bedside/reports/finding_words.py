@@ -186,9 +186,9 @@ def _why_not_known(finding: Finding) -> str:
         return why or "there is no interval"
     cases = _span(measure.n for measure in measures)
     few = f"{cases} {'case is' if cases == '1' else 'cases are'} too few"
-    over = f" for {finding.tests} tests" if finding.tests > 1 else ""
     needed = max((measure.needed or 0 for measure in measures), default=0)
-    return f"{few}{over}" + (f", {needed} could show it" if needed else "")
+    over = f"{finding.tests} tests need" if finding.tests > 1 else "the test needs"
+    return f"{few}; {over} at least {needed}" if needed else few
 
 
 def _may_stand_in(finding: Finding) -> str:

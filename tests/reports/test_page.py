@@ -146,7 +146,7 @@ def test_every_fact_of_a_checklist_is_known_and_used() -> None:
 def test_a_checklist_says_what_the_run_knows_and_leaves_the_rest_open(run: Run) -> None:
     view = open_ratings_view(run.path)
     tables, _ = write_report(run, formats=["csv"])
-    by_name = {table.name: table for table in checklists(run, view, tables)}
+    by_name = {table.name: table for table in checklists(run, view, tables.tables)}
     grras = {record["item"]: str(record["from_the_run"]) for record in by_name["checklist_grras"].records}
     for item, words in (
         ("3", "12 transcripts"), ("11", "2 people, 12 transcripts"), ("2", "Empathy (1–5)"), ("13", "Empathy: κ"),
