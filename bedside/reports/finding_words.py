@@ -421,7 +421,8 @@ def _no_change(finding: Finding) -> str:
 
 
 def _change_not_known(finding: Finding) -> str:
-    asked = f"Whether {_titles(finding.measures)} changes {_over(finding)}{_in_system(finding)} is not known"
+    verb = "changes" if len(finding.measures) == 1 else "change"
+    asked = f"Whether {_titles(finding.measures)} {verb} {_over(finding)}{_in_system(finding)} is not known"
     return f"{asked}: {_why_not_known(finding)}."
 
 
