@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from bedside.analysis.findings import FEWEST_CASES, TOO_FEW, Finding, FindingKind, MeasureFinding
+from bedside.analysis.findings import FEW_CASES, FEWEST_CASES, TOO_FEW, Finding, FindingKind, MeasureFinding
 from bedside.analysis.ratings_view import ALL, PEOPLE
 from bedside.core.words import counted
 from bedside.reports.number_text import between, decimal, n_of, number, rater_words, signed
@@ -506,7 +506,7 @@ _SENTENCES: Mapping[FindingKind, Callable[[Finding], str]] = {
     "number": _number,
 }
 _WARNINGS: Mapping[str, str] = {
-    "few cases": "There are few cases: the intervals are rough.",
+    "few cases": f"Fewer than {FEW_CASES} cases enter: the intervals are rough.",
     "other raters": "Not all people rated both alike (up to {} of the ratings): a difference, or none, may be the "
     "raters' own.",
 }

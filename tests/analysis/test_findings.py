@@ -213,8 +213,8 @@ def _measure(title: str, estimate: float | None = None, n: int = 12, why: str = 
         ),
         (
             Finding("agree barely", measures=(_measure("Client talk", 0.21),), of=3, warning="few cases"),
-            "People agree fairly at best on client talk (1 of 3 measures; κ .21 [.11, .31]). There are few cases: the "
-            "intervals are rough.",
+            "People agree fairly at best on client talk (1 of 3 measures; κ .21 [.11, .31]). Fewer than 10 cases "
+            "enter: the intervals are rough.",
         ),
         (
             Finding("agree", "judge:gpt", measures=(_measure("Empathy", 0.85),), of=1),
