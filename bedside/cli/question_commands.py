@@ -42,7 +42,7 @@ def files_told() -> Iterator[None]:
     """While a question is answered: say of each file of ratings what was understood of it, before the answer."""
     from bedside.ratings.rating_files import listening
 
-    with listening(lambda file: note_account(file.account.lines())):
+    with listening(lambda file: note_account(file.account.brief_lines())):
         yield
 
 

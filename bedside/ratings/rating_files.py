@@ -141,12 +141,31 @@ class RatingAccount:
 
     def lines(self) -> list[str]:
         """The account as text, one screen at most."""
-        lines = [*self._of_the_file(), *self._of_the_ratings(), *self._of_the_names()]
+        lines = [*self._of_the_file(), *self._of_the_ratings(), *self._left(), *self._of_the_names()]
         remarks = self.file.remarks
         room = _LINES - len(lines)
         if len(remarks) > room:
             remarks = [*remarks[: room - 1], f"({len(remarks) - room + 1} more remarks.)"]
         return [*lines, *(f"  {remark}" for remark in remarks)]
+
+    def brief_lines(self) -> list[str]:
+        """How much was read, by whom and on which scales, and what may not be as it was meant."""
+        by_scale: dict[str, list[str]] = {}
+        for name, (scale, _) in self.metrics.items():
+            by_scale.setdefault(scale, []).append(_cut(name))
+        guessed = [f"{name} from {_cut(column)!r}" for name, column in self._of_rows().items() if name != column]
+        sheets = f"  Sheets left out: {_listed(map(_cut, self.file.other_sheets))}"
+        return [
+            f"{self.name}: {self._numbers()}",
+            f"  Raters: {_counts(self.raters)}",
+            *([f"  Columns: {' · '.join(guessed)}"] if guessed else []),
+            *(f"  {_listed(names)}: {scale}" for scale, names in list(by_scale.items())[:_NAMED]),
+            *([sheets] if self.file.other_sheets else []),
+            *self._unused(),
+            *(self._left() if set(self.empty) - {""} or self.file.left_out else ()),
+            *self._of_the_names(),
+            *(f"  {remark}" for remark in self.file.remarks),
+        ][:_LINES]
 
     def to_json(self) -> dict[str, Any]:
         """For a manifest: all but the names of people, which the ratings have."""
@@ -186,8 +205,11 @@ class RatingAccount:
             yield "  Columns: " + " · ".join(
                 f"{name} from {_cut(column)!r}" if name != column else name for name, column in self._of_rows().items()
             )
-        if file.unused:
-            yield f"  Columns not used: {_listed(map(_cut, file.unused))}"
+        yield from self._unused()
+
+    def _unused(self) -> Iterator[str]:
+        if self.file.unused:
+            yield f"  Columns not used: {_listed(map(_cut, self.file.unused))}"
 
     def _of_the_ratings(self) -> Iterator[str]:
         for name, (scale, count) in list(self.metrics.items())[:_NAMED]:
@@ -195,9 +217,15 @@ class RatingAccount:
         if len(self.metrics) > _NAMED:
             yield f"  … and {counted(len(self.metrics) - _NAMED, 'more metric')}"
         yield f"  Raters: {_counts(self.raters)}"
+        yield f"  {self._numbers()}"
+
+    def _numbers(self) -> str:
         systems = f"; systems: {_counts(self.systems)}" if self.systems else "; no system is named"
         turns = f", {counted(self.turns, 'rated turn')}" if self.turns else ""
-        yield f"  {counted(self.ratings, 'rating')} of {counted(self.items, 'item')}{turns}{systems}"
+        return f"{counted(self.ratings, 'rating')} of {counted(self.items, 'item')}{turns}{systems}"
+
+    def _left(self) -> Iterator[str]:
+        """What is no rating."""
         if self.empty:
             words = (
                 f"{_cut(word)!r} ({count:,})" if word else f"empty ({count:,})" for word, count in self.empty.items()

@@ -131,8 +131,12 @@ def _nobody_twice(finding: Finding) -> str:
 def _tested(finding: Finding) -> str:
     cases = [measure.n for measure in (*finding.measures, *finding.against)]
     span = f"{min(cases):,}" if min(cases) == max(cases) else f"{min(cases):,} to {max(cases):,}"
-    cases_word = "case" if span == "1" else "cases"
-    return f"({span} {cases_word}; p corrected over {counted(finding.tests, 'test')})"
+    return f"({span} {'case' if span == '1' else 'cases'}{_over_tests(finding, '; ')})"
+
+
+def _over_tests(finding: Finding, before: str = "") -> str:
+    """Over how many tests p is corrected, where there are several."""
+    return f"{before}p corrected over {finding.tests:,} tests" if finding.tests > 1 else ""
 
 
 def _better(finding: Finding) -> str:
@@ -232,17 +236,15 @@ def _correction_not_known(finding: Finding) -> str:
 # -- Three systems or more ------------------------------------------------------------------------------
 
 
-def _over_tests(finding: Finding) -> str:
-    return f"p corrected over {counted(finding.tests, 'test')}"
-
-
 def _systems_differ(finding: Finding) -> str:
-    return f"The {len(finding.systems)} systems differ on {_share(finding)} ({_count(finding)}{_over_tests(finding)})."
+    about = (_count(finding) + _over_tests(finding)).removesuffix("; ")
+    return f"The {len(finding.systems)} systems differ on {_share(finding)}{about and f' ({about})'}."
 
 
 def _no_system_differs(finding: Finding) -> str:
     on = f"any of {finding.of} measures" if finding.of > _MOST else _titles(finding.measures)
-    return f"No difference among the {len(finding.systems)} systems is shown on {on} ({_over_tests(finding)})."
+    tests = _over_tests(finding)
+    return f"No difference among the {len(finding.systems)} systems is shown on {on}{tests and f' ({tests})'}."
 
 
 def _leads(finding: Finding) -> str:
@@ -273,8 +275,8 @@ def _pairs_differ(finding: Finding) -> str:
 def _wins(finding: Finding) -> str:
     measure = finding.measures[0]
     interval = "" if measure.low is None else f" {between(measure.low, measure.high)}"
-    tests = f"; {_over_tests(finding)}" if finding.tests > 1 else ""
-    return f"{decimal(measure.estimate)}{interval} of the wins, {n_of(measure.n, measure.of)} cases{tests}"
+    cases = f"{n_of(measure.n, measure.of)} cases{_over_tests(finding, '; ')}"
+    return f"{decimal(measure.estimate)}{interval} of the wins, {cases}"
 
 
 def _on_rubric(finding: Finding) -> str:
@@ -410,9 +412,7 @@ def _widened(finding: Finding) -> str:
     """Why an interval that leaves out zero shows nothing."""
     alone = any(measure.low is not None and measure.high is not None and measure.low * measure.high > 0
                 for measure in finding.measures)  # fmt: skip
-    if not alone or finding.tests < 2:
-        return ""
-    return f", with {_over_tests(finding)}"
+    return _over_tests(finding, ", with ") if alone else ""
 
 
 def _no_change(finding: Finding) -> str:

@@ -227,7 +227,7 @@ def _measure(title: str, estimate: float | None = None, n: int = 12, why: str = 
         ),
         (
             Finding("no difference shown", "", ("a", "b"), (_measure("Empathy", 0.0),), (), 1, 1),
-            "No difference between a and b is shown on empathy (12 cases; p corrected over 1 test).",
+            "No difference between a and b is shown on empathy (12 cases).",
         ),
         (
             Finding("may not stand in", "judge:gpt", measures=(_measure("Danger", 0.3, why="it never gives 1"),), of=4),

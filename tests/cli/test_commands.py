@@ -462,7 +462,7 @@ def test_what_says_how_a_file_is_read_is_refused_beside_a_run(call: Call, tmp_pa
     table = tmp_path / "turns.csv"
     table.write_text("talk,rater,metric,value\nx,a,turns,3\ny,a,turns,5\nz,a,turns,4\n")
     _, _, err = call("compare", "run", "--against", table, "--columns", "item=talk")
-    assert "turns.csv was read as" in err
+    assert "turns.csv: 3 ratings of 3 items" in err
 
 
 def test_scoring_says_what_was_read_and_keeps_it(call: Call, tmp_path: Path) -> None:

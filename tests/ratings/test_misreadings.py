@@ -559,15 +559,14 @@ def test_questions_say_what_was_read_on_standard_error_and_json_stays_pure(call:
     for command in (["agree"], ["compare"], ["explain", "--table", "agreement", "--cell", "rating"]):
         out, err = works(call, command[0], path, *command[1:], "--scale", "1-5", "--json")
         json.loads(out)
-        assert f"{path} was read as a table with one rating a row." in err
+        assert f"{path}: 32 ratings of 16 items; systems: A (8), B (8)" in err
         assert "Raters: human:anna (16), human:ben (16)" in err
-        assert "32 ratings of 16 items; systems: A (8), B (8)" in err
 
 
 def test_what_was_read_is_kept_in_the_manifest(call: Call, tmp_path: Path) -> None:
     run = bedside.score([bedside.EXAMPLES / "transcripts.jsonl"], tmp_path / "run", metrics=["turns"]).run
     _, err = works(call, "ratings", "import", run.path, bedside.EXAMPLES / "ratings-wide.csv", "--scale", "1-5")
-    assert "was read as a table with a column for each rater" in err
+    assert "ratings-wide.csv: 71 ratings of 12 items" in err
     (entry,) = bedside.read_run(run.path).manifest["imports"]
     assert entry["account"]["form"] == "a table with a column for each rater"
     assert entry["account"]["columns"] == {"item": "item", "metric": "metric"}
