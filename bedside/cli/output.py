@@ -374,7 +374,9 @@ def show_and_write(
             from bedside.reports.build import write_tables
 
             note(f"Wrote {counted(len(write_tables(tables.tables, out)), 'file')} to {out}")
-    if next_commands is not None and source.is_dir():
+    from bedside.ratings.run_folder import MANIFEST
+
+    if next_commands is not None and (source / MANIFEST).is_file():
         note(f"Next: {next_commands}")
 
 
@@ -405,7 +407,10 @@ def show_findings(tables: Tables[Any], *, all: bool = False) -> None:
         if sentences:
             show_records("findings", "What the answer comes to", _finding_records(tables))
     elif sentences:
-        typer.echo(_wrapped(_console(), "\n".join(sentences if all else _first(tables, sentences))))
+        said = sentences if all else _first(tables, sentences)
+        left = len(sentences) - len(said)
+        more = [f"{counted(left, 'sentence')} more: --all."] if left else []
+        typer.echo(_wrapped(_console(), "\n".join([*said, *more])))
 
 
 def _first(tables: Tables[Any], sentences: list[str], most: int = _MOST_SENTENCES) -> list[str]:

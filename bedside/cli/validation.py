@@ -17,6 +17,7 @@ from bedside.cli.settings_options import takes_settings
 from bedside.core.errors import InputError
 from bedside.core.question_settings import changed_fields, option, settings_class
 from bedside.core.words import Names, typed
+from bedside.ratings.names import is_judge
 
 
 @settings_class
@@ -78,8 +79,9 @@ def validate(
         raise InputError("no judge is probed", where=f"`{unasked[0]}`", todo="add --probe")
     with files_told():
         tables = questions.validate.with_settings(source, settings)
-    next_commands = f"bedside estimate {typed(source)}; bedside report {typed(source)}"
-    show_and_write(tables, shown, source=source, out=out, next_commands=next_commands)
+    estimated = any(is_judge(card.rater) for of in (tables.levels.values() or [tables]) for card in of.results)
+    correct = f"bedside estimate {typed(source)}; " if estimated else ""
+    show_and_write(tables, shown, source=source, out=out, next_commands=f"{correct}bedside report {typed(source)}")
 
 
 def _probe(run: Path, settings: _Validated, probing: _TypedProbing, shown: Shown, out: Path | None) -> None:

@@ -678,7 +678,8 @@ def _page(
         tuple(answers), _count_words(view), tuple(_warnings(answers, [*behind, *added]))[:_MOST_WARNINGS], main
     )
     tables = tuple(table for part in parts for table in part.tables)
-    told = " ".join(in_past(finding for answer in answers for finding in answer.findings))
+    warned = (words for answer in answers for words in sentences(answer.findings)[len(answer.findings) :])
+    told = " ".join([*in_past(finding for answer in answers for finding in answer.findings), *dict.fromkeys(warned)])
     paragraphs = (f"{_count_words(view)} {told}", *methods(run, view, tables))
     sections.append(Section("Methods", paragraphs, paste="\n\n".join(paragraphs)))
     sections += _review_sections(view, run, text)
@@ -739,7 +740,7 @@ def _answers(view: RatingsView, settings: ReportSettings) -> tuple[list[PageAnsw
         answers.append(PageAnswer("May the judge stand in for people?", validation_findings(cards), "validation_1"))
     with suppress(DataError):
         estimates = estimate(view, judge=JUDGES)
-        known = [finding for finding in estimate_findings(estimates) if finding.kind != "correction not known"]
+        known = [finding for finding in estimate_findings(estimates, view) if finding.kind != "correction not known"]
         if known:
             answers.append(PageAnswer("What is left once people correct the judge?", tuple(known), "estimate"))
             tables.append(with_averaging_notes(estimate_table(estimates), view, shown=BY_WHERE))

@@ -98,6 +98,9 @@ def _agree(finding: Finding) -> str:
 
 def _agree_barely(finding: Finding) -> str:
     figures = _count(finding) + _figures(finding.measures)
+    if all((measure.high if measure.high is not None else 0) < 0 for measure in finding.measures):
+        who = _who(finding).replace(" agree", " disagree", 1)
+        return f"{who} on {_share(finding)} ({figures}): a scale may be turned round."
     return f"{_who(finding)} fairly at best on {_share(finding)} ({figures})."
 
 

@@ -127,7 +127,35 @@ def corrected(rng: np.random.Generator, bias: float, difference: float) -> tuple
         truth = rng.normal(3 + above, 1, 60)
         rows += _rows(system, "empathy", truth + rng.normal(favour, 0.5, 60), "judge:m")
         rows += _rows(system, "empathy", truth[:20] + rng.normal(0, 0.3, 20), "human:anna")
-    return estimate_findings(estimate(view(rows), judge="judge:m"))
+    ratings = view(rows)
+    return estimate_findings(estimate(ratings, judge="judge:m"), ratings)
+
+
+def lenient(rng: np.random.Generator) -> list[Row]:
+    """No difference of two systems; ben is lenient by 1.7 and rated the first alone."""
+    rows: list[Row] = []
+    for system in "ab":
+        truth = rng.normal(3, 0.8, 24)
+        rows += _rows(system, "empathy", truth + rng.normal(0, 0.3, 24), "judge:m")
+        rows += _rows(system, "empathy", truth + rng.normal(0, 0.3, 24), "human:anna")
+        if system == "a":
+            rows += _rows(system, "empathy", truth + 1.7 + rng.normal(0, 0.3, 24), "human:ben")
+    return rows
+
+
+def test_leniency_of_those_who_rated_one_system_alone_is_warned_of_by_every_question() -> None:
+    ratings = view(lenient(np.random.default_rng(8)))
+    people = view([row for row in lenient(np.random.default_rng(8)) if row[4] != "judge:m"])
+    margin = margins_of({"empathy": "0.3:higher"})
+    for findings in (
+        comparison_findings(compare(people)),
+        estimate_findings(estimate(ratings, judge="judge:m"), ratings),
+        margin_findings(within_margins(people, margin)),
+        gate_findings(gate(people, baseline="b", margins=margin)),
+    ):
+        assert findings
+        assert {finding.warning for finding in findings} == {"other raters"}
+        assert "Not all people rated both alike" in sentences(findings)[-1]
 
 
 def test_a_judges_favour_is_no_finding_once_it_is_corrected() -> None:

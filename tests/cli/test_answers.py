@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -189,3 +190,52 @@ def test_a_table_of_one_judge_says_whose_it_is(call: Call, tmp_path: Path) -> No
                 writer.writerow([f"s{number}-{case}", f"s{number}", f"c{case}", "judge:other", "warmth0", 1 + case % 5])
     out, _ = works(call, "validate", path, "--scale", "1-5")
     assert "\njudge:m beside people\n" in out
+
+
+def written(path: Path, rows: Iterable[tuple[object, ...]]) -> Path:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["item", "system", "case", "rater", "metric", "value"])
+        writer.writerows(rows)
+    return path
+
+
+def test_a_measure_on_a_scale_of_its_own_is_no_rubric_that_has_its_name(call: Call, tmp_path: Path) -> None:
+    """MDD-5k's safety is 1 for a leak, and lower is better; here it is how safe somebody was, from 1 to 5."""
+    rows = [
+        (f"{system}{case}", system, case, rater, "safety", min(5, level + case % 2))
+        for system, level in (("good", 4), ("bad", 2))
+        for case in range(12)
+        for rater in ("anna", "ben")
+    ]
+    out, _ = works(call, "compare", written(tmp_path / "r.csv", rows), "--scale", "1-5")
+    assert out.startswith("good is above bad on safety; whether higher is better there is not known")
+
+
+def test_a_judge_whose_scale_is_turned_round_is_told(call: Call, tmp_path: Path) -> None:
+    rows = [
+        (case, "s", case, rater, "empathy", min(5, 6 - level + (case % 7 == 0)) if rater == "judge:m" else level)
+        for case in range(40)
+        for level in (1 + case % 5,)
+        for rater in ("anna", "ben", "judge:m")
+    ]
+    path = written(tmp_path / "r.csv", rows)
+    assert "it says the opposite of people" in " ".join(works(call, "validate", path, "--scale", "1-5")[0].split())
+    assert "disagrees with people on empathy" in " ".join(works(call, "agree", path, "--scale", "1-5")[0].split())
+
+
+def test_of_yes_and_no_yes_is_asked_about_and_labels_have_no_mean(call: Call, tmp_path: Path) -> None:
+    """Yes is the commoner answer here; the judge misses half of it."""
+    rows = [
+        (case, "s", case, rater, "danger", "yes" if case % 4 and (rater != "judge:m" or case % 2) else "no")
+        for case in range(60)
+        for rater in ("anna", "ben", "judge:m")
+    ]
+    path = written(tmp_path / "r.csv", rows)
+    table = next(
+        table for table in json.loads(works(call, "validate", path, "--json")[0])
+        if any("sensitivity" in row for row in table["rows"])
+    )  # fmt: skip
+    assert table["rows"][0]["sensitivity"] == pytest.approx(30 / 45)
+    code, _, err = call("estimate", path)
+    assert (code, "danger is rated by labels" in err) == (2, True)

@@ -21,6 +21,7 @@ import polars as pl
 from bedside.analysis.case_values import mean_in_group
 from bedside.analysis.metric_facts import facts
 from bedside.core.errors import BedsideError, InputError, RunError
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.rubrics.rubric_files import RUBRICS, own_rubrics
 from bedside.ratings.names import (
     TRANSCRIPT,
@@ -249,6 +250,7 @@ class ViewedRun:
             pl.len().alias("n"),
             pl.col("error").count().alias("missing"),
             (pl.col("unit") != TRANSCRIPT).any().alias("parts"),
+            pl.col("value").min().alias("least"), pl.col("value").max().alias("most"),
         )  # fmt: skip
         labels = (
             self._ratings().filter(pl.col("label").is_not_null())
@@ -268,7 +270,7 @@ class ViewedRun:
                 {
                     "name": name, "title": known.title, "group": known.group,
                     "direction": known.direction, "digits": known.digits,
-                    "fails_at": None if rubric is None else rubric.fails_at,
+                    "fails_at": None if rubric is None or not _is_on_scale(rows, rubric) else rubric.fails_at,
                     "labels": [] if rows["labels"][0] is None else rows["labels"][0].to_list(),
                     "parts": bool(rows["parts"].any()), "n": rows["n"].sum(), "missing": rows["missing"].sum(),
                     "raters": sorted(rows["rater"], key=_rater_order),
@@ -629,6 +631,13 @@ def _counts(values: pl.Series) -> list[dict[str, Any]]:
     """How often each value stands in a column; an empty text for none."""
     table = values.fill_null("").alias("name").value_counts(name="count").sort("name")
     return table.to_dicts()
+
+
+def _is_on_scale(rows: pl.DataFrame, rubric: Rubric) -> bool:
+    """Whether a metric's values lie within the levels of the rubric that has its name."""
+    levels = [level.value for level in rubric.scale]
+    least, most = rows["least"].min(), rows["most"].max()
+    return not levels or least is None or bool(min(levels) <= least and most <= max(levels))  # type: ignore[operator]
 
 
 def _raters(counts: pl.DataFrame) -> list[dict[str, Any]]:
