@@ -154,13 +154,12 @@ class RatingAccount:
         for name, (scale, _) in self.metrics.items():
             by_scale.setdefault(scale, []).append(_cut(name))
         guessed = [f"{name} from {_cut(column)!r}" for name, column in self._of_rows().items() if name != column]
-        sheets = f"  Sheets left out: {_listed(map(_cut, self.file.other_sheets))}"
         return [
             f"{self.name}: {self._numbers()}",
             f"  Raters: {_counts(self.raters)}",
             *([f"  Columns: {' · '.join(guessed)}"] if guessed else []),
             *(f"  {_listed(names)}: {scale}" for scale, names in list(by_scale.items())[:_NAMED]),
-            *([sheets] if self.file.other_sheets else []),
+            *(self._of_sheets() if len(self.file.sheets) > 1 or self.file.other_sheets else ()),
             *self._unused(),
             *(self._left() if set(self.empty) - {""} or self.file.left_out else ()),
             *self._of_the_names(),
@@ -193,9 +192,7 @@ class RatingAccount:
     def _of_the_file(self) -> Iterator[str]:
         file = self.file
         yield f"{self.name} was read as {self.form}."
-        if file.sheets:
-            left = f"; left out: {_listed(map(_cut, file.other_sheets))}" if file.other_sheets else ""
-            yield f"  Sheets: {_listed(map(_cut, file.sheets))}{left}"
+        yield from self._of_sheets()
         details = [f"encoding {file.encoding}"] if file.encoding else []
         if file.header is not None:
             details.append(f"column names in row {file.header}")
@@ -206,6 +203,12 @@ class RatingAccount:
                 f"{name} from {_cut(column)!r}" if name != column else name for name, column in self._of_rows().items()
             )
         yield from self._unused()
+
+    def _of_sheets(self) -> Iterator[str]:
+        file = self.file
+        if file.sheets:
+            left = f"; left out: {_listed(map(_cut, file.other_sheets))}" if file.other_sheets else ""
+            yield f"  Sheets: {_listed(map(_cut, file.sheets))}{left}"
 
     def _unused(self) -> Iterator[str]:
         if self.file.unused:

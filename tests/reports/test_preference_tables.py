@@ -188,7 +188,7 @@ def test_a_judge_with_a_taste_for_the_first_is_caught_and_systems_are_ranked_all
     assert shown.position.first.interval.low > 0.5
     typed = ("compare", run.path, "--preferences", "--raters", "judge:*", "--json", "--out", run.path / "tables")
     out, _ = works(call, *typed)
-    assert [table["table"] for table in json.loads(out)] == ["strengths", "win_rates", "position_bias"]
+    assert [table["table"] for table in json.loads(out)] == ["strengths", "win_rates", "position_bias", "findings"]
     assert (run.path / "tables" / "strengths.csv").is_file()
     code, _, err = call("compare", run.path, "--preferences", "--rubric", "safety")
     assert (code, "'safety'" in err) == (2, True)
