@@ -319,17 +319,16 @@ def read_rating_file(path: str | os.PathLike[str], reading: RatingReading = AS_I
         InputError: a missing column, no such metric or rater, a rating off its scale, a doubled rating (both rows are
             named), or words where a metric's other ratings are numbers.
     """
-    files = sheets_of(path)
-    if not files:
-        raise InputError("there is no such file", where=str(path))
+    files = sheets_of(path) or [Path(path)]  # what is neither says so itself when it is opened
     return _read([FileContent(file, reading) for file in files], str(path))
 
 
 def sheets_of(path: str | os.PathLike[str]) -> list[Path]:
     """The file that it is, or the sheets in a folder by name; none of a run, or of what isn't there."""
     place = Path(path)
-    if not place.is_dir() or (place / MANIFEST).exists():
-        return [place] if place.is_file() else []
+    # A name that is too long, or that may not be looked at, is an error of Path's own questions.
+    if not os.path.isdir(path) or os.path.exists(place / MANIFEST):
+        return [place] if os.path.isfile(path) else []
     return sorted(file for file in place.glob("[!.~]*") if file.suffix.lower() in (".csv", ".tsv", ".xlsx"))
 
 
