@@ -15,6 +15,7 @@ from bedside.analysis.choices import ESTIMATE_ABOUT, ESTIMATE_METHODS, EstimateA
 from bedside.analysis.fresh_view import fresh_view_of
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.plan_draws import MERGED_RUN, cell_levels, drawn_by, drawn_rounds, misdrawn_rounds
+from bedside.analysis.rater_effects import RaterDesign, rater_design
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.analysis.selection import by_raters, chosen_systems
 from bedside.core.errors import DataError, one_of
@@ -238,6 +239,7 @@ class Estimate(MetricRatings):
         unmatched: the transcripts that are left out of a difference, as the other system has no counterpart to them.
         naive: from the judge's ratings alone, as if the judge made no error.
         human: from people's ratings of the sample alone, weighted as it was drawn.
+        people: of a difference, who rated the two systems; None of a mean, and where no person rated both.
         corrected: prediction-powered (or Rogan–Gladen where asked for), unbiased where the sample is random by cell.
     """
 
@@ -256,6 +258,7 @@ class Estimate(MetricRatings):
     corrected: Result
     matched_by: tuple[str, ...] = ()
     unmatched: int = 0
+    people: RaterDesign | None = None
 
     @property
     def labelled_pairs(self) -> int | None:
@@ -335,12 +338,16 @@ def estimate(
             for system, sample in samples.items()
         }
         estimates += means.values()
-        estimates += [_matched_difference(view, question, means, pair) for pair in combinations(compared, 2)]
+        estimates += [
+            replace(_matched_difference(view, question, means, pair), people=rater_design(view, metric, pair))
+            for pair in combinations(compared, 2)
+        ]
     if not estimates:
-        of_labels = view.ratings.filter(rated_by_humans(), pl.col("label").is_not_null())["metric"].unique().sort()
-        if not of_labels.is_empty():
+        labelled = view.ratings.filter(pl.col("label").is_not_null(), pl.col("metric").is_in(view.metrics(metrics)))
+        of_people, of_judge = (labelled.filter(own)["metric"] for own in (rated_by_humans(), pl.col("rater") == name))
+        for metric in sorted({*of_people} & {*of_judge})[:1]:
             raise DataError(
-                f"{of_labels[0]} is rated by labels, and a mean needs numbers",
+                f"{metric} is rated by labels, and a mean needs numbers",
                 where=view.name,
                 todo="give 0 and 1 in place of two labels; bedside validate and bedside compare take labels",
             )

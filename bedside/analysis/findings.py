@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from bedside.analysis.non_inferiority import MarginTest
     from bedside.analysis.pair_preferences import PairVerdicts, SystemPreferences
     from bedside.analysis.rater_effects import RaterDesign
-    from bedside.analysis.ratings_view import RatingsView
     from bedside.analysis.trend import Trend
     from bedside.analysis.validation import JudgeCard, Validation
     from bedside.stats.result import Result
@@ -225,14 +224,7 @@ def comparison_findings(comparisons: Comparisons) -> tuple[Finding, ...]:
         raters_of.setdefault(pair.metric, set()).add(pair.raters)
     duels = [_duel(pair, pair.raters if len(raters_of[pair.metric]) > 1 else "") for pair in pairs]
     tests = max((pair.test.family_size or 0 for pair in pairs), default=0)
-    share = max(
-        (
-            pair.people.imbalance
-            for pair in pairs
-            if pair.people is not None and _rests_on_raters(pair.people, pair.difference)
-        ),
-        default=0.0,
-    )
+    share = _share_of_others(pair.people for pair in pairs if _rests_on_raters(pair.people, pair.difference))
     asked = {str(pair.test.options.get("alternative", "two-sided")) for pair in pairs} - {"two-sided"}
     about = Finding("better", tests=tests, warning="other raters" if share else None, share=share,
                     alternative=next(iter(asked), ""))  # fmt: skip
@@ -300,9 +292,14 @@ def _rests_on_raters(people: RaterDesign | None, difference: Result, ends: Seque
     return any((interval.low > end, interval.high < end) != (low > end, high < end) for end in ends)
 
 
+def _share_of_others(designs: Iterable[RaterDesign | None]) -> float:
+    """Of the ratings, the part that would have to be by other people for two systems to be rated alike, at most."""
+    return max((design.imbalance for design in designs if design is not None), default=0.0)
+
+
 def _warned_of_raters(findings: tuple[Finding, ...], designs: Iterable[RaterDesign | None]) -> tuple[Finding, ...]:
     """The findings with the warning that they may owe themselves to who rated, where some rest on such designs."""
-    share = max((design.imbalance for design in designs if design is not None), default=0.0)
+    share = _share_of_others(designs)
     return tuple(replace(each, warning="other raters", share=share) for each in findings) if share else findings
 
 
@@ -483,7 +480,7 @@ def _sign_of(bounds: tuple[float, float] | None) -> int | None:
     return None if bounds is None else 1 if bounds[0] > 0 else -1 if bounds[1] < 0 else 0
 
 
-def estimate_findings(estimates: Sequence[Estimate], view: RatingsView) -> tuple[Finding, ...]:
+def estimate_findings(estimates: Sequence[Estimate]) -> tuple[Finding, ...]:
     """Which systems differ once the judge is corrected by people, by intervals that hold all at once."""
     differences = [estimate for estimate in estimates if len(estimate.systems) == 2]
     signed = [
@@ -494,11 +491,9 @@ def estimate_findings(estimates: Sequence[Estimate], view: RatingsView) -> tuple
     findings = _by_sign(
         signed, ("corrected difference", "corrected difference", "no corrected difference", "correction not known")
     )
-    from bedside.analysis.rater_effects import rater_design
-
-    designs = [rater_design(view, own.facts.name, (own.systems[0], own.systems[1])) for own in differences]
-    of_raters = zip(designs, differences, strict=True)
-    return _warned_of_raters(findings, (design for design, own in of_raters if _rests_on_raters(design, own.corrected)))
+    return _warned_of_raters(
+        findings, (own.people for own in differences if _rests_on_raters(own.people, own.corrected))
+    )
 
 
 def drift_findings(drift: Drift) -> tuple[Finding, ...]:
@@ -603,6 +598,11 @@ def _within(test: MarginTest, tests: Sequence[MarginTest]) -> MeasureFinding:
     return replace(measure, limit=test.margin, needed=None if test.cases_needed is None else int(test.cases_needed))
 
 
+_OF_GATE: Mapping[FindingKind, FindingKind] = {
+    "worse by margin": "fails", "apart by margin": "fails", "margin not known": "margin not known",
+}  # fmt: skip
+
+
 def gate_findings(gate: Gate) -> tuple[Finding, ...]:
     """Whether the system passes, doesn't, or may, and on which measures: that it passes needs all to show it, and so no
     correction; that it is worse does."""
@@ -612,15 +612,7 @@ def gate_findings(gate: Gate) -> tuple[Finding, ...]:
         "safety not known": [],
     }  # fmt: skip
     for test, kind in zip(gate.margins, _margin_kinds(gate.margins), strict=True):
-        place: FindingKind = (
-            "passes"
-            if test.is_shown
-            else "fails"
-            if kind in ("worse by margin", "apart by margin")
-            else "margin not known"
-            if kind == "margin not known"
-            else "margin not shown"
-        )
+        place: FindingKind = "passes" if test.is_shown else _OF_GATE.get(kind, "margin not shown")
         by_kind[place].append(_within(test, gate.margins))
     for check in gate.safety:
         transcripts = check.rated + check.unrated

@@ -13,7 +13,6 @@ from bedside.analysis.non_inferiority import Margins, MarginTest, within_margins
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import by_raters, chosen_systems
 from bedside.core.errors import DataError
-from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.names import TRANSCRIPT
 from bedside.ratings.values import Direction
 
@@ -187,9 +186,9 @@ def _safety_checks(
 ) -> tuple[SafetyCheck, ...]:
     levels: dict[str, float] = {}
     for name in view.metrics():
-        rubric = view.rubrics.get(name) or (RUBRICS.load(name) if name in RUBRICS else None)
-        if rubric is not None and rubric.fails_at is not None:
-            levels[name] = float(rubric.fails_at)
+        fails_at = view.facts(name).fails_at
+        if fails_at is not None:
+            levels[name] = fails_at
     for name, level in safety.items():
         levels.update(dict.fromkeys(view.metrics([name]), float(level)))
     transcripts = view.transcripts()

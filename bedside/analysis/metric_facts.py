@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -41,6 +41,7 @@ class MetricFacts:
         low, high: the range of its values as its family states it; None where open, or not known.
         unit: what its family or rubric rates; None where it isn't known.
         aliases: other names by which people's sheets may call it.
+        fails_at: of a rubric, the level at which a transcript fails; None where it has none.
     """
 
     name: str
@@ -56,6 +57,7 @@ class MetricFacts:
     high: float | None = None
     unit: Unit | None = None
     aliases: tuple[str, ...] = ()
+    fails_at: float | None = None
 
 
 @cache
@@ -88,17 +90,21 @@ def _family_metrics() -> Mapping[str, MetricFacts]:
 _NONE: OwnRubrics = MappingProxyType({})
 
 
-def facts(name: str, rubrics: OwnRubrics = _NONE) -> MetricFacts:
-    """The facts of a metric or rubric, the user's own ``rubrics`` included; else its name in words."""
+def facts(name: str, rubrics: OwnRubrics = _NONE, levels: Collection[object] = ()) -> MetricFacts:
+    """The facts of a metric or rubric, the user's own ``rubrics`` included; else its name in words.
+
+    Where a shipped rubric of this name lacks one of the ``levels``, of a scale or that were given, it is not meant.
+    """
     # No shipped rubric is called like a metric of a family, which need not be loaded to know of it.
     rubric = _rubric(name, rubrics)
     of_family = None if name in RUBRICS else _family_metrics().get(name)
     if of_family is not None:
         return of_family
-    if rubric is not None:
+    scale = None if rubric is None or name in rubrics else rubric.rating_scale()
+    if rubric is not None and (scale is None or not set(levels) - set(scale.levels)):
         return MetricFacts(
             name, rubric.title, "Ratings", rubric.direction, labels=rubric_labels(rubric), unit=rubric.unit,
-            aliases=rubric.aliases,
+            aliases=rubric.aliases, fails_at=None if rubric.fails_at is None else float(rubric.fails_at),
         )  # fmt: skip
     if is_preference(name):
         title = facts(preferred_by(name), rubrics).title

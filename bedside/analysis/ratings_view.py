@@ -30,7 +30,7 @@ from bedside.analysis.study_parts import (
     with_kinds,
 )
 from bedside.core.errors import DataError, InputError, nearest
-from bedside.judges.rubrics.rubric_files import RUBRICS, OwnRubrics, own_rubrics
+from bedside.judges.rubrics.rubric_files import OwnRubrics, own_rubrics
 from bedside.ratings.names import rated_by_humans, rates_pair, second_ids
 from bedside.ratings.rating_content import Frame, is_frame
 from bedside.ratings.rating_files import RatingFile, read_rating_file, read_rating_frame, sheets_of
@@ -107,11 +107,8 @@ class RatingsView:
 
     def facts(self, name: str) -> MetricFacts:
         """What is known of a metric, rubric or other rating by its name."""
-        known, own = known_scale(name, self.rubrics), self.scales.get(name)
-        if name in RUBRICS and known is not None and own is not None and set(own.levels) - set(known.levels):
-            # On another scale it is another measure, whatever it is called.
-            return MetricFacts(name, name.replace("_", " ").capitalize(), "Ratings")
-        return facts(name, self.rubrics)
+        scale = self.scales.get(name)
+        return facts(name, self.rubrics, () if scale is None else scale.levels)
 
     def metrics(self, patterns: Sequence[str] | None = None) -> list[str]:
         """Metrics that are rated, in the order of tables; those that match one of the ``patterns``.

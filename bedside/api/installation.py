@@ -119,19 +119,16 @@ def said_of_installation(facts: Sequence[InstallationFact]) -> list[str]:
 
 
 def _facts_table(facts: Iterable[InstallationFact]) -> Table:
-    from bedside.reports.table import Table
-    from bedside.reports.table_content import Cell, Column, Row
+    from bedside.reports.columns import recorded, table_of
+    from bedside.reports.table_content import Column
 
     words = {True: "good", False: "bad", None: "missing"}
-    rows, records = [], []
-    for fact in facts:
-        texts = (fact.what, words[fact.good], fact.finding, fact.todo)
-        rows.append(Row(tuple(map(Cell, texts)), fact.group))
-        record = {"group": fact.group, "what": fact.what, "good": fact.good, "found": fact.finding, "todo": fact.todo}
-        records.append(record)
-    columns = tuple(Column(title, "left") for title in ("", "State", "Found", "To do"))
-    title = "What bedside finds on this computer"
-    return Table(name="doctor", title=title, columns=columns, rows=tuple(rows), records=tuple(records))
+    columns = (
+        recorded("group"), Column("", "left", field="what"),
+        Column("State", "left", field="good", text=lambda fact: words[fact.good]),
+        Column("Found", "left", field="found", value="finding"), Column("To do", "left", field="todo"),
+    )  # fmt: skip
+    return table_of("doctor", "What bedside finds on this computer", facts, columns, group=lambda fact: fact.group)
 
 
 def _installed() -> Iterator[InstallationFact]:

@@ -247,7 +247,7 @@ def estimate(source: RatingSource | View, settings: EstimateSettings) -> Tables[
             about=settings.about,
             method=settings.method,
         )
-        return Tables([estimate_table(estimates)], estimates, findings=estimate_findings(estimates, view))
+        return Tables([estimate_table(estimates)], estimates, findings=estimate_findings(estimates))
 
     return answered(view, within_of(source, settings), answer)
 

@@ -408,9 +408,9 @@ def show_findings(tables: Tables[Any], *, all: bool = False) -> None:
             show_records("findings", "What the answer comes to", _finding_records(tables))
     elif sentences:
         said = sentences if all else _first(tables, sentences)
-        left = len(sentences) - len(said)
-        more = [f"{counted(left, 'sentence')} more: --all."] if left else []
-        typer.echo(_wrapped(_console(), "\n".join([*said, *more])))
+        if len(sentences) > len(said):
+            said.append(f"{counted(len(sentences) - len(said), 'sentence')} more: --all.")
+        typer.echo(_wrapped(_console(), "\n".join(said)))
 
 
 def _first(tables: Tables[Any], sentences: list[str], most: int = _MOST_SENTENCES) -> list[str]:

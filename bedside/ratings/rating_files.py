@@ -141,7 +141,10 @@ class RatingAccount:
 
     def lines(self) -> list[str]:
         """The account as text, one screen at most."""
-        lines = [*self._of_the_file(), *self._of_the_ratings(), *self._left(), *self._of_the_names()]
+        return self._with_remarks([*self._of_the_file(), *self._of_the_ratings(), *self._of_the_names()])
+
+    def _with_remarks(self, lines: list[str]) -> list[str]:
+        """Lines, and as many remarks as a screen has room for below them."""
         remarks = self.file.remarks
         room = _LINES - len(lines)
         if len(remarks) > room:
@@ -154,7 +157,7 @@ class RatingAccount:
         for name, (scale, _) in self.metrics.items():
             by_scale.setdefault(scale, []).append(_cut(name))
         guessed = [f"{name} from {_cut(column)!r}" for name, column in self._of_rows().items() if name != column]
-        return [
+        lines = [
             f"{self.name}: {self._numbers()}",
             f"  Raters: {_counts(self.raters)}",
             *([f"  Columns: {' · '.join(guessed)}"] if guessed else []),
@@ -163,8 +166,8 @@ class RatingAccount:
             *self._unused(),
             *(self._left() if set(self.empty) - {""} or self.file.left_out else ()),
             *self._of_the_names(),
-            *(f"  {remark}" for remark in self.file.remarks),
-        ][:_LINES]
+        ]
+        return self._with_remarks(lines)
 
     def to_json(self) -> dict[str, Any]:
         """For a manifest: all but the names of people, which the ratings have."""
@@ -221,6 +224,7 @@ class RatingAccount:
             yield f"  … and {counted(len(self.metrics) - _NAMED, 'more metric')}"
         yield f"  Raters: {_counts(self.raters)}"
         yield f"  {self._numbers()}"
+        yield from self._left()
 
     def _numbers(self) -> str:
         systems = f"; systems: {_counts(self.systems)}" if self.systems else "; no system is named"

@@ -638,18 +638,11 @@ def write_report(
     return Tables(all_tables, None, findings=findings), tuple(written)
 
 
-#: Findings on systems, and on each other question, that are said before the rest.
-_FIRST_ON_SYSTEMS, _FIRST = 2, 1
-
-
 def _first_of_each(answers: Sequence[PageAnswer]) -> tuple[Finding, ...]:
-    """The findings of all answers, the first of each before the rest."""
-    counts = [_FIRST_ON_SYSTEMS if answer.table == "comparison" else _FIRST for answer in answers]
-    of_all = [(answer.findings, first) for answer, first in zip(answers, counts, strict=True)]
-    return (
-        *(finding for findings, first in of_all for finding in findings[:first]),
-        *(finding for findings, first in of_all for finding in findings[first:]),
-    )
+    """The findings of all answers: two on systems and one on each other question before the rest."""
+    of_all = [(answer.findings, 2 if answer.table == "comparison" else 1) for answer in answers]
+    first = (finding for findings, count in of_all for finding in findings[:count])
+    return (*first, *(finding for findings, count in of_all for finding in findings[count:]))
 
 
 def _page(
@@ -678,8 +671,8 @@ def _page(
         tuple(answers), _count_words(view), tuple(_warnings(answers, [*behind, *added]))[:_MOST_WARNINGS], main
     )
     tables = tuple(table for part in parts for table in part.tables)
-    warned = (words for answer in answers for words in sentences(answer.findings)[len(answer.findings) :])
-    told = " ".join([*in_past(finding for answer in answers for finding in answer.findings), *dict.fromkeys(warned)])
+    past = in_past(finding for answer in answers for finding in answer.findings)
+    told = " ".join([*past, *_warnings(answers, ())])
     paragraphs = (f"{_count_words(view)} {told}", *methods(run, view, tables))
     sections.append(Section("Methods", paragraphs, paste="\n\n".join(paragraphs)))
     sections += _review_sections(view, run, text)
@@ -740,7 +733,7 @@ def _answers(view: RatingsView, settings: ReportSettings) -> tuple[list[PageAnsw
         answers.append(PageAnswer("May the judge stand in for people?", validation_findings(cards), "validation_1"))
     with suppress(DataError):
         estimates = estimate(view, judge=JUDGES)
-        known = [finding for finding in estimate_findings(estimates, view) if finding.kind != "correction not known"]
+        known = [finding for finding in estimate_findings(estimates) if finding.kind != "correction not known"]
         if known:
             answers.append(PageAnswer("What is left once people correct the judge?", tuple(known), "estimate"))
             tables.append(with_averaging_notes(estimate_table(estimates), view, shown=BY_WHERE))

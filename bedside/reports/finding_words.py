@@ -132,8 +132,7 @@ def _nobody_twice(finding: Finding) -> str:
 
 
 def _tested(finding: Finding) -> str:
-    cases = [measure.n for measure in (*finding.measures, *finding.against)]
-    span = f"{min(cases):,}" if min(cases) == max(cases) else f"{min(cases):,} to {max(cases):,}"
+    span = _span(measure.n for measure in (*finding.measures, *finding.against))
     return f"({span} {'case' if span == '1' else 'cases'}{_over_tests(finding, '; ')})"
 
 

@@ -30,11 +30,8 @@ SCREEN, WIDTH = 24, 80
 _EXAMPLE, _EXAMPLES = 60, 12
 #: Most names of one thing, most kinds of files told apart, and most lines of one thing.
 _NAMES, _KINDS, _LINES = 6, 3, 4
-#: Names of a side in few words, and labels of what says only how plain files were read.
+#: Names of a side where few words are said.
 _BRIEF = 2
-_PLAIN = frozenset(
-    {"Read", "Form", "Encoding", "Header", "Columns", "Speakers", "Language", "Systems", "Cases", "Factors"}
-)
 
 Level = str | int | float | bool | None
 
@@ -431,8 +428,9 @@ class ReadingAccount:
             counted(systems, "system") if systems else "no systems",
             *([f"factors {_some(self.factors)}"] if self.factors else []),
         ]
-        doubts = (part for part in _parts(self, kept=False) if part[0] not in _PLAIN)
-        return _in_lines([("Read", "; ".join(facts)), *doubts], SCREEN // 2)
+        guessed, remarks = _facts_of_files(self.kinds, _GUESSED), (("", remark) for remark in self.remarks)
+        parts = [("Read", "; ".join(facts)), *guessed, *_doubts(self), *remarks, *_factor_kinds(self)]
+        return _in_lines(parts, SCREEN // 2)
 
 
 def _in_lines(parts: Iterable[tuple[str, str]], longest: int | None) -> list[str]:
@@ -479,6 +477,33 @@ def _parts(account: ReadingAccount, *, kept: bool) -> Iterator[tuple[str, str]]:
     yield "Read", ", ".join([*read, *([counted(files, "file")] if files else [])])
     yield from _file_parts(account.kinds)
     yield "Speakers", " · ".join(_speakers(account)) or "none"
+    yield from _doubts(account)
+    if kept and account.beside:
+        yield "Beside", _texts(account.beside)
+    if kept and account.with_turns:
+        shown = [
+            f"{key:.40} ({n:,}){example and ': '}{example}"
+            for key, n in account.with_turns.most_common()
+            for example in [account.examples.get(key, "")]
+        ]
+        yield "With turns", " · ".join(_first(shown, _EXAMPLES))
+    for remark in account.remarks:
+        yield "", remark
+    yield "Language", _with_counts(account.languages)
+    yield "Systems", _with_counts(account.systems)
+    if account.cases:
+        without = f"; {counted(account.without_case, 'transcript')} without a case" if account.without_case else ""
+        yield "Cases", f"{len(account.cases):,}{without}"
+    else:
+        yield "Cases", "not stated, so each transcript is a case of its own"
+    if account.factors:
+        shown = [f"{name:.40}: {_levels(levels)}" for name, levels in account.factors.items()]
+        yield "Factors", " · ".join(_first(shown, 2 * _NAMES, "more factors"))
+    yield from _factor_kinds(account)
+
+
+def _doubts(account: ReadingAccount) -> Iterator[tuple[str, str]]:
+    """Label and text of what may not be as it was meant, and of what is left out."""
     if account.swapped:
         yield (
             "Swapped",
@@ -515,42 +540,22 @@ def _parts(account: ReadingAccount, *, kept: bool) -> Iterator[tuple[str, str]]:
     if joined and joined.number <= max(3, account.turns // 10):
         lines = f"{counted(joined.number, 'line')} without a speaker, read as words of the turn before"
         yield "Joined", f"{lines}, such as this ({joined.place}): {joined.example}"
-    if kept and account.beside:
-        yield "Beside", _texts(account.beside)
-    if kept and account.with_turns:
-        shown = [
-            f"{key:.40} ({n:,}){example and ': '}{example}"
-            for key, n in account.with_turns.most_common()
-            for example in [account.examples.get(key, "")]
-        ]
-        yield "With turns", " · ".join(_first(shown, _EXAMPLES))
-    for remark in account.remarks:
-        yield "", remark
-    yield "Language", _with_counts(account.languages)
-    yield "Systems", _with_counts(account.systems)
-    if account.cases:
-        without = f"; {counted(account.without_case, 'transcript')} without a case" if account.without_case else ""
-        yield "Cases", f"{len(account.cases):,}{without}"
-    else:
-        yield "Cases", "not stated, so each transcript is a case of its own"
-    if account.factors:
-        shown = [f"{name:.40}: {_levels(levels)}" for name, levels in account.factors.items()]
-        yield "Factors", " · ".join(_first(shown, 2 * _NAMES, "more factors"))
-        kinds = " · ".join(_kinds(account))
-        if kinds:
-            yield "Kinds", kinds
+
+
+def _factor_kinds(account: ReadingAccount) -> Iterator[tuple[str, str]]:
+    kinds = " · ".join(_kinds(account))
+    if kinds:
+        yield "Kinds", kinds
 
 
 def _file_parts(kinds: Mapping[FileKind, Sequence[str]]) -> Iterator[tuple[str, str]]:
     for form in dict.fromkeys((kind.form, kind.title) for kind in kinds):
         names = [name for kind, files in kinds.items() if kind[:2] == form for name in files]
         yield "Form", f"{form[0]}, {form[1]}: {_some(map(_file_name, names))}"
-    facts: tuple[tuple[str, Callable[[FileKind], str]], ...] = (
-        ("Encoding", lambda kind: kind.encoding),
-        ("Sheets", _sheets),
-        ("Header", lambda kind: "" if kind.header is None else f"in line {kind.header}"),
-        ("Columns", _columns),
-    )
+    yield from _facts_of_files(kinds, (*_GUESSED, *_KNOWN))
+
+
+def _facts_of_files(kinds: Mapping[FileKind, Sequence[str]], facts: Iterable[_FileFact]) -> Iterator[tuple[str, str]]:
     for label, fact in facts:
         by_text: dict[str, list[str]] = {}
         for kind, files in kinds.items():
@@ -575,6 +580,16 @@ def _columns(kind: FileKind) -> str:
     taken = ", ".join(name if name == column else f"{name} = {column}" for name, column in kind.columns)
     unused = f"not used: {_some(kind.unused)}" if kind.unused else ""
     return "; ".join(filter(None, (taken, unused)))
+
+
+#: A label, and what it says of a file; nothing where that is empty.
+_FileFact = tuple[str, Callable[[FileKind], str]]
+#: What of a file was guessed or chosen, and what its table says.
+_GUESSED: tuple[_FileFact, ...] = (("Encoding", lambda kind: kind.encoding), ("Sheets", _sheets))
+_KNOWN: tuple[_FileFact, ...] = (
+    ("Header", lambda kind: "" if kind.header is None else f"in line {kind.header}"),
+    ("Columns", _columns),
+)
 
 
 def _longest_text(value: Any) -> str:

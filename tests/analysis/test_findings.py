@@ -127,8 +127,7 @@ def corrected(rng: np.random.Generator, bias: float, difference: float) -> tuple
         truth = rng.normal(3 + above, 1, 60)
         rows += _rows(system, "empathy", truth + rng.normal(favour, 0.5, 60), "judge:m")
         rows += _rows(system, "empathy", truth[:20] + rng.normal(0, 0.3, 20), "human:anna")
-    ratings = view(rows)
-    return estimate_findings(estimate(ratings, judge="judge:m"), ratings)
+    return estimate_findings(estimate(view(rows), judge="judge:m"))
 
 
 def lenient(rng: np.random.Generator) -> list[Row]:
@@ -149,7 +148,7 @@ def test_leniency_of_those_who_rated_one_system_alone_is_warned_of_by_every_ques
     margin = margins_of({"empathy": "0.3:higher"})
     for findings in (
         comparison_findings(compare(people)),
-        estimate_findings(estimate(ratings, judge="judge:m"), ratings),
+        estimate_findings(estimate(ratings, judge="judge:m")),
         margin_findings(within_margins(people, margin)),
         gate_findings(gate(people, baseline="b", margins=margin)),
     ):

@@ -210,6 +210,9 @@ def test_a_measure_on_a_scale_of_its_own_is_no_rubric_that_has_its_name(call: Ca
     ]
     out, _ = works(call, "compare", written(tmp_path / "r.csv", rows), "--scale", "1-5")
     assert out.startswith("good is above bad on safety; whether higher is better there is not known")
+    # Nor is its level a leak's: nobody fails at 1 of 5.
+    gate = ("gate", tmp_path / "r.csv", "--scale", "1-5", "--baseline", "bad", "--margin", "safety=0.3:higher")
+    assert "No metric of safety was rated" in works(call, *gate)[0]
 
 
 def test_a_judge_whose_scale_is_turned_round_is_told(call: Call, tmp_path: Path) -> None:
@@ -239,3 +242,22 @@ def test_of_yes_and_no_yes_is_asked_about_and_labels_have_no_mean(call: Call, tm
     assert table["rows"][0]["sensitivity"] == pytest.approx(30 / 45)
     code, _, err = call("estimate", path)
     assert (code, "danger is rated by labels" in err) == (2, True)
+    # What the judge didn't rate is no reason why it can't be corrected.
+    rows = [(*row[:4], "warmth" if row[3] == "judge:m" else "danger", row[5]) for row in rows]
+    code, _, err = call("estimate", written(path, rows))
+    assert (code, "no metric was rated by people and by judge:m" in err) == (2, True)
+
+
+def test_those_whose_ratings_count_are_those_who_are_warned_of(call: Call, tmp_path: Path) -> None:
+    """Ben rated one system alone; without him both were rated alike."""
+    rows = [
+        (f"{system}{case}", system, case, rater, "empathy", level + (rater == "ben"))
+        for case in range(24)
+        for level in (1 + case % 4,)
+        for system in "ab"
+        for rater in ("anna", "judge:m", *(["ben"] if system == "a" else []))
+    ]
+    path = written(tmp_path / "r.csv", rows)
+    assert "Not all people rated both alike" in works(call, "estimate", path, "--scale", "1-5")[0]
+    alone, _ = works(call, "estimate", path, "--scale", "1-5", "--people", "human:anna")
+    assert "Not all people rated both alike" not in alone

@@ -21,8 +21,7 @@ import polars as pl
 from bedside.analysis.case_values import mean_in_group
 from bedside.analysis.metric_facts import facts
 from bedside.core.errors import BedsideError, InputError, RunError
-from bedside.judges.rubrics.rubric import Rubric
-from bedside.judges.rubrics.rubric_files import RUBRICS, own_rubrics
+from bedside.judges.rubrics.rubric_files import own_rubrics
 from bedside.ratings.names import (
     TRANSCRIPT,
     is_algorithm,
@@ -263,14 +262,14 @@ class ViewedRun:
         rubrics = own_rubrics(self.run)
         described = []
         for (name,), rows in counts.group_by("metric", maintain_order=True):
-            known = facts(str(name), rubrics)
-            rubric = rubrics.get(str(name)) or (RUBRICS.load(str(name)) if name in RUBRICS else None)
+            given = (rows["least"].min(), rows["most"].max())
+            known = facts(str(name), rubrics, {level for level in given if level is not None})
             described.append((
                 known,
                 {
                     "name": name, "title": known.title, "group": known.group,
                     "direction": known.direction, "digits": known.digits,
-                    "fails_at": None if rubric is None or not _is_on_scale(rows, rubric) else rubric.fails_at,
+                    "fails_at": known.fails_at,
                     "labels": [] if rows["labels"][0] is None else rows["labels"][0].to_list(),
                     "parts": bool(rows["parts"].any()), "n": rows["n"].sum(), "missing": rows["missing"].sum(),
                     "raters": sorted(rows["rater"], key=_rater_order),
@@ -631,13 +630,6 @@ def _counts(values: pl.Series) -> list[dict[str, Any]]:
     """How often each value stands in a column; an empty text for none."""
     table = values.fill_null("").alias("name").value_counts(name="count").sort("name")
     return table.to_dicts()
-
-
-def _is_on_scale(rows: pl.DataFrame, rubric: Rubric) -> bool:
-    """Whether a metric's values lie within the levels of the rubric that has its name."""
-    levels = [level.value for level in rubric.scale]
-    least, most = rows["least"].min(), rows["most"].max()
-    return not levels or least is None or bool(min(levels) <= least and most <= max(levels))  # type: ignore[operator]
 
 
 def _raters(counts: pl.DataFrame) -> list[dict[str, Any]]:
