@@ -11,6 +11,7 @@ import pytest
 
 import bedside
 from bedside.cli import command_line, main
+from bedside.cli.question_commands import ComparedSettings
 from bedside.core.errors import InputError
 from bedside.core.question_settings import changed_fields, option, options, question, settings_class
 
@@ -60,14 +61,26 @@ def test_a_function_takes_and_names_each_field(name: str) -> None:
         assert f"    {each.name}: {words}" in ask.__doc__
 
 
+def helps_of(option: str, name: str) -> list[str]:
+    """What the questions of the command that puts this one say of an option; ``compare`` has words of its own too."""
+    beside = [other for other in QUESTIONS if COMMANDS.get(other, other) == COMMANDS.get(name, name)]
+    settings = [*((other, QUESTIONS[other].settings) for other in beside), ("compare", ComparedSettings)]
+    return [
+        each.help
+        for other, own in (settings if len(beside) > 1 else settings[:1])
+        for field, each in options(own).items()
+        if CALLED.get((other, field), field) == option
+    ]
+
+
 @pytest.mark.parametrize("name", COMMANDED)
 def test_a_command_takes_what_can_be_typed(name: str) -> None:
     typed = {parameter.name: parameter for parameter in command(name).params}
     for field, each in options(QUESTIONS[name].settings).items():
         if each.heading is not None:
-            option = typed[CALLED.get((name, field), field)]
             # Of what several questions take, one has the words.
-            assert option.help.startswith(each.help) or "{" in each.help or COMMANDS.get(name) == "compare"
+            option = typed[CALLED.get((name, field), field)]
+            assert any(option.help.startswith(words) for words in helps_of(option.name, name)) or "{" in each.help
 
 
 def test_settings_as_an_object_give_the_same_answer() -> None:

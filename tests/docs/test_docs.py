@@ -82,7 +82,9 @@ def test_kept_pages_get_their_lists_and_lead_to_entries(
 
     metrics = with_lists((DOCS / "metrics.md").read_text("utf-8"))
     assert "[`smog`](metrics/smog.md)" in metrics
-    assert "<!-- on the site" not in metrics
+    rubrics = with_lists((DOCS / "rubrics.md").read_text("utf-8"))
+    assert [name for name in RUBRICS.names() if f"[`{name}`](rubrics/{name}.md)" not in rubrics] == []
+    assert "<!-- on the site" not in metrics + rubrics
     text = "[`smog`](../metrics.md), [`smog`](metrics.md), [`nothing`](../metrics.md), [Metrics](../metrics.md)"
     assert with_entry_links(text, DOCS / "suites") == text.replace("../metrics.md", "../metrics/smog.md", 1)
 

@@ -419,7 +419,7 @@ def test_trends_go_by_one_sides_messages_in_per_cent(views: dict[str, RatingsVie
     assert axis.get_title(loc="left") == "Soft (%)"
     assert axis.get_xlabel() == "messages of the clinician"
     # Eight or sixteen messages, two fewer at times: three, four, seven or eight of the clinician.
-    assert [" ".join(label.get_text().split()) for label in axis.get_xticklabels()] == ["under 4", "4–6", "7 and more"]
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["under 4", "4–6", "7 and\nmore"]
     assert axis.get_ylim()[1] > 2
 
 

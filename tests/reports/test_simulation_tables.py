@@ -190,8 +190,8 @@ def test_explaining_a_number_shows_the_hidden_states_of_its_conversations(call: 
     assert len(states.records) == 9
     assert {record["id"].split("/")[2] for record in states.records} == {"doctor"}
     assert states.rows[0].cells[2].text == "finding of asthma"
-    code, out, _ = call("explain", run.path, "--cell", cell, "--all")
-    assert code == 0
+    code, out, err = call("explain", run.path, "--cell", cell, "--all")
+    assert (code, err) == (0, "What the numbers are: --notes.\n")
     assert "hidden states behind it" in out
     code, out, _ = call("explain", run.path, "--cell", cell, "--json")
     assert sum('"purpose"' in line for line in json.dumps(json.loads(out), indent=0).splitlines()) == 9
