@@ -16,7 +16,7 @@ from bedside.transcripts.labelled_text import check_quoted
 from bedside.transcripts.role_evidence import MODELS, USERS, check_roles
 from bedside.transcripts.row_order import in_order
 from bedside.transcripts.transcript import PROVENANCE_SPEAKERS, Dialogue, Role, Transcript, plain_name, role_of
-from bedside.transcripts.transcript_maker import check_nesting
+from bedside.transcripts.transcript_maker import check_nesting, is_deeper
 from bedside.transcripts.transcription_tags import THOUGHTS
 
 if TYPE_CHECKING:
@@ -215,13 +215,14 @@ def messages_in(value: Any, role: str, path: tuple[str, ...] = (), depth: int = 
 
 
 def loaded_json(text: str) -> Any:
-    """The JSON object or list that a text is; None where it is none."""
+    """The JSON object or list that a text is; None where it is none, or too deep to be one that was written as data."""
     if text.lstrip()[:1] not in ("{", "["):
         return None
     try:
-        return orjson.loads(text)
+        value = orjson.loads(text)
     except orjson.JSONDecodeError:
         return None
+    return None if is_deeper(value) else value
 
 
 def is_pair(value: Any) -> bool:

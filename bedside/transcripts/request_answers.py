@@ -37,7 +37,7 @@ from bedside.transcripts.message_lists import (
     texts_in,
 )
 from bedside.transcripts.transcript_fields import LONGEST_FACTOR, described, number_or_text
-from bedside.transcripts.transcript_maker import is_speech
+from bedside.transcripts.transcript_maker import check_nesting, is_speech
 
 if TYPE_CHECKING:
     from bedside.transcripts.source_file import SourceFile
@@ -207,11 +207,13 @@ def talks(source: SourceFile, item: Any, where: str) -> list[Talk]:
     """The conversations of a record: one, or those that the user's pattern finds.
 
     Raises:
-        InputError: there is none, or none where the user says.
+        InputError: there is none, or none where the user says; or it is nested too deeply.
         AmbiguousError: there are several, or it can be read in several ways.
     """
     if isinstance(item, InputError):
         raise item
+    if isinstance(item, list | dict):
+        check_nesting(item, where)
     if isinstance(item, list):
         return [Talk(source, where, messages_in(item, "user") if item and is_pair(item[0]) else item)]
     if not isinstance(item, dict):

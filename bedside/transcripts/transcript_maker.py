@@ -666,10 +666,13 @@ def _quoted(name: str) -> str:
     return f'"{name}"' if re.search(r"\W", name) else name
 
 
-def check_nesting(value: Any, where: str, depth: int = MAX_DEPTH) -> None:
-    """An error for what is nested too deeply to be written again beside the turns."""
-    if depth == 0:
+def check_nesting(value: Any, where: str) -> None:
+    """An error for what is nested too deeply to be compared, or to be written again beside the turns."""
+    if is_deeper(value):
         raise InputError(f"it is nested more than {MAX_DEPTH} levels deep", where=where, todo="flatten it")
-    for part in value.values() if isinstance(value, dict) else value:
-        if isinstance(part, dict | list):
-            check_nesting(part, where, depth - 1)
+
+
+def is_deeper(value: Any, levels: int = MAX_DEPTH) -> bool:
+    """Whether an object or a list is nested more than so many levels deep."""
+    parts = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(is_deeper(part, levels - 1) for part in parts if isinstance(part, dict | list))
