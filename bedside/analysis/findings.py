@@ -84,6 +84,27 @@ class MeasureFinding:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherRaters:
+    """That two systems were not rated by the same people, on the measure where most of the ratings were by others.
+
+    Attributes:
+        title: the measure, in words.
+        systems: the two.
+        only: of each, the people who rated none of the other's.
+        share: of the ratings, the part that would have to be by other people for both systems to be rated alike.
+        shift: what that alone makes of their difference; None where these people share no ratings that tell it.
+        measures: on how many measures and pairs of systems it matters.
+    """
+
+    title: str
+    systems: tuple[str, str]
+    only: tuple[tuple[str, ...], tuple[str, ...]]
+    share: float
+    shift: float | None
+    measures: int
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """What an answer comes to, in one sentence's worth.
 
@@ -98,8 +119,8 @@ class Finding:
         alternative: of one-sided tests what they ask, that the first system is ``greater`` or ``less``; else empty.
         pairs: of three systems or more, each two that differ.
         over: what changes are followed over, such as the number of messages; empty of other findings.
-        share: of the ratings, the part that would have to be by other people for both systems to be rated alike.
         warning: what could change how it is read.
+        other_raters: of that warning, who rated which system.
     """
 
     kind: FindingKind
@@ -113,7 +134,7 @@ class Finding:
     alternative: str = ""
     pairs: tuple[tuple[str, str], ...] = ()
     over: str = ""
-    share: float = 0.0
+    other_raters: OtherRaters | None = None
 
 
 def _measured(facts: MetricFacts | str, title: str, result: Result | None, n: int, of: int | None) -> MeasureFinding:
@@ -188,15 +209,18 @@ def _agreement(agreements: Iterable[Agreement], kind: str, rater: str | None) ->
         elif bounds is not None and bounds[1] <= MODERATE:
             band = "agree barely"
         measure = _measured(agreement.metric, agreement.title, result, agreement.units, agreement.of)
+        if len(agreement.constant) == len(agreement.raters) and len(set(agreement.constant.values())) == 1:
+            measure = replace(measure, why="all ratings are equal")
         by_kind[band].append(replace(measure, figure="κ" if kappa is not None else "α"))
     claimed: tuple[FindingKind, ...] = ("agree", "agree barely")
     few = {agreement.title for agreement in chosen if agreement.cases < FEW_CASES}
     for band, measures in by_kind.items():
-        if measures:
-            warning: Warnings | None = None
-            if band in claimed and any(measure.title in few for measure in measures):
-                warning = "few cases"
-            yield Finding(band, rater or "", measures=tuple(measures), of=len(chosen), warning=warning)
+        # What isn't known is said with its reason.
+        reasons = dict.fromkeys(measure.why for measure in measures) if band == "agreement not known" else [None]
+        for why in reasons if measures else ():
+            own = tuple(measure for measure in measures if why in (None, measure.why))
+            is_rough = band in claimed and any(measure.title in few for measure in own)
+            yield Finding(band, rater or "", measures=own, of=len(chosen), warning="few cases" if is_rough else None)
 
 
 def _bounds_of_perfect(agreement: Agreement, result: Result | None, claims: int) -> tuple[float, float] | None:
@@ -224,9 +248,9 @@ def comparison_findings(comparisons: Comparisons) -> tuple[Finding, ...]:
         raters_of.setdefault(pair.metric, set()).add(pair.raters)
     duels = [_duel(pair, pair.raters if len(raters_of[pair.metric]) > 1 else "") for pair in pairs]
     tests = max((pair.test.family_size or 0 for pair in pairs), default=0)
-    share = _share_of_others(pair.people for pair in pairs if _rests_on_raters(pair.people, pair.difference))
+    others = _other_raters(pair.people for pair in pairs if _rests_on_raters(pair.people, pair.difference))
     asked = {str(pair.test.options.get("alternative", "two-sided")) for pair in pairs} - {"two-sided"}
-    about = Finding("better", tests=tests, warning="other raters" if share else None, share=share,
+    about = Finding("better", tests=tests, warning="other raters" if others else None, other_raters=others,
                     alternative=next(iter(asked), ""))  # fmt: skip
     many = bool(comparisons.overall)
     standings = [*_at_once(comparisons.overall), *_standings(duels, about)] if many else []
@@ -292,15 +316,23 @@ def _rests_on_raters(people: RaterDesign | None, difference: Result, ends: Seque
     return any((interval.low > end, interval.high < end) != (low > end, high < end) for end in ends)
 
 
-def _share_of_others(designs: Iterable[RaterDesign | None]) -> float:
-    """Of the ratings, the part that would have to be by other people for two systems to be rated alike, at most."""
-    return max((design.imbalance for design in designs if design is not None), default=0.0)
+def _other_raters(designs: Iterable[RaterDesign | None]) -> OtherRaters | None:
+    """Who rated which system, on the measure where most of the ratings were by others; None where there are none."""
+    apart = [design for design in designs if design is not None and design.imbalance > 0]
+    if not apart:
+        return None
+    most = max(apart, key=lambda design: design.imbalance)
+    return OtherRaters(
+        most.facts.title, (most.a, most.b), (most.only_a, most.only_b), most.imbalance, most.shift, len(apart)
+    )
 
 
 def _warned_of_raters(findings: tuple[Finding, ...], designs: Iterable[RaterDesign | None]) -> tuple[Finding, ...]:
     """The findings with the warning that they may owe themselves to who rated, where some rest on such designs."""
-    share = _share_of_others(designs)
-    return tuple(replace(each, warning="other raters", share=share) for each in findings) if share else findings
+    others = _other_raters(designs)
+    if others is None:
+        return findings
+    return tuple(replace(each, warning="other raters", other_raters=others) for each in findings)
 
 
 def _with_power(measure: MeasureFinding, cases: int, others: int | None, tests: int, sides: int = 2) -> MeasureFinding:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bedside.analysis.findings import FEW_CASES, FEWEST_CASES, TOO_FEW, Finding, FindingKind, MeasureFinding
+from bedside.analysis.rater_effects import names_of
 from bedside.analysis.ratings_view import ALL, PEOPLE
 from bedside.core.words import counted
 from bedside.reports.number_text import between, decimal, n_of, number, rater_words, signed
@@ -17,8 +18,7 @@ _MOST = 3
 def sentences(findings: Iterable[Finding]) -> list[str]:
     """A sentence for each finding, and one for each warning."""
     shown = list(findings)
-    warned = (_WARNINGS[each.warning].format(f"{100 * each.share:.0f} %") for each in shown if each.warning is not None)
-    warnings = dict.fromkeys(warned)
+    warnings = dict.fromkeys(_warning(each) for each in shown if each.warning is not None)
     return [*(_SENTENCES[each.kind](each) for each in shown), *warnings]
 
 
@@ -111,7 +111,7 @@ def _asked_how_well(finding: Finding) -> str:
 
 def _agreement_not_known(finding: Finding) -> str:
     if all(measure.low is None for measure in finding.measures):
-        return f"{_asked_how_well(finding)} is not known: there is no interval."
+        return f"{_asked_how_well(finding)} is not known: {_why_not_known(finding)}."
     beside = "" if finding.of == 1 else f" once widened for {finding.of} measures"
     if len(finding.measures) == 1:
         return f"{_asked_how_well(finding)} is not settled: {_figures(finding.measures)} reaches across .40{beside}."
@@ -218,16 +218,24 @@ def _stand_in_not_known(finding: Finding) -> str:
 
 def _corrected(finding: Finding) -> str:
     first, second = finding.systems
-    words = [
-        f"{_lower(measure.title)} (by {number(abs(measure.estimate or 0.0))})" for measure in finding.measures[:_MOST]
-    ]
+    words = [f"{_lower(measure.title)} (by {_size(measure)})" for measure in finding.measures[:_MOST]]
     more = f" and {len(finding.measures) - _MOST} more measures" if len(finding.measures) > _MOST else ""
     return f"Corrected by people, {first} is above {second} on {_joined(words)}{more}."
 
 
+def _size(measure: MeasureFinding) -> str:
+    """How large a difference is, and its interval, whichever of the two systems is above."""
+    ends = [] if measure.low is None or measure.high is None else sorted((measure.low, measure.high), key=abs)
+    interval = f" [{', '.join(number(abs(end)) for end in ends)}]" if ends else ""
+    return f"{number(abs(measure.estimate or 0.0))}{interval}"
+
+
 def _no_corrected(finding: Finding) -> str:
     first, second = finding.systems
-    return f"Corrected by people, no difference between {first} and {second} is shown on {_titles(finding.measures)}."
+    shown = f"Corrected by people, no difference between {first} and {second} is shown on"
+    if len(finding.measures) > _MOST:
+        return f"{shown} {_titles(finding.measures)}."
+    return f"{shown} {_joined([f'{_lower(each.title)} ({_difference(each)})' for each in finding.measures])}."
 
 
 def _correction_not_known(finding: Finding) -> str:
@@ -507,8 +515,18 @@ _SENTENCES: Mapping[FindingKind, Callable[[Finding], str]] = {
     "deviation not known": _deviation_not_known,
     "number": _number,
 }
-_WARNINGS: Mapping[str, str] = {
-    "few cases": f"Fewer than {FEW_CASES} cases enter: the intervals are rough.",
-    "other raters": "Not all people rated both alike (up to {} of the ratings): a difference, or none, may be the "
-    "raters' own.",
-}
+
+
+def _warning(finding: Finding) -> str:
+    others = finding.other_raters
+    if others is None:
+        return f"Fewer than {FEW_CASES} cases enter: the intervals are rough."
+    only = [f"only {system} was rated by {names_of(people)}" for system, people in zip(others.systems, others.only,
+            strict=True) if people]  # fmt: skip
+    who = _joined(only) or f"{100 * others.share:.0f} % of the ratings are not by the same people"
+    shift = "they share no ratings that tell what that makes of a difference"
+    if others.shift is not None:
+        does = "adds {} to" if others.shift >= 0 else "takes {} from"
+        shift = f"that alone {does.format(number(abs(others.shift)))} {others.systems[0]} − {others.systems[1]}"
+    more = f" (and {counted(others.measures - 1, 'more row')})" if others.measures > 1 else ""
+    return f"{who[:1].upper()}{who[1:]} on {_lower(others.title)}; {shift}{more}."

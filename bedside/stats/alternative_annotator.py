@@ -122,7 +122,8 @@ def alternative_annotator(
     valid = [result for result in tested if result.p_adjusted is not None]
     outcome = AlternativeAnnotator(epsilon=epsilon, alpha=alpha, raters=tested, method=words)
     if not valid:
-        return replace(outcome, missing="no rater has enough items in common with the others")
+        most = max(tested, key=lambda result: result.n)
+        return replace(outcome, missing=f"no rater has enough items in common with the others ({most.missing})")
     rate = sum(result.p_adjusted is not None and result.p_adjusted <= alpha for result in valid) / len(valid)
     advantage = float(np.mean([result.estimate for result in valid]))
     return replace(outcome, winning_rate=rate, advantage=advantage, replaceable=rate >= 0.5)

@@ -154,7 +154,7 @@ def test_leniency_of_those_who_rated_one_system_alone_is_warned_of_by_every_ques
     ):
         assert findings
         assert {finding.warning for finding in findings} == {"other raters"}
-        assert "Not all people rated both alike" in sentences(findings)[-1]
+        assert sentences(findings)[-1].startswith("Only a was rated by ben on empathy; that alone adds 0.")
 
 
 def test_a_judges_favour_is_no_finding_once_it_is_corrected() -> None:
@@ -179,6 +179,17 @@ def test_what_nobody_rated_twice_is_said() -> None:
     agreements = agree(ratings)
     findings = agreement_findings(agreements, rated_apart(ratings, agreements))
     assert sentences(findings)[-1] == "Agreement on safe is not known: no two people rated the same."
+
+
+def test_raters_who_give_one_level_only_leave_agreement_unknown() -> None:
+    rows: list[Row] = [
+        (f"t{n}", "a", f"c{n}", metric, rater, 3.0 + (n % 3) * (metric == "warmth"))
+        for n in range(9)
+        for metric in ("empathy", "warmth")
+        for rater in PEOPLE
+    ]
+    said = sentences(agreement_findings(agree(view(rows))))
+    assert "How well people agree on empathy is not known: all ratings are equal." in said
 
 
 def test_the_better_system_is_that_of_the_test() -> None:
@@ -262,7 +273,7 @@ def _measure(title: str, estimate: float | None = None, n: int = 12, why: str = 
         ),
         (
             Finding("corrected difference", "", ("a", "b"), (_measure("Empathy", 0.5),), (), 1),
-            "Corrected by people, a is above b on empathy (by 0.50).",
+            "Corrected by people, a is above b on empathy (by 0.50 [0.40, 0.60]).",
         ),
     ],
 )

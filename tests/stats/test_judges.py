@@ -247,7 +247,7 @@ def test_pairs_for_difference() -> None:
 def test_alternative_annotator_of_no_items_says_so() -> None:
     outcome = alternative_annotator.alternative_annotator([], np.empty((0, 3)), epsilon=0.1)
     assert outcome.winning_rate is None
-    assert outcome.missing == "no rater has enough items in common with the others"
+    assert outcome.missing == ("no rater has enough items in common with the others (0 items in common, fewer than 30)")
 
 
 def at_the_boundary(
