@@ -49,6 +49,9 @@ MAX_TURNS = 2_000
 CODED_TURNS, TURN_MARKS = "coded_turn", "turns"
 #: The turns that an item shows, among the positions of its turns; the others are by role.
 SHOWN = "shown"
+#: Assistants by the names that they give themselves, and words before such a name where it may be a person's as well.
+_ASSISTANTS = ("chatgpt", "openai", "anthropic", "deepseek", "qwen", "claude", "gemini", "llama", "mistral", "grok")
+_INTRODUCED = r"(?:i[’']?m|i am|this is|my name is|as|called|我是|我叫|ich bin|je suis|soy)[\s,]*"
 _UNWRITABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
@@ -180,6 +183,32 @@ def shown_transcripts(plan: AnnotationPlan, run: Run) -> dict[str, Transcript]:
         content = item.content
         shown[item.id] = transcripts[item.transcript] if content is None else parse_transcript(content)
     return shown
+
+
+def named_systems(plan: AnnotationPlan, run: Run) -> dict[str, tuple[str, ...]]:
+    """System or assistant → the turns whose words say its name, as ``transcript, turn 3`` (from 0): their raters aren't blind.
+
+    A name of letters alone may be an ordinary word or a person's, and counts where somebody introduces themselves.
+
+    Raises:
+        RunError: the run keeps no text.
+    """
+    systems = run.index["system"].drop_nulls().unique().sort().to_list()
+    names = dict.fromkeys([*(str(system).rsplit("/")[-1].casefold() for system in systems), *_ASSISTANTS])
+    written = {
+        name: re.compile(rf"{_INTRODUCED if name.isalpha() else ''}(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])")
+        for name in names
+        if len(name) > 1
+    }
+    shown = (*shown_transcripts(plan, run).values(), *second_transcripts(plan, run).values())
+    told: dict[str, list[str]] = {}
+    for transcript in {transcript.id: transcript for transcript in shown}.values():
+        for turn in transcript.turns:
+            said = turn.text.casefold()
+            for name, pattern in written.items():
+                if name in said and pattern.search(said):
+                    told.setdefault(name, []).append(f"{transcript.id}, turn {turn.index}")
+    return {name: tuple(places) for name, places in told.items()}
 
 
 def second_transcripts(plan: AnnotationPlan, run: Run) -> dict[str, Transcript]:

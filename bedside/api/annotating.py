@@ -170,12 +170,14 @@ class DrawnSample:
         file: where it was written.
         tables: what was drawn, and which differences it can show.
         left_out: rubrics that judges rated by and people can't, with the reason.
+        named: systems and assistants whose names raters will read, with the turns that say them.
     """
 
     plan: AnnotationPlan
     file: Path
     tables: tuple[Table, ...]
     left_out: dict[str, str]
+    named: dict[str, tuple[str, ...]]
 
 
 @question(SampleSettings, "The run, or its folder.")
@@ -185,6 +187,7 @@ def sample(run: RunOrFolder, settings: SampleSettings) -> DrawnSample:
     Raises:
         BedsideError: no such run, rubric, factor or rater, too little to draw from, or a file that can't be written.
     """
+    from bedside.annotation.items import named_systems
     from bedside.annotation.plan_power import shown_differences
     from bedside.annotation.sampling import make_plan, rater_slots
     from bedside.reports.annotation import plan_tables
@@ -215,7 +218,8 @@ def sample(run: RunOrFolder, settings: SampleSettings) -> DrawnSample:
         seed=settings.seed,
     )
     keep_plan(plan, opened, out)
-    return DrawnSample(plan, out, tuple(plan_tables(plan, shown_differences(opened, plan))), left_out)
+    tables = tuple(plan_tables(plan, shown_differences(opened, plan)))
+    return DrawnSample(plan, out, tables, left_out, named_systems(plan, opened))
 
 
 def keep_plan(plan: AnnotationPlan, run: Run, out: Path) -> None:

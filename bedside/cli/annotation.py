@@ -65,6 +65,9 @@ def sample(
     for name, reason in drawn.left_out.items():
         note(f"People can't rate {name}, which is left out: {reason}.")
     show_tables(drawn.tables)
+    for name, places in drawn.named.items():
+        more = f" and {counted(len(places) - 1, 'more turn')}" if len(places) > 1 else ""
+        note(f"Raters will read the name {name}: {places[0]}{more}. Who reads it isn't blind.")
     _note_plan(drawn.file, opened)
 
 

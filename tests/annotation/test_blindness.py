@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from bedside.annotation.annotation_plan import AnnotationPlan
-from bedside.annotation.items import label_studio_tasks
+from bedside.annotation.items import label_studio_tasks, named_systems
 from bedside.annotation.labelling_page import instructions_page, labelling_page
 from bedside.annotation.offline_files import export_files, export_forms
 from bedside.annotation.rating_page.page_state import page_items, page_questions
@@ -261,3 +261,15 @@ def test_the_prompt_without_provenance_is_as_it_was() -> None:
     """Its digest is the key under which judgements are kept: no paid answer is asked again."""
     prompt = lone_prompt(EMPATHY, Transcript("a", TURNS, reference={"goal": "to sleep"}))
     assert prompt.digest() == "8e91d162ed9ace8e67af0463c4329eccf42f753a691a930f28a2713d65b87f6b"
+
+
+def test_a_system_that_says_its_name_is_told_of(folder: Path) -> None:
+    said = ("I'm GPT-5, a model.", "Hold steady.", "I am Steady.", "我是ChatGPT", "My brother Claude called.")
+    talks = [
+        Transcript(f"t{number}", (*TURNS[:1], Turn(1, "clinician", "bot", text)), system=system)
+        for number, (text, system) in enumerate(zip(said, ("azure/gpt-5", "steady", "steady", "b", "b"), strict=True))
+    ]
+    run = score(talks, folder / "named", metrics=["structure"]).run
+    assert named_systems(plan_of(run), run) == {
+        "gpt-5": ("t0, turn 1",), "steady": ("t2, turn 1",), "chatgpt": ("t3, turn 1",),
+    }  # fmt: skip
