@@ -188,7 +188,8 @@ def shown_transcripts(plan: AnnotationPlan, run: Run) -> dict[str, Transcript]:
 def named_systems(plan: AnnotationPlan, run: Run) -> dict[str, tuple[str, ...]]:
     """System or assistant → the turns whose words say its name, as ``transcript, turn 3`` (from 0).
 
-    Who reads them isn't blind. A name of letters alone may be an ordinary word or a person's, and counts where somebody introduces themselves.
+    Who reads them isn't blind. A name of letters alone may be an ordinary word or a person's, and counts where somebody
+    introduces themselves.
 
     Raises:
         RunError: the run keeps no text.
