@@ -123,6 +123,10 @@ class ReportWriting(PartOfStudy, MatchedBy, Seeded):
         "across.",
         default=None, heading=HOW, metavar="SYSTEM",
     )  # fmt: skip
+    main: Names | None = option(
+        "Measures of the page's first figure, five at most. Without it, the suite's.",
+        default=None, heading=HOW, metavar="A,B", form="names",
+    )  # fmt: skip
     spread: Literal["sd", "ci", "none"] | None = option(
         "What stands beside a mean: sd, ci (95 % interval) or none. Without it, what the suite says, or sd.",
         default=None, heading=HOW, metavar="NAME",
@@ -189,6 +193,10 @@ class ReportWriting(PartOfStudy, MatchedBy, Seeded):
             seed=self.seed,
             as_published=self.as_published,
             published_numbers=self.published_numbers,
+            main=tuple(
+                one_of(name, view.metrics(), "metric", DataError, where="`main`")
+                for name in listed(self.main, "main") or ()
+            ),
         )
 
     def opened_reference(self) -> RatingsView | None:

@@ -10,6 +10,7 @@ import typer
 
 from bedside.api.run_files import ReportWriting, report as write_report
 from bedside.cli.output import note, say, say_or_show, show_findings, show_tables
+from bedside.cli.score import comparing_groups
 from bedside.cli.settings_options import takes_settings
 from bedside.core.errors import DataError, InputError
 from bedside.core.question_settings import OUTPUT
@@ -85,6 +86,8 @@ def report(
         if written.page is not None:
             say(f"The report: {written.page}")
         say(f"{'Beside it' if written.page else folder}: {what} ({endings}). All {len(written.files)} names: --all.")
+    if settings.tables is None and (groups := comparing_groups(open_run(run))):
+        note(f"To compare groups: {groups.removeprefix('; ')}")
     if settings.tables is None and settings.formats is None and "docx" not in usual_formats():
         note('No Word document: that needs python-docx, which isn\'t installed; pip install "bedside[forms]".')
     return None

@@ -658,7 +658,7 @@ def _page(
     whole: bool,
 ) -> str:
     """The page; ``figures`` has each figure by its name, and ``whole`` says that no tables were named."""
-    main = _main_figure(view, settings.seed)
+    main = _main_figure(view, settings)
     card = list(judge_cards(view, settings.seed))
     behind = [table for part in parts for table in part.tables] + card
     added = [table for table in tables_behind if table.name not in {other.name for other in behind}]
@@ -764,18 +764,21 @@ def _count_words(view: RatingsView) -> str:
     return f"{'; '.join(said)}. {missing:,} of {counted(rated.height + missing, 'rating')} could not be made."
 
 
-def _main_figure(view: RatingsView, seed: int) -> PageFigure | None:
-    """The main measures of the suites, or the first, of the first part of the transcripts that has them."""
-    part, chosen, measures = next(main_measures(view), ("", view, ()))
+def _main_figure(view: RatingsView, settings: ReportSettings) -> PageFigure | None:
+    """The measures that the user names; else the suites' main ones, of the first part of transcripts that has any."""
+    named = (
+        [("", view, [TableMeasure(metric=name) for name in settings.main])] if settings.main else main_measures(view)
+    )
+    part, chosen, measures = next(iter(named), ("", view, ()))
     names, quality = [each.metric for each in measures], quality_metrics(chosen) or view.metrics()
-    if names == quality[: len(names)]:  # no suite names any
+    if not settings.main and names == quality[: len(names)]:  # no suite names any
         measures = [TableMeasure(metric=name) for name in quality]
     raters = (PEOPLE, JUDGES, JURIES, ALGORITHMS)
     shown = [item.measure for item, _ in measure(chosen, {"": measures}, raters=raters).items[:_MOST_MAIN]]
     title = f"Main measures ({part})" if part else "Main measures"
     figure = FIGURES.load("points")
     options = {"id": "main-measures", "title": title, "metrics": {"": tuple(shown)}, "raters": raters}
-    drawing = figure.build(chosen, seed, figure.options.model_validate(options)) if shown else None
+    drawing = figure.build(chosen, settings.seed, figure.options.model_validate(options)) if shown else None
     return None if drawing is None else _page_figure(drawing, drawing.written(["svg"]))
 
 

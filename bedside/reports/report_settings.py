@@ -24,6 +24,7 @@ class ReportSettings:
         seed: of what is drawn at random.
         as_published: the tables and figures of the suites' sources in place of the suites' own.
         published_numbers: beside each number the one that the source printed.
+        main: metrics of the page's first figure; empty leaves it to the suites.
     """
 
     against: str | None = None
@@ -32,6 +33,7 @@ class ReportSettings:
     seed: int = 0
     as_published: bool = False
     published_numbers: bool = False
+    main: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise DataError where a choice is unknown."""

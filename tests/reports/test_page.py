@@ -14,6 +14,7 @@ import pytest
 import bedside
 from bedside.analysis.findings import Finding, MeasureFinding
 from bedside.analysis.ratings_view import open_ratings_view
+from bedside.core.errors import DataError
 from bedside.ratings.run import Run
 from bedside.ratings.suites import SUITES
 from bedside.reports.build import cited, extremes, review, turns_of, write_report
@@ -287,6 +288,16 @@ def test_outcomes_come_first_and_what_is_looked_up_is_folded(judged: tuple[Run, 
 def test_a_page_has_five_main_measures_at_most(judged: tuple[Run, str]) -> None:
     drawing = first_screen(judged[1]).partition('<div class="scroll on-page"')[2].partition("</svg>")[0]
     assert 0 < len(re.findall(r'id="f0-0-oaxes_\d+"', drawing)) <= 5
+
+
+def test_a_user_names_the_measures_of_the_first_figure(tmp_path: Path) -> None:
+    run = judged_run(tmp_path)
+    page = bedside.report(run, tmp_path / "report", main="empathy", formats="html").page
+    assert page is not None
+    first = first_screen(page.read_text("utf-8")).partition("Main measures")[2]
+    assert len(re.findall(r'id="f0-0-oaxes_\d+"', first)) == 1
+    with pytest.raises(DataError, match="did you mean empathy"):
+        bedside.report(run, main="empaty")
 
 
 def test_what_a_paper_says_is_in_the_past(judged: tuple[Run, str]) -> None:
