@@ -626,7 +626,7 @@ def write_report(
     drawn = {drawing.name: drawing.written(drawn_formats) for drawing in drawings}
     contents = {name: figure.contents for name, figure in drawn.items()}
     written += write_figures(contents, folder, figure_formats)
-    answers, behind = _answers(view, chosen_settings) if tables is None or "html" in format_names else ([], [])
+    answers, behind = answers_of(view, chosen_settings) if tables is None or "html" in format_names else ([], [])
     if "html" in format_names:
         html_page = _page(
             run, view, parts, answers, behind, text=text, settings=chosen_settings, whole=tables is None,
@@ -714,7 +714,7 @@ def _question(view: RatingsView) -> str:
     return f"Which is {'better' if len(systems) == 2 else 'best'}: {', '.join(systems[:-1])} or {systems[-1]}?"
 
 
-def _answers(view: RatingsView, settings: ReportSettings) -> tuple[list[PageAnswer], list[Table]]:
+def answers_of(view: RatingsView, settings: ReportSettings) -> tuple[list[PageAnswer], list[Table]]:
     """What the ratings say of each question that they answer, and the tables that no report has without being asked."""
     answers, tables = [], []
     with suppress(DataError):

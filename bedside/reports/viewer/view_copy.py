@@ -123,6 +123,8 @@ def write_copy(
         files = _CopyFiles(new)
         _write_page(files)
         _write_columns(files, part)
+        # Of some of its conversations the findings would say what can't be seen there.
+        files.add_data("findings", viewed.findings() if len(ids) == viewed.index.height else [])
         _write_talks(files, part, progress or (lambda done, total: None))
         mark = {"copy of": part.overview["name"], "transcripts": len(ids), "version": part.version()}
         write_json(new / MARK, mark)

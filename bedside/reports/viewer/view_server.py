@@ -47,6 +47,7 @@ class ViewServer:
             "/judgements": lambda request: self._judgements.of(_id(request)),
             "/judgement": lambda request: self._judgements.whole(request.query.get("key", "")),
             "/states": lambda request: self._states.of(_id(request)),
+            "/findings": lambda request: viewed.findings(),
         }
 
     def page(self, secret: str) -> LocalPage:

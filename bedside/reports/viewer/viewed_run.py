@@ -554,6 +554,19 @@ class ViewedRun:
             return []
         return self.index.filter(pl.col("case_id") == case).select("id", "system").to_dicts()
 
+    def findings(self) -> list[str]:
+        """What the whole run comes to, as its report's page begins: a sentence each, warnings last."""
+        from bedside.analysis.ratings_view import open_ratings_view
+        from bedside.reports.build import answers_of
+        from bedside.reports.finding_words import sentences
+        from bedside.reports.report_settings import ReportSettings
+
+        try:
+            answers, _ = answers_of(open_ratings_view(Run(self.path)), ReportSettings())
+        except BedsideError:  # the list is there without them
+            return []
+        return sentences(finding for answer in answers for finding in answer.findings)
+
     # -- reading -----------------------------------------------------------------------------------------
 
     def _once(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:

@@ -59,6 +59,14 @@ def test_a_copy_holds_what_was_chosen_and_nothing_else(call: Call, rich: Run, tm
     assert [rating["there"] for rating in talk["conversation"]["ratings"] if rating["second"]] == [True]
 
 
+def test_a_copy_says_what_the_whole_run_comes_to_where_it_holds_it_whole(viewed: ViewedRun, tmp_path: Path) -> None:
+    ids = viewed.index["id"].to_list()
+    write_copy(viewed, ids, tmp_path / "whole")
+    assert data(tmp_path / "whole", "findings") == viewed.findings() != []
+    write_copy(viewed, ids[1:], tmp_path / "part")
+    assert data(tmp_path / "part", "findings") == []
+
+
 def test_no_text_can_end_the_script_that_holds_it(viewed: ViewedRun, tmp_path: Path) -> None:
     write_copy(viewed, [HOSTILE_ID], tmp_path / "copy")
     talk = data(tmp_path / "copy", "talks/000/000000")

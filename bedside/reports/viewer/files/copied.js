@@ -71,5 +71,6 @@ startView({
     return judgement && { ...judgement, prompt: judgement.prompt && judgement.prompt.map((digest) => pieces[digest]).join("") };
   },
   states: async (id) => (await talkOf(id)).states,
+  findings: () => load("findings"),
   watch() {},
 });

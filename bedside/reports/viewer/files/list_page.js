@@ -29,7 +29,7 @@ export async function listPage(source, wanted) {
     title: run.name,
     content: [
       el("h1", { tabindex: "-1" }, "Conversations"),
-      [...query.keys()].length ? null : lookFirst(source, run),
+      ...([...query.keys()].length ? [] : [findings(source), lookFirst(source, run)]),
       filters(run, query, metric),
       chosenChips(run, query, metric),
       pager(page, run, wanted),
@@ -50,6 +50,13 @@ export async function listPage(source, wanted) {
 const flags = (run) => run.metrics.some((metric) => metric.fails_at !== null);
 
 // -- what to look at first ---------------------------------------------------------------------------------
+
+/** What the run comes to, as its report begins. The sentences come once the list stands. */
+function findings(source) {
+  const block = el("section", { "aria-label": "What the run comes to" });
+  source.findings().then((said) => block.append(...said.map((sentence) => el("p", {}, sentence))), () => block.remove());
+  return block;
+}
 
 /** What is worth a look, with the conversations that have most of it. They are counted once the list stands. */
 function lookFirst(source, run) {

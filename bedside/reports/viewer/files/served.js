@@ -77,6 +77,7 @@ startView({
   judgement: (id, key) => ask("judgement", new URLSearchParams({ key })).then((judgement) =>
     judgement && { ...judgement, prompt: judgement.prompt && judgement.prompt.map(([, text]) => text).join("") }),
   states: (id) => ask("states", new URLSearchParams({ id })),
+  findings: () => ask("findings"),
   watch(listeners) {
     events = listeners;
     let gone = false;
