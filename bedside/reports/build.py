@@ -405,6 +405,12 @@ class PageAnswer:
         """The findings in words, without warnings."""
         return sentences(replace(finding, warning=None) for finding in self.findings)
 
+    @property
+    def of_all(self) -> tuple[Finding, ...]:
+        """The findings that a paragraph tells: of three systems or more what holds of all; each two are in the table."""
+        many = any(finding.kind == "pairs differ" for finding in self.findings)
+        return tuple(finding for finding in self.findings if not (many and len(finding.systems) == 2))
+
 
 @dataclass(frozen=True, slots=True)
 class FirstScreen:
@@ -671,7 +677,7 @@ def _page(
         tuple(answers), _count_words(view), tuple(_warnings(answers, [*behind, *added]))[:_MOST_WARNINGS], main
     )
     tables = tuple(table for part in parts for table in part.tables)
-    past = in_past(finding for answer in answers for finding in answer.findings)
+    past = in_past(finding for answer in answers for finding in answer.of_all)
     told = " ".join([*past, *_warnings(answers, ())])
     paragraphs = (f"{_count_words(view)} {told}", *methods(run, view, tables))
     sections.append(Section("Methods", paragraphs, paste="\n\n".join(paragraphs)))

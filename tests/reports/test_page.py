@@ -17,7 +17,7 @@ from bedside.analysis.ratings_view import open_ratings_view
 from bedside.core.errors import DataError
 from bedside.ratings.run import Run
 from bedside.ratings.suites import SUITES
-from bedside.reports.build import cited, extremes, review, turns_of, write_report
+from bedside.reports.build import PageAnswer, cited, extremes, review, turns_of, write_report
 from bedside.reports.checklist import CHECKLISTS, FACTS, OPEN, checklists
 from bedside.reports.contents import part_titles
 from bedside.reports.finding_words import in_past
@@ -304,6 +304,15 @@ def test_what_a_paper_says_is_in_the_past(judged: tuple[Run, str]) -> None:
     told = text_of(judged[1].partition("To paste into a paper</h3>")[2].partition("</p>")[0])
     assert "A was better than B on" in told
     assert not re.search(r"\b(is|are|agree|agrees|may)\b", told)
+
+
+def test_a_paragraph_tells_of_many_systems_what_holds_of_all() -> None:
+    findings = tuple(
+        Finding(kind, systems=systems) for kind, systems in (("leads", ("a",)), ("pairs differ", ("a", "b", "c")),
+                                                             ("better", ("a", "b")))
+    )  # fmt: skip
+    assert [finding.kind for finding in PageAnswer("Which?", findings, "t").of_all] == ["leads", "pairs differ"]
+    assert [finding.kind for finding in PageAnswer("Which?", findings[2:], "t").of_all] == ["better"]
 
 
 def test_names_stay_as_they_are_in_the_past() -> None:
