@@ -407,7 +407,7 @@ class PageAnswer:
 
     @property
     def of_all(self) -> tuple[Finding, ...]:
-        """The findings that a paragraph tells: of three systems or more what holds of all; each two are in the table."""
+        """The findings that a paragraph tells: of three systems or more what holds of all; the table has each two."""
         many = any(finding.kind == "pairs differ" for finding in self.findings)
         return tuple(finding for finding in self.findings if not (many and len(finding.systems) == 2))
 

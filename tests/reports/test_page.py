@@ -307,9 +307,9 @@ def test_what_a_paper_says_is_in_the_past(judged: tuple[Run, str]) -> None:
 
 
 def test_a_paragraph_tells_of_many_systems_what_holds_of_all() -> None:
-    findings = tuple(
-        Finding(kind, systems=systems) for kind, systems in (("leads", ("a",)), ("pairs differ", ("a", "b", "c")),
-                                                             ("better", ("a", "b")))
+    findings = (
+        Finding("leads", systems=("a",)), Finding("pairs differ", systems=("a", "b", "c")),
+        Finding("better", systems=("a", "b")),
     )  # fmt: skip
     assert [finding.kind for finding in PageAnswer("Which?", findings, "t").of_all] == ["leads", "pairs differ"]
     assert [finding.kind for finding in PageAnswer("Which?", findings[2:], "t").of_all] == ["better"]
