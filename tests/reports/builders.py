@@ -50,7 +50,8 @@ DELAYS = ("turns_to_full_reveal", "turns_to_address", "reveal_to_address_lag")
 TASKS = ("confirmation", "intervention")
 HISTORY = (
     "history_f1", "history_recall", "history_precision", "recall_site", "recall_onset", "recall_timing",
-    "information_control_rate", "factual_conflict_rate", "dont_know_share",
+    "information_control_rate", "factual_conflict_rate", "dont_know_share", "history_f1_by_messages",
+    "history_precision_by_messages",
 )  # fmt: skip
 STAGES = ("fostering the relationship", "gathering information", "exit")
 JUDGE = "judge:made-up"

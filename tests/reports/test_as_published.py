@@ -295,8 +295,8 @@ def count_same(table: Table) -> int:
 
 
 NOTE2CHAT = {
-    "F1": "history_f1", "Recall": "history_recall", "Precision": "history_precision", "Top-1": "diagnosis_top_1",
-    "Top-2": "diagnosis_top_2", "Top-3": "diagnosis_top_3", "#Turn": "turns",
+    "F1": "history_f1_by_messages", "Recall": "history_recall", "Precision": "history_precision_by_messages",
+    "Top-1": "diagnosis_top_1", "Top-2": "diagnosis_top_2", "Top-3": "diagnosis_top_3", "#Turn": "turns",
 }  # fmt: skip
 IN_PERCENT = dict.fromkeys(("F1", "Recall", "Precision", "Top-1", "Top-2", "Top-3"), 100.0)
 

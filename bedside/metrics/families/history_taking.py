@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from bedside.core.errors import DataError, RegistryError, one_of
-from bedside.metrics.contract import Example, Family, Metric, Parameter
+from bedside.core.errors import DataError
+from bedside.metrics.contract import Example, Family, Metric
 from bedside.ratings.names import human_rater
 from bedside.ratings.values import Direction, Value, missing
 from bedside.transcripts.transcript import Transcript
@@ -30,7 +30,6 @@ _CATEGORY_NAMES: Mapping[str, str] = {
 _TOP = (1, 2, 3, 4, 5)
 _BY_WORDS = ("dont_know_share", "already_asked_share")
 _BY_BITS = ("information_control_rate", "factual_conflict_rate")
-_QUESTIONS = ("counted", "authors")
 
 
 def _value(metric: str, measured: Measured) -> Value:
@@ -44,17 +43,14 @@ def _of_history(metric: str, case: History) -> Measured:
     from bedside.metrics.protocols.label_files import Measured
 
     if metric == "history_questions":
-        return Measured(case.questions)
+        return Measured(float(case.questions))
     if metric == "elicited_findings":
         return Measured(float(case.elicited)) if case.recall.missing is None else case.recall
     if metric == "counted_findings":
         return Measured(float(case.findings)) if case.recall.missing is None else case.recall
-    if metric == "history_recall":
-        return case.recall
-    if metric == "history_precision":
-        return case.precision
-    if metric == "history_f1":
-        return case.f1
+    if metric.startswith("history_"):
+        measured: Measured = getattr(case, metric.removeprefix("history_"))
+        return measured
     if metric == "diagnosis_rank":
         if not case.ranked:
             return case.top(1)
@@ -73,11 +69,11 @@ def _of_history(metric: str, case: History) -> Measured:
     return Measured(float(elicited if what == "elicited" else counted))
 
 
-def _rated(transcript: Transcript, labels: HistoryLabels, names: list[str], questions: Any) -> Iterator[Value]:
+def _rated(transcript: Transcript, labels: HistoryLabels, names: list[str]) -> Iterator[Value]:
     """What one rater's labels give."""
     from bedside.metrics.protocols.note2chat.history import history, reply_rate, turn_rewards
 
-    case = history(transcript, labels, questions=questions)
+    case = history(transcript, labels)
     for name in names:
         if name in _BY_WORDS:
             continue
@@ -122,7 +118,7 @@ def _by_words(transcript: Transcript, labels: HistoryLabels | None, names: list[
             yield missing(name, why) if why is not None and said else _value(name, share)
 
 
-def _unlabelled(transcript: Transcript, names: list[str], questions: Any) -> Iterator[Value]:
+def _unlabelled(transcript: Transcript, names: list[str]) -> Iterator[Value]:
     """What there is to say without labels: the number of questions, and why the rest is missing."""
     from bedside.metrics.protocols.note2chat.history import span
 
@@ -130,8 +126,8 @@ def _unlabelled(transcript: Transcript, names: list[str], questions: Any) -> Ite
         if name in _BY_WORDS:
             continue
         if name == "history_questions":
-            part = span(transcript, questions=questions)
-            yield missing(name, part) if isinstance(part, str) else Value(name, part.questions)
+            part = span(transcript)
+            yield missing(name, part) if isinstance(part, str) else Value(name, float(part.questions))
         elif name.startswith("diagnosis_"):
             yield missing(name, "no labels of the diagnosis's rank")
         elif name in _BY_BITS:
@@ -140,20 +136,14 @@ def _unlabelled(transcript: Transcript, names: list[str], questions: Any) -> Ite
             yield missing(name, "no labels of findings")
 
 
-def compute(transcript: Transcript, wanted: frozenset[str], *, questions: str) -> Iterator[Value]:
-    """The metrics named in ``wanted``, once for each rater that gave labels.
-
-    Raises:
-        RegistryError: ``questions`` is neither ``counted`` nor ``authors``.
-    """
+def compute(transcript: Transcript, wanted: frozenset[str]) -> Iterator[Value]:
+    """The metrics named in ``wanted``, once for each rater that gave labels."""
     from bedside.metrics.protocols.note2chat.labels import label_raters, rater_labels
 
-    one_of(questions, _QUESTIONS, "choice", RegistryError, where="questions")
-    suffix = "" if questions == "counted" else f"+questions={questions}"
     names = [metric.name for metric in METRICS if metric.name in wanted]
     raters = label_raters(transcript)
     if not raters:
-        yield from _unlabelled(transcript, names, questions)
+        yield from _unlabelled(transcript, names)
     yield from _by_words(transcript, None, names)
     for rater in raters:
         try:
@@ -161,13 +151,13 @@ def compute(transcript: Transcript, wanted: frozenset[str], *, questions: str) -
         except DataError as error:
             for name in names:
                 if name not in _BY_WORDS:
-                    yield missing(name, str(error), rater=rater + suffix)
+                    yield missing(name, str(error), rater=rater)
             continue
-        for value in _rated(transcript, labels, names, questions):
-            yield value._replace(rater=rater + suffix)
+        for value in _rated(transcript, labels, names):
+            yield value._replace(rater=rater)
         if any(turn.reply is not None for turn in labels.turns.values()):
             for value in _by_words(transcript, labels, names):
-                yield value._replace(rater=rater + suffix)
+                yield value._replace(rater=rater)
 
 
 _SOURCE = "Note2Chat (Zhou et al., AAAI 2026)"
@@ -205,7 +195,6 @@ _UNRANKED = {"reference": {"note2chat": {_RATER: {"findings": _FINDINGS, "diagno
 _UNASKED = (_TALK[0], _TALK[-1])
 _UNASKED_FINDINGS = tuple({**finding, "message": 0 if finding.get("opening") else None} for finding in _FINDINGS)
 _UNASKED_CASE = {"reference": {"note2chat": {_RATER: {"findings": _UNASKED_FINDINGS, "diagnosis_rank": 2}}}}
-_AUTHORS = {"questions": "authors"}
 _COUNTED = "3 of the 5 findings that the opening doesn't say, 4 questions"
 
 
@@ -310,12 +299,11 @@ METRICS = (
     _metric(
         "history_questions",
         "Questions",
-        "Number of questions T: clinician messages before the final diagnosis message, or (messages − 1) / 2 with "
-        "questions = authors. The final diagnosis message is the labelled one, else the last message where that is "
-        "the clinician's. Neither more nor fewer is better by itself: who asks nothing elicits nothing.",
+        "Number of questions T: clinician messages before the final diagnosis message. That is the labelled one, else "
+        "the last message where it is the clinician's. Neither more nor fewer is better by itself: who asks nothing "
+        "elicits nothing.",
         4,
         "5 clinician messages, the last of them the diagnosis",
-        Example(_TALK, 4.5, _HAND + "(10 − 1) / 2", parameters=_AUTHORS),
         high=None,
         direction="none",
         needs=(),
@@ -352,7 +340,6 @@ METRICS = (
         "min(1, elicited findings / T); 0 where nothing was asked.",
         3 / 4,
         _COUNTED,
-        Example(_TALK, 3 / 4.5, _HAND + "3 / 4.5", transcript=_CASE, parameters=_AUTHORS),
         Example(_UNASKED, 0, _HAND + "nothing was asked", transcript=_UNASKED_CASE),
     ),
     _metric(
@@ -362,6 +349,24 @@ METRICS = (
         "F1 of the means.",
         2 / 3,
         "2 · .75 · .6 / 1.35",
+        Example(_UNASKED, 0, _HAND + "nothing was asked", transcript=_UNASKED_CASE),
+    ),
+    _metric(
+        "history_precision_by_messages",
+        "History taking: precision by messages",
+        "min(1, elicited findings / T) with T = (messages − 1) / 2, as the authors' script has it; 0 where nothing was "
+        "asked.",
+        3 / 4.5,
+        "3 / 4.5",
+        Example(_UNASKED, 0, _HAND + "nothing was asked", transcript=_UNASKED_CASE),
+    ),
+    _metric(
+        "history_f1_by_messages",
+        "History taking: F1 by messages",
+        "Harmonic mean of recall and precision by messages, 0 where nothing was elicited or asked, as the authors' "
+        "script has it.",
+        2 * (2 / 3) * 0.6 / (2 / 3 + 0.6),
+        "2 · .667 · .6 / 1.267",
         Example(_UNASKED, 0, _HAND + "nothing was asked", transcript=_UNASKED_CASE),
     ),
     *_categories(),
@@ -447,13 +452,5 @@ FAMILY = Family(
     version="1",
     metrics=METRICS,
     compute=compute,
-    parameters={
-        "questions": Parameter(
-            "counted",
-            "authors",
-            "how T is counted: `counted` clinician messages before the diagnosis, or (messages − 1) / 2 as in the "
-            "`authors`' summary script",
-        )
-    },
     demonstration=_TALK,
 )

@@ -45,8 +45,8 @@ def at(*messages: int | None) -> list[dict[str, Any]]:
     return [{"message": message} for message in messages]
 
 
-def case(transcript: Transcript, questions: Any = "counted", **given: Any) -> History:
-    found = history(transcript, labels(**given), questions=questions)
+def case(transcript: Transcript, **given: Any) -> History:
+    found = history(transcript, labels(**given))
     assert isinstance(found, History), found
     return found
 
@@ -130,8 +130,7 @@ def test_nothing_asked_is_zero_and_not_missing() -> None:
     assert (at_once.questions, at_once.elicited) == (0, 0)
     assert (at_once.recall.value, at_once.precision.value, at_once.f1.value) == (0, 0, 0)
     # By the authors' count there is half a question, and nothing it brought out.
-    by_script = case(talk(0), "authors", findings=at(None, None))
-    assert (by_script.questions, by_script.precision.value, by_script.f1.value) == (0.5, 0, 0)
+    assert (at_once.precision_by_messages.value, at_once.f1_by_messages.value) == (0, 0)
     # What the patient says unasked was not elicited.
     told = conversation(("patient", "It hurts."), ("patient", "Here."), ("clinician", "Candidates: x."))
     unasked = case(told, findings=at(1, None))
@@ -188,12 +187,13 @@ def test_equals_the_published_script_with_its_count_of_questions(
     transcript = talk(exchanges)
     rows = [(None if message is None else message % len(transcript.turns) or 1, hit) for message, hit in rows]
     findings = [{"message": message, "opening": hit} for message, hit in rows]
-    found = case(transcript, "authors", findings=findings)
+    found = case(transcript, findings=findings)
     expected = script(len(transcript.turns), [message for message, _ in rows], [hit for _, hit in rows])
     if expected is None:
         assert found.recall.missing
     else:
-        assert (found.recall.value, found.precision.value, found.f1.value) == pytest.approx(expected)
+        by_script = (found.recall.value, found.precision_by_messages.value, found.f1_by_messages.value)
+        assert by_script == pytest.approx(expected)
 
 
 def test_averages_are_means_of_cases() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, get_args
 
 from bedside.metrics.protocols.label_files import Measured, mean, ratio
 from bedside.metrics.protocols.note2chat.labels import (
@@ -18,9 +17,6 @@ from bedside.metrics.protocols.note2chat.labels import (
 )
 from bedside.transcripts.transcript import Transcript, Turn
 
-Questions = Literal["counted", "authors"]
-#: How questions are counted: clinician messages before the diagnosis, or (messages − 1) / 2.
-QUESTIONS: tuple[Questions, ...] = get_args(Questions)
 #: Candidates of the ranking that count.
 K = 5
 
@@ -36,13 +32,13 @@ class FindingSpan:
     Attributes:
         opening: index of the patient's opening complaint, the first patient turn.
         diagnosis: index of the final diagnosis message; None where there is none.
-        questions: number of questions T.
+        questions: number of questions T: clinician messages before the diagnosis.
         messages: number of messages of clinician and patient.
     """
 
     opening: int
     diagnosis: int | None
-    questions: float
+    questions: int
     messages: int
 
     def within(self, index: int) -> bool:
@@ -50,9 +46,7 @@ class FindingSpan:
         return index > self.opening and (self.diagnosis is None or index < self.diagnosis)
 
 
-def span(
-    transcript: Transcript, labels: HistoryLabels | None = None, *, questions: Questions = "counted"
-) -> FindingSpan | str:
+def span(transcript: Transcript, labels: HistoryLabels | None = None) -> FindingSpan | str:
     """The part that counts, or why it can't be told.
 
     The final diagnosis message is the labelled one; without a label, the last message where that is the clinician's.
@@ -74,7 +68,7 @@ def span(
     else:
         diagnosis = said[-1].index if said[-1].role == "clinician" else None
     asked = sum(turn.role == "clinician" and (diagnosis is None or turn.index < diagnosis) for turn in said)
-    return FindingSpan(opening, diagnosis, float(asked) if questions == "counted" else (len(said) - 1) / 2, len(said))
+    return FindingSpan(opening, diagnosis, asked, len(said))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +85,7 @@ class History:
         recall: elicited / findings.
         precision: min(1, elicited / T); 0 where nothing was asked.
         f1: their harmonic mean; 0 where both are 0.
+        precision_by_messages, f1_by_messages: the same with (messages − 1) / 2 for T, as the authors' script has it.
         rank: position of the true diagnosis among the candidates, from 0; None where it is not among them.
         ranked: whether the rank was judged.
         by_category: category → (elicited, findings).
@@ -99,11 +94,13 @@ class History:
     transcript: str
     findings: int
     elicited: int
-    questions: float
+    questions: int
     messages: int
     recall: Measured
     precision: Measured
     f1: Measured
+    precision_by_messages: Measured
+    f1_by_messages: Measured
     rank: int | None
     ranked: bool
     by_category: Mapping[Category, tuple[int, int]]
@@ -122,9 +119,9 @@ class History:
         return ratio(elicited, findings, f"no finding of the category {category}")
 
 
-def history(transcript: Transcript, labels: HistoryLabels, *, questions: Questions = "counted") -> History | str:
+def history(transcript: Transcript, labels: HistoryLabels) -> History | str:
     """What the labels say of a conversation, or why nothing can be said."""
-    part = span(transcript, labels, questions=questions)
+    part = span(transcript, labels)
     if isinstance(part, str):
         return part
     # What a patient says unasked before an immediate diagnosis was told, not elicited.
@@ -142,11 +139,13 @@ def history(transcript: Transcript, labels: HistoryLabels, *, questions: Questio
         return f"a finding is labelled as conveyed by message {beyond[0]}, which isn't there"
     elicited = sum(out for _, out in findings)
     if labels.findings is None:
-        recall = precision = both = Measured(missing=_NO_FINDINGS)
+        recall = precision = by_messages = Measured(missing=_NO_FINDINGS)
     else:
         recall = ratio(elicited, len(findings), _ALL_OPENING)
-        precision = Measured(min(1.0, elicited / part.questions) if part.questions else 0.0)
-        both = _harmonic(precision, recall)
+        precision, by_messages = (
+            Measured(min(1.0, elicited / asked) if asked else 0.0)
+            for asked in (part.questions, (part.messages - 1) / 2)
+        )
     return History(
         transcript=transcript.id,
         findings=len(findings),
@@ -155,7 +154,9 @@ def history(transcript: Transcript, labels: HistoryLabels, *, questions: Questio
         messages=part.messages,
         recall=recall,
         precision=precision,
-        f1=both,
+        f1=_harmonic(precision, recall),
+        precision_by_messages=by_messages,
+        f1_by_messages=_harmonic(by_messages, recall),
         rank=labels.diagnosis_rank,
         ranked="diagnosis_rank" in labels.model_fields_set,
         by_category={

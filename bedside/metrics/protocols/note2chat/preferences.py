@@ -18,7 +18,7 @@ import orjson
 from bedside.core.errors import DataError, InputError
 from bedside.core.files import write_text
 from bedside.metrics.protocols.label_files import Measured
-from bedside.metrics.protocols.note2chat.history import History, K, Questions, history
+from bedside.metrics.protocols.note2chat.history import History, K, history
 from bedside.metrics.protocols.note2chat.labels import label_raters, rater_labels
 from bedside.transcripts.transcript import Role, Transcript
 
@@ -226,7 +226,6 @@ def rewarded(
     *,
     alpha: float | None = None,
     rater: str | None = None,
-    questions: Questions = "counted",
     outside: Outside | None = None,
     rule: Rule = "paper",
 ) -> tuple[dict[str, list[Candidate]], tuple[tuple[str, str], ...]]:
@@ -237,7 +236,6 @@ def rewarded(
         alpha, outside: see :func:`dialogue_rewards`; of the rule ``paper``, which needs the first, and takes
             ``"reward"`` as the second unless it is named.
         rater: whose labels count; the only rater of each transcript unless named.
-        questions: how questions are counted, see :func:`history`.
         rule: ``paper`` for :func:`dialogue_rewards`, ``code`` for :func:`ranked_recalls`.
 
     Returns:
@@ -264,7 +262,7 @@ def rewarded(
             reason = "no case" if transcript.case_id is None else f"{len(raters)} raters' labels, one is needed"
             left_out.append((transcript.id, reason))
             continue
-        outcome = history(transcript, rater_labels(transcript, raters[0]), questions=questions)
+        outcome = history(transcript, rater_labels(transcript, raters[0]))
         if isinstance(outcome, str):
             left_out.append((transcript.id, outcome))
         else:
