@@ -427,8 +427,9 @@ def test_real_dialogues_are_counted_as_by_hand(tmp_path: Path) -> None:
     values = {r["measure"]: r["value"] for r in table.records if r.get("value") is not None}
     assert values["Total num"] == len(talks) == 150
     assert values["Illness"] == len(codes)
-    letters = [np.mean([len(turn["doctor"]) for turn in talk if "doctor" in turn]) for talk in talks]
-    assert values["Avg. words #doc"] == pytest.approx(np.mean(letters), rel=0.01)
+    for side, name in (("doctor", "Avg. words #doc"), ("patient", "Avg. words #pat")):
+        said = [turn[side].strip() for talk in talks for turn in talk if turn.get(side, "").strip()]
+        assert values[name] == pytest.approx(sum(map(len, said)) / len(said))
     assert values["Avg. turns"] == pytest.approx(np.mean([len(talk) for talk in talks]), rel=0.02)
 
 
