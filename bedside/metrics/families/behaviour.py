@@ -7,7 +7,7 @@ of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from bedside.core.errors import RegistryError
@@ -220,12 +220,15 @@ def _example(value: float | None, source: str, **fields: Any) -> Example:
     return Example(_SESSION, value, source, rater=human_rater("anna"), **fields)
 
 
+_turn_code = partial(Metric, unit="turn")
+_share = partial(Metric, unit="transcript", low=0, high=1)
+_percentage = partial(Metric, unit="transcript", low=0, high=100, digits=1, direction="higher")
+
 METRICS = (
-    Metric(
+    _turn_code(
         name="question",
         title="Question",
         aliases=("question_subtype",),
-        unit="turn",
         labels=CODES["question"],
         definition=(
             "Whether a clinician turn asks a question, and whether the last one is open (invites an account) or closed "
@@ -239,11 +242,10 @@ METRICS = (
             Example(_UNCODED, None, "people gave no codes", parameters={"coders": "human"}),
         ),
     ),
-    Metric(
+    _turn_code(
         name="reflection",
         title="Reflection",
         aliases=("reflection_subtype",),
-        unit="turn",
         labels=CODES["reflection"],
         definition=(
             "Whether a clinician turn gives back what the patient said: simple (little added) or complex (meaning, "
@@ -253,11 +255,10 @@ METRICS = (
         source=f"{_MITI}; {_ANNOMI}",
         examples=(Example(_SESSION, "complex", _ONE_TURN, turn=2), Example(_UNCODED, None, "nobody coded reflections")),
     ),
-    Metric(
+    _turn_code(
         name="therapist_input",
         title="Therapist input",
         aliases=("therapist_input_subtype",),
-        unit="turn",
         labels=CODES["therapist_input"],
         definition=(
             "What a clinician turn brings in from the clinician's side: information, advice, options or negotiation, "
@@ -267,37 +268,30 @@ METRICS = (
         source=_ANNOMI,
         examples=(Example(_SESSION, "advice", _ONE_TURN, turn=6),),
     ),
-    Metric(
+    _turn_code(
         name="main_behaviour",
         title="Main behaviour",
         aliases=("main_therapist_behaviour", "main_therapist_behavior"),
-        unit="turn",
         labels=CODES["main_behaviour"],
         definition="What a clinician turn mainly does: question, reflection, therapist input or other.",
         needs=("codes of clinician turns",),
         source=_ANNOMI,
         examples=(Example(_SESSION, "therapist_input", _ONE_TURN, turn=6),),
     ),
-    Metric(
+    _turn_code(
         name="client_talk",
         title="Client talk",
         aliases=("client_talk_type",),
-        unit="turn",
         labels=CODES["client_talk"],
         definition="Whether a patient turn speaks for change, for staying as things are (sustain), or neither.",
         needs=("codes of patient turns",),
         source=_ANNOMI,
         examples=(Example(_SESSION, "sustain", _ONE_TURN, turn=3), Example(_UNCODED, None, "nobody coded client talk")),
     ),
-    Metric(
+    _percentage(
         name="percent_open_questions",
         title="Open questions (%)",
-        unit="transcript",
         turns=("question",),
-        low=0,
-        high=100,
-        digits=1,
-        direction="higher",
         definition=(
             "100 × clinician turns with an open question / clinician turns with a question. MITI 3 called 70 % "
             "competent and 50 % the beginning of proficiency; MITI 4 has no threshold. " + _ONCE
@@ -327,15 +321,10 @@ METRICS = (
             Example(_UNCODED, None, "nobody coded reflections"),
         ),
     ),
-    Metric(
+    _percentage(
         name="percent_complex_reflections",
         title="Complex reflections (%)",
-        unit="transcript",
         turns=("reflection",),
-        low=0,
-        high=100,
-        digits=1,
-        direction="higher",
         definition=(
             "100 × clinician turns with a complex reflection / clinician turns with a reflection. MITI 4.2.1 calls "
             "50 % proficient (good) and 40 % fair."
@@ -347,51 +336,37 @@ METRICS = (
             Example(_NO_QUESTION, None, "no reflection: the denominator is 0"),
         ),
     ),
-    Metric(
+    _percentage(
         name="percent_change_talk",
         title="Change talk (%)",
-        unit="transcript",
         turns=("client_talk",),
-        low=0,
-        high=100,
-        digits=1,
-        direction="higher",
         definition="100 × patient turns of change talk / patient turns of change or sustain talk.",
         needs=("codes of patient turns",),
         source=f"Proportion of change talk as in Magill et al. 2018; codes as in {_ANNOMI}",
         examples=(_example(75, f"{_BY_HAND}: 3 of 4"),),
     ),
-    Metric(
+    _share(
         name="questions_per_turn",
         title="Questions per clinician turn",
-        unit="transcript",
         turns=("question",),
-        low=0,
-        high=1,
         definition="Share of clinician turns with a question. " + _ONCE,
         needs=("codes of clinician turns, or the rule coder (English)",),
         source=_ANNOMI,
         examples=(_example(0.5, f"{_BY_HAND}: 3 of 6"),),
     ),
-    Metric(
+    _share(
         name="inputs_per_turn",
         title="Therapist input per clinician turn",
-        unit="transcript",
         turns=("therapist_input",),
-        low=0,
-        high=1,
         definition="Share of clinician turns that give information, advice or options, or negotiate.",
         needs=("codes of clinician turns",),
         source=_ANNOMI,
         examples=(_example(1 / 6, f"{_BY_HAND}: 1 of 6"),),
     ),
-    Metric(
+    _share(
         name="open_question_ratio",
         title="Open-question ratio",
-        unit="transcript",
         turns=("question",),
-        low=0,
-        high=1,
         direction="higher",
         definition=(
             "Clinician turns labelled open / all clinician turns. The percentage of open questions has another "
@@ -401,13 +376,10 @@ METRICS = (
         source=_MEDCONCEAL,
         examples=(_example(1 / 3, f"{_BY_HAND}: 2 of 6"),),
     ),
-    Metric(
+    _share(
         name="early_open_question_ratio",
         title="Early open-question ratio",
-        unit="transcript",
         turns=("question",),
-        low=0,
-        high=1,
         direction="higher",
         definition=(
             "Open-question ratio over the first clinician turns (parameter early_turns, 5 by default), or over all of "

@@ -7,6 +7,7 @@ A classifier for natural-language inference, which the user names, holds each tu
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bedside.metrics.contract import Example, Family, Metric
@@ -91,6 +92,8 @@ _AGAINST = (
 )
 _NEEDS = ("facts of the case in the reference", "a model for natural-language inference")
 
+_share = partial(Metric, low=0, high=1, digits=3, needs=_NEEDS, source=_SOURCE)
+
 FAMILY = Family(
     name="case_fidelity",
     title="Fidelity to the case",
@@ -103,43 +106,28 @@ FAMILY = Family(
     model="a classifier for natural-language inference with the labels entailment, neutral and contradiction",
     compute=compute,
     metrics=(
-        Metric(
+        _share(
             name="case_contradiction_rate",
             title="Turns that contradict the case",
             unit="transcript",
             turns=("case_contradiction",),
-            low=0,
-            high=1,
             direction="lower",
-            digits=3,
             definition=f"Share of turns for which contradiction is the most probable label with some fact. {_AGAINST}",
-            needs=_NEEDS,
-            source=_SOURCE,
             examples=(Example(_TALK, None, "no model is named", transcript=_CASE),),
         ),
-        Metric(
+        _share(
             name="case_support_rate",
             title="Turns that the case supports",
             unit="transcript",
-            low=0,
-            high=1,
-            digits=3,
             definition=f"Share of turns for which entailment is the most probable label with some fact. {_AGAINST}",
-            needs=_NEEDS,
-            source=_SOURCE,
             examples=(Example(_TALK, None, "no model is named", transcript=_CASE),),
         ),
-        Metric(
+        _share(
             name="case_contradiction",
             title="Contradiction of the case",
             unit="turn",
-            low=0,
-            high=1,
             direction="lower",
-            digits=3,
             definition=f"Highest P(contradiction) of the turn with a fact; the reason names the fact. {_AGAINST}",
-            needs=_NEEDS,
-            source=_SOURCE,
             examples=(Example(_TALK, None, "no model is named", turn=1, transcript=_CASE),),
         ),
     ),

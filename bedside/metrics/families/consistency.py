@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bedside.core.errors import RegistryError
@@ -198,99 +199,70 @@ _PAIRS = (
 _GIVEN = "Each turn is the hypothesis, the last turn of the other role before it the premise."
 _SPLIT = "Of a pair longer than the model's window, the highest probability over the pairs of their sentences counts."
 
+_share = partial(Metric, low=0, high=1, digits=3, needs=_NEEDS)
+_share_of_role = partial(_share, unit="transcript", roles=_ROLES)
+
 METRICS = (
-    Metric(
+    _share_of_role(
         name="self_consistency",
         title="Self-consistency",
-        unit="transcript",
         turns=("contradiction",),
-        roles=_ROLES,
-        low=0,
-        high=1,
         direction="higher",
-        digits=3,
         definition=f"Mean of 1 − P(contradiction) over pairs of turns of the role. {_PAIRS} {_SPLIT}",
-        needs=_NEEDS,
         source=f"{_DZIRI}; {_WELLECK}; {_CALM_IT}",
         examples=(Example(_TALK, None, NO_MODEL, role="patient"),),
     ),
-    Metric(
+    _share_of_role(
         name="contradiction_rate",
         title="Contradiction rate",
-        unit="transcript",
         turns=("contradiction",),
-        roles=_ROLES,
-        low=0,
-        high=1,
         direction="lower",
-        digits=3,
         definition=(
             f"Share of pairs of turns of the role for which contradiction is the most probable label. {_PAIRS} A pair "
             "longer than the model's window contradicts where some pair of their sentences does."
         ),
-        needs=_NEEDS,
         source=f"{_DZIRI}; {_WELLECK}",
         examples=(Example(_TALK, None, NO_MODEL, role="patient"),),
     ),
-    Metric(
+    _share(
         name="contradiction",
         title="Contradiction with an earlier turn",
         unit="turn",
-        low=0,
-        high=1,
         direction="lower",
-        digits=3,
         definition=(
             "Highest P(contradiction) of the turn with an earlier turn of the same role; the reason names that turn. "
             f"{_SPLIT}"
         ),
-        needs=_NEEDS,
         source=f"{_DZIRI}; {_WELLECK}",
         examples=(Example(_TALK, None, NO_MODEL, turn=3),),
     ),
-    Metric(
+    _share_of_role(
         name="entailment",
         title="Entailment by the other's turn",
-        unit="transcript",
         turns=("turn_entailment",),
-        roles=_ROLES,
-        low=0,
-        high=1,
         direction="higher",
-        digits=3,
         definition=f"Mean P(entailment) over the turns of the role. {_GIVEN} {_SPLIT}",
-        needs=_NEEDS,
         source=f"{_DZIRI}; {_CALM_IT}",
         examples=(Example(_TALK, None, NO_MODEL, role="clinician"),),
     ),
-    Metric(
+    _share_of_role(
         name="entailment_rate",
         title="Entailment rate",
-        unit="transcript",
         turns=("turn_entailment",),
-        roles=_ROLES,
-        low=0,
-        high=1,
         direction="higher",
-        digits=3,
         definition=(
             f"Share of the role's turns for which entailment is the most probable label. {_GIVEN} A pair longer than "
             "the model's window counts where some pair of their sentences does."
         ),
-        needs=_NEEDS,
         source=_DZIRI,
         examples=(Example(_TALK, None, NO_MODEL, role="clinician"),),
     ),
-    Metric(
+    _share(
         name="turn_entailment",
         title="Entailment of a turn",
         unit="turn",
-        low=0,
-        high=1,
         direction="higher",
-        digits=3,
         definition=f"P(entailment) of the turn, given the last turn of the other role before it. {_SPLIT}",
-        needs=_NEEDS,
         source=_DZIRI,
         examples=(Example(_TALK, None, NO_MODEL, turn=2),),
     ),

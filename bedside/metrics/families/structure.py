@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from bedside.core.words import UNSPACED
@@ -188,15 +189,13 @@ _BY_HAND = "counted by hand"
 _SOURCE = "Session structure as reported by CALM-IT (Nguyen et al.) and MDD-5k (Yin et al., AAAI 2025)"
 
 
+_count = partial(Metric, unit="transcript", low=0, digits=1, roles=_ROLES)
+
 METRICS = (
-    Metric(
+    _count(
         name="turns",
         title="Turns",
-        unit="transcript",
-        roles=_ROLES,
         whole=True,
-        low=0,
-        digits=1,
         definition="Number of messages, of the whole transcript and of each role. A turn is one message.",
         source=_SOURCE,
         examples=(Example(_TALK, 4, _BY_HAND), Example(_TALK, 2, _BY_HAND, role="patient")),
@@ -214,14 +213,10 @@ METRICS = (
         source="Yin et al., MDD-5k, AAAI 2025, Table 1 (exchanges per dialogue)",
         examples=(Example(_TALK, 2, _BY_HAND), Example(_TALK[:3], 2, _BY_HAND)),
     ),
-    Metric(
+    _count(
         name="words",
         title="Words",
-        unit="transcript",
-        roles=_ROLES,
         whole=True,
-        low=0,
-        digits=1,
         definition=(
             "Number of words, of the whole transcript and of each role: tokens between white space that hold a "
             "letter or a digit. Missing where the script has no spaces between words."
@@ -233,36 +228,24 @@ METRICS = (
             Example(_CHINESE, None, "Chinese has no spaces between words"),
         ),
     ),
-    Metric(
+    _count(
         name="characters",
         title="Characters",
-        unit="transcript",
-        roles=_ROLES,
         whole=True,
-        low=0,
-        digits=1,
         definition="Number of characters (Unicode code points), of the whole transcript and of each role.",
         source="Yin et al., MDD-5k, AAAI 2025, Table 1 (characters per dialogue)",
         examples=(Example(_CHINESE, 12, _BY_HAND), Example(_CHINESE, 4, _BY_HAND, role="patient")),
     ),
-    Metric(
+    _count(
         name="words_per_turn",
         title="Words per turn",
-        unit="transcript",
-        roles=_ROLES,
-        low=0,
-        digits=1,
         definition="Words of a role divided by its turns.",
         source="Nguyen et al., CALM-IT (mean client and therapist length)",
         examples=(Example(_TALK, 3.5, _BY_HAND, role="clinician"),),
     ),
-    Metric(
+    _count(
         name="characters_per_turn",
         title="Characters per turn",
-        unit="transcript",
-        roles=_ROLES,
-        low=0,
-        digits=1,
         definition="Characters of a role divided by its turns.",
         source="Yin et al., MDD-5k, AAAI 2025, Table 1 (characters per doctor and patient turn)",
         examples=(Example(_CHINESE, 8, _BY_HAND, role="clinician"),),
