@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from bedside.metrics.contract import Example, Family, Metric, Parameter
@@ -142,8 +143,12 @@ _MATCHES = ("labels of findings and matches",)
 _TURNS = ("labels of the clinician turns",)
 _ALL = ("labels of findings, matches and clinician turns",)
 
+_of_findings, _of_matches = partial(_metric, needs=_FINDINGS), partial(_metric, needs=_MATCHES)
+_of_turns, _of_all = partial(_metric, needs=_TURNS), partial(_metric, needs=_ALL)
+_count_of_matches, _count_of_turns = partial(_of_matches, high=None), partial(_of_turns, high=None)
+
 METRICS = (
-    _metric(
+    _of_matches(
         "concern_precision",
         "Hidden concerns: precision",
         (
@@ -152,31 +157,21 @@ METRICS = (
         ),
         1 / 3,
         COUNTED,
-        needs=_MATCHES,
     ),
-    _metric(
-        "concern_recall",
-        "Hidden concerns: recall",
-        "Matches / hidden concerns of the case.",
-        1 / 2,
-        COUNTED,
-        needs=_MATCHES,
-    ),
-    _metric(
+    _of_matches("concern_recall", "Hidden concerns: recall", "Matches / hidden concerns of the case.", 1 / 2, COUNTED),
+    _of_matches(
         "concern_f1",
         "Hidden concerns: F1",
         "2 · matches / (findings + concerns), the harmonic mean of precision and recall.",
         2 / 5,
         COUNTED,
-        needs=_MATCHES,
     ),
-    _metric(
+    _of_matches(
         "concern_category_accuracy",
         "Hidden concerns: category accuracy",
         "Share of the matches whose category agrees.",
         1.0,
         "the one match has the concern's category",
-        needs=_MATCHES,
     ),
     _metric(
         "gold_concerns",
@@ -188,7 +183,7 @@ METRICS = (
         direction="none",
         needs=(),
     ),
-    _metric(
+    _of_findings(
         "submitted_findings",
         "Submitted findings",
         "Number of findings that the clinician submitted.",
@@ -196,27 +191,18 @@ METRICS = (
         "counted",
         high=None,
         direction="none",
-        needs=_FINDINGS,
     ),
-    _metric(
-        "matched_concerns",
-        "Matched concerns",
-        "Number of matches between findings and concerns.",
-        1,
-        COUNTED,
-        high=None,
-        needs=_MATCHES,
+    _count_of_matches(
+        "matched_concerns", "Matched concerns", "Number of matches between findings and concerns.", 1, COUNTED
     ),
-    _metric(
+    _count_of_matches(
         "agreeing_matches",
         "Matches of one category",
         "Number of matches whose category agrees.",
         1,
         "the one match has the concern's category",
-        high=None,
-        needs=_MATCHES,
     ),
-    _metric(
+    _count_of_matches(
         "refused_proposals",
         "Refused proposals",
         (
@@ -225,80 +211,60 @@ METRICS = (
         ),
         1,
         COUNTED,
-        high=None,
         direction="none",
-        needs=_MATCHES,
     ),
-    _metric(
+    _of_findings(
         "coarse_matches",
         "Matched categories",
         "Σ over the four categories of the smaller of the numbers of findings and of concerns.",
         1,
         "fear 2 against 1, communication 1 against 0, misconception 0 against 1",
         high=None,
-        needs=_FINDINGS,
     ),
-    _metric(
+    _of_findings(
         "coarse_precision",
         "Concern categories: precision",
         "Σ over the four categories of the smaller of the numbers of findings and of concerns, / findings.",
         1 / 3,
         "fear 2 against 1, communication 1 against 0, misconception 0 against 1",
-        needs=_FINDINGS,
     ),
-    _metric(
-        "coarse_recall",
-        "Concern categories: recall",
-        "The same sum / hidden concerns.",
-        1 / 2,
-        "1 of 2",
-        needs=_FINDINGS,
+    _of_findings("coarse_recall", "Concern categories: recall", "The same sum / hidden concerns.", 1 / 2, "1 of 2"),
+    _of_findings(
+        "coarse_f1", "Concern categories: F1", "Twice the same sum / (findings + concerns).", 2 / 5, "2 · 1 / (3 + 2)"
     ),
-    _metric(
-        "coarse_f1",
-        "Concern categories: F1",
-        "Twice the same sum / (findings + concerns).",
-        2 / 5,
-        "2 · 1 / (3 + 2)",
-        needs=_FINDINGS,
-    ),
-    _metric(
+    _of_all(
         "grounded_matches",
         "Matches with revealed concerns",
         "Number of matches where only concerns that the trace shows as revealed can be matched.",
         1,
         "concern a is matched and revealed",
         high=None,
-        needs=_ALL,
     ),
-    _metric(
+    _of_all(
         "grounded_precision",
         "Process-grounded precision",
         "As precision, but only concerns that the trace shows as revealed can be matched.",
         1 / 3,
         "concern a is matched and revealed",
-        needs=_ALL,
     ),
-    _metric(
+    _of_all(
         "grounded_recall",
         "Process-grounded recall",
         "Matches with concerns that the trace shows as revealed / revealed concerns.",
         1 / 2,
         "a and b are revealed, a is matched",
-        needs=_ALL,
         others=(
             Example(STILL_HIDDEN, None, "no concern is revealed: the denominator is 0", rater=RATER, transcript=CASE),
         ),
     ),
-    _metric(
+    _of_all(
         "grounded_f1",
         "Process-grounded F1",
         "2 · these matches / (findings + revealed concerns).",
         2 / 5,
         "2 · 1 / (3 + 2)",
-        needs=_ALL,
     ),
-    _metric(
+    _of_all(
         "matched_without_reveal",
         "Matched but no reveal",
         (
@@ -308,7 +274,6 @@ METRICS = (
         0,
         "concerns are revealed",
         direction="lower",
-        needs=_ALL,
         others=(
             Example(
                 STILL_HIDDEN,
@@ -319,53 +284,42 @@ METRICS = (
             ),
         ),
     ),
-    _metric(
-        "revealed_concerns",
-        "Revealed concerns",
-        "Number of concerns that the trace shows as revealed.",
-        2,
-        COURSE,
-        high=None,
-        needs=_TURNS,
+    _count_of_turns(
+        "revealed_concerns", "Revealed concerns", "Number of concerns that the trace shows as revealed.", 2, COURSE
     ),
-    _metric(
+    _of_turns(
         "reveal_rate",
         "Reveal rate",
         "Revealed / hidden concerns of the case. The published rate sums both over cases first.",
         1,
         COURSE,
-        needs=_TURNS,
     ),
-    _metric(
+    _of_turns(
         "full_reveal",
         "Full reveal",
         "1 where all concerns are revealed, else 0.",
         1,
         COURSE,
-        needs=_TURNS,
         others=(Example(STILL_HIDDEN, 0.0, "one turn of data gathering", rater=RATER, transcript=CASE),),
     ),
-    _metric(
+    _of_turns(
         "primary_revealed",
         "Primary concern revealed",
         "1 where the primary concern is revealed, else 0; its mean over cases is the share of such cases.",
         1,
         COURSE,
-        needs=_TURNS,
         others=(Example(STILL_HIDDEN, 0.0, "one turn of data gathering", rater=RATER, transcript=CASE),),
     ),
-    _metric(
+    _count_of_turns(
         "turns_to_full_reveal",
         "Turns to full reveal",
         ("Number of the clinician turn, from 1, that revealed the last concern; missing where one stays hidden."),
         3,
         COURSE,
         low=1,
-        high=None,
         direction="lower",
-        needs=_TURNS,
     ),
-    _metric(
+    _of_turns(
         "revealed_by_limit",
         "Revealed by the turn limit",
         (
@@ -374,75 +328,63 @@ METRICS = (
         ),
         1,
         COURSE,
-        needs=_TURNS,
     ),
-    _metric(
+    _count_of_turns(
         "concerns_revealed_by_limit",
         "Concerns revealed by the turn limit",
         "Number of concerns revealed within the turn limit, or by the end where that is earlier.",
         2,
         COURSE,
-        high=None,
-        needs=_TURNS,
     ),
-    _metric(
+    _count_of_turns(
         "turns_per_revealed_concern",
         "Turns per revealed concern",
         "Clinician turns / revealed concerns.",
         7 / 2,
         "7 clinician turns, 2 concerns",
         low=None,
-        high=None,
         direction="lower",
-        needs=_TURNS,
     ),
-    _metric(
+    _of_turns(
         "revealed_by_turn",
         "Cumulative reveal",
         "For each clinician turn the share of the concerns revealed by then.",
         1,
         COURSE,
         turn=4,
-        needs=_TURNS,
     ),
-    _metric(
+    _of_turns(
         "concern_addressed",
         "Primary concern addressed",
         "1 where the primary concern is ever addressed (success), else 0.",
         1,
         COURSE,
-        needs=_TURNS,
         others=(Example(TALK, None, "two concerns, neither marked as primary", rater=RATER, transcript=HIDDEN),),
     ),
-    _metric(
+    _count_of_turns(
         "turns_to_address",
         "Turns to address",
         ("Number of the clinician turn, from 1, at which the primary concern is addressed; missing where it never is."),
         6,
         COURSE,
         low=1,
-        high=None,
         direction="lower",
-        needs=_TURNS,
     ),
-    _metric(
+    _count_of_turns(
         "reveal_to_address_lag",
         "Reveal-to-address lag",
         "Clinician turns from the primary concern's reveal to its address.",
         3,
         COURSE,
-        high=None,
         direction="none",
-        needs=_TURNS,
     ),
-    _metric(
+    _of_turns(
         "addressed_by_turn",
         "Cumulative success",
         "For each clinician turn 1 where the primary concern is addressed by then, else 0.",
         0,
         COURSE,
         turn=8,
-        needs=_TURNS,
     ),
     Metric(
         name="evaluated_turns",
