@@ -39,6 +39,8 @@ Values = npt.NDArray[np.float64]
 PAIRED = frozenset(("wilcoxon", "permutation", "t", "mcnemar", "friedman"))
 #: The quasi-F of cases × raters, which the design chooses.
 CROSSED = "crossed"
+#: How the reason begins for which a test of ranks has no interval, whatever the values.
+_CANNOT_REJECT = "no interval: too few"
 #: Tests of several systems at once, and the test of two that follows them.
 THEN = {"friedman": "wilcoxon", "kruskal": "mannwhitney"}
 _NO_VALUES: Values = np.empty(0)
@@ -193,25 +195,33 @@ def _is_binary(*values: Values) -> bool:
 def tested(
     pairs: Sequence[SystemPair], levels: Sequence[float], *, alternative: Alternative, seed: int, bootstrap: bool
 ) -> list[tuple[Result, Result]]:
-    """For each pair its test, with the interval of the same method, and the mean difference by a t test.
+    """For each pair its test, with the interval of the same method, and the mean difference: of tests of means the
+    same, beside a test of ranks by t, and without an interval where so few cases let that reject nothing.
 
     Args:
         pairs: the values.
         levels: nominal coverage of each pair's interval; of a one-sided test it has one end, and the other is infinite.
-        alternative: of the tests; the mean differences' intervals are two-sided at 95 %.
+        alternative: of the tests.
         seed: of permutations, and of bootstraps.
         bootstrap: whether intervals of permutation tests are those of a bootstrap over cases.
     """
     # A two-sided interval leaves out at each end what a one-sided one leaves out at its only end.
     both = [level if alternative == "two-sided" else 2 * level - 1 for level in levels]
     permuted = _permuted(pairs, both, alternative, seed, bootstrap)
+    means = _mean_differences(pairs, both)
     results = []
-    for position, (pair, difference) in enumerate(zip(pairs, _mean_differences(pairs), strict=True)):
+    for position, (pair, level) in enumerate(zip(pairs, levels, strict=True)):
         test = permuted.get(position) or _test_of(pair, alternative, both[position])
+        difference = means.get(position)
+        if difference is not None and (test.missing or "").startswith(_CANNOT_REJECT):
+            difference = replace(difference, interval=None, missing=test.missing)
+        elif difference is not None and difference.interval is not None:
+            difference = replace(difference, interval=_one_sided(difference.interval, level, alternative))
         if test.interval is not None:
-            bounds = _one_sided(test.interval, levels[position], alternative)
+            bounds = _one_sided(test.interval, level, alternative)
             test = replace(test, interval=_open_where_rejected(bounds, test.p))
-        results.append((replace(test, effect=_effect_of(pair, test)), difference))
+        test = replace(test, effect=_effect_of(pair, test))
+        results.append((test, difference or test))
     return results
 
 
@@ -271,22 +281,21 @@ def _permuted(
     return results
 
 
-def _mean_differences(pairs: Sequence[SystemPair]) -> list[Result]:
-    """The mean difference of each pair, by a t test; those of paired cases are tested at once."""
-    from bedside.stats import overlapping, paired, unpaired
+def _mean_differences(pairs: Sequence[SystemPair], levels: Sequence[float]) -> dict[int, Result]:
+    """By position the mean difference beside each test of ranks, by t; those of paired cases are tested at once."""
+    from bedside.stats import paired, unpaired
 
-    of_cases = iter(paired.t_tests([(pair.x, pair.y) for pair in pairs if pair.paired and pair.test != CROSSED]))
-
-    def difference(pair: SystemPair) -> Result:
-        if pair.test == CROSSED:
-            return _crossed(pair)
-        if pair.paired:
-            return next(of_cases)
-        if pair.test == "overlapping":
-            return overlapping.t_test(pair.x, pair.y, pair.only_x, pair.only_y)
-        return unpaired.t_test(pair.x, pair.y, equal_variances=pair.test == "student")
-
-    return [difference(pair) for pair in pairs]
+    results: dict[int, Result] = {}
+    by_level: dict[float, list[int]] = {}
+    for position, (pair, level) in enumerate(zip(pairs, levels, strict=True)):
+        if pair.test == "mannwhitney":
+            results[position] = unpaired.t_test(pair.x, pair.y, level=level)
+        elif pair.test == "wilcoxon":
+            by_level.setdefault(level, []).append(position)
+    for level, positions in by_level.items():
+        tested_at_once = paired.t_tests([(pairs[position].x, pairs[position].y) for position in positions], level=level)
+        results.update(zip(positions, tested_at_once, strict=True))
+    return results
 
 
 def _crossed(pair: SystemPair, alternative: Alternative = "two-sided", level: float = 0.95) -> Result:
@@ -342,7 +351,7 @@ class Comparison(MetricRatings):
         why: why this test was taken.
         mean_a, mean_b: means of the values that went into the test; None where there were none.
         test: the test, its p corrected within its family, with its own estimate and the interval that goes with its p.
-        difference: the mean difference with its two-sided 95 % t interval.
+        difference: the mean difference with its interval: the test's own, or by t beside a test of ranks.
         cases_a, cases_b: cases of each system that went into the test.
         transcripts_a, transcripts_b: the transcripts behind these cases.
         shared: of the cases that went into the test, those that both systems have.
@@ -387,11 +396,23 @@ class Comparison(MetricRatings):
     people: RaterDesign | None
 
     @property
-    def is_one_sided(self) -> bool:
-        """Whether these raters gave a value of one of the systems only."""
+    def unrated(self) -> tuple[str, ...]:
+        """The systems of which these raters gave no value."""
         of_a = self.cases_a + self.alone_a + self.unmatched_a
         of_b = self.cases_b + self.alone_b + self.unmatched_b
-        return not (of_a and of_b)
+        return tuple(system for system, values in ((self.a, of_a), (self.b, of_b)) if not values)
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether these raters gave a value of one of the systems only."""
+        return bool(self.unrated)
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether both systems have the same value everywhere, of two cases or more: there is nothing to test."""
+        if min(self.cases_a, self.cases_b) < 2:
+            return False
+        return self.zeros == self.cases_a if self.paired else self.test.p is None and self.difference.estimate == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,7 +449,7 @@ class Comparisons:
 
     Attributes:
         pairs, overall: the comparisons.
-        left_out: by metrics that could not be compared, why.
+        left_out: by metrics that could not be compared, why; also by raters whose values are others' own.
     """
 
     pairs: tuple[Comparison, ...]
@@ -503,6 +524,8 @@ def compare(
     matched: list[SystemPair] = []
     entered: list[EnteredCases] = []
     overall: list[Overall] = []
+    left_out = _left_out(view, values, names, labels)
+    seen: dict[object, dict[str, pl.DataFrame]] = {}
     for (metric, group), table in sorted(
         values.group_by("metric", "group"),
         key=lambda item: (names.index(str(item[0][0])), item[0][1] != PEOPLE, str(item[0][1])),
@@ -510,14 +533,22 @@ def compare(
         if table["value"].null_count() == table.height:
             continue
         facts, whole = view.facts(str(metric)), None
+        # Two copies of the same values are one test: a second would only make p too large.
+        filled = table.drop_nulls("value").select("transcript_id", "value").sort("transcript_id")
+        others = seen.setdefault(metric, {})
+        if copied := next((other for other, values_of in others.items() if values_of.equals(filled)), None):
+            by, first = (name.partition(":")[2] or name for name in (str(group), copied))
+            left_out[f"{facts.title} by {by}"] = f"the same values as by {first}, which count once"
+            continue
+        others[str(group)] = filled
         every_case = cases_there(transcripts, table)
         if not varying:
             whole = _matched_values(labels.view, table, chosen)
         for duo in duos:
-            of_pair, left_out = whole or _matched_values(labels.view, table, duo)
+            of_pair, unmatched = whole or _matched_values(labels.view, table, duo)
             of_duo = (of_pair[duo[0]], of_pair[duo[1]])
             pair = system_pair(
-                facts, str(group), of_duo, duo, test=test, labels=labels, unmatched=(left_out[0], left_out[1]),
+                facts, str(group), of_duo, duo, test=test, labels=labels, unmatched=(unmatched[0], unmatched[1]),
                 people=rater_design(labels.view, facts.name, duo) if group == PEOPLE else None,
             )  # fmt: skip
             matched.append(pair)
@@ -534,20 +565,13 @@ def compare(
             of = len(frozenset().union(*own)) if at_once.paired else sum(map(len, own))
             overall.append(replace(at_once, of=of))
     pairs = _compared_pairs(
-        matched,
-        entered,
-        family,
-        correction,
-        alternative=alternative,
-        adjusted=adjusted_intervals,
-        bootstrap=bootstrap,
-        seed=seed,
-        title=f"comparisons of two {view.compared}s",
-    )
+        matched, entered, family, correction, alternative=alternative, adjusted=adjusted_intervals,
+        bootstrap=bootstrap, seed=seed, title=f"comparisons of two {view.compared}s",
+    )  # fmt: skip
     return Comparisons(
         tuple(pairs),
         tuple(_corrected(overall, family, correction, f"comparisons of all {view.compared}s")),
-        left_out=_left_out(view, values, names, labels),
+        left_out=left_out,
     )
 
 
@@ -642,9 +666,10 @@ def _compared_pairs(
     levels = [1 - (1 - _LEVEL) / max(pair.test.family_size or 1, 1) for pair in pairs]
     wider = tested(matched, levels, alternative=alternative, seed=seed, bootstrap=bootstrap)
     return [
-        replace(pair, test=replace(pair.test, interval=test.interval, missing=test.missing, options=test.options))
-        for pair, (test, _) in zip(pairs, wider, strict=True)
-    ]
+        replace(pair, difference=difference,
+                test=replace(pair.test, interval=test.interval, missing=test.missing, options=test.options))
+        for pair, (test, difference) in zip(pairs, wider, strict=True)
+    ]  # fmt: skip
 
 
 def _comparison(pair: SystemPair, entered: EnteredCases, results: tuple[Result, Result]) -> Comparison:

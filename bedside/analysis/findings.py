@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, comb, factorial, log2
+from math import ceil, comb, factorial, isfinite, log2
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -35,21 +35,23 @@ ALPHA = 0.05
 FEW_CASES, FEWEST_CASES = 10, 4
 #: Why nothing can be shown where not even the greatest difference could be.
 TOO_FEW = "there are too few cases"
+_UNTESTED = "it can't be tested"
 
 FindingKind = Literal[
     "agree", "agree barely", "agreement not known", "never differ", "too few cases", "nobody twice", "better",
-    "no difference shown", "difference not known", "differ", "mixed", "may stand in", "may not stand in",
-    "stand-in not known", "corrected difference", "no corrected difference", "correction not known",
-    "systems differ", "no system differs", "leads", "last", "pairs differ", "preferred", "no preference shown",
-    "preference not known", "alike", "no worse", "worse by margin", "apart by margin", "margin not shown",
-    "margin not known", "passes", "fails", "fails safety", "passing not known", "safety not known",
-    "rises", "falls", "no change shown", "change not known", "above reference", "below reference",
-    "no deviation shown", "deviation not known", "number",
+    "no difference shown", "difference not known", "differ", "mixed", "better by some", "above by some",
+    "scored the same", "not rated", "may stand in", "may not stand in", "stand-in not known", "corrected difference",
+    "no corrected difference", "correction not known", "systems differ", "no system differs", "leads", "last",
+    "pairs differ", "preferred", "no preference shown", "preference not known", "alike", "no worse",
+    "worse by margin", "apart by margin", "margin not shown", "margin not known", "passes", "fails", "fails safety",
+    "passing not known", "safety not known", "rises", "falls", "no change shown", "change not known",
+    "above reference", "below reference", "no deviation shown", "deviation not known", "number",
 ]  # fmt: skip
 #: Kinds that claim a difference: their measures come first where not all of them are printed.
 SHOWN: frozenset[FindingKind] = frozenset((
-    "better", "differ", "mixed", "corrected difference", "leads", "last", "preferred", "worse by margin",
-    "apart by margin", "fails", "fails safety", "rises", "falls", "above reference", "below reference",
+    "better", "differ", "mixed", "better by some", "above by some", "corrected difference", "leads", "last",
+    "preferred", "worse by margin", "apart by margin", "fails", "fails safety", "rises", "falls", "above reference",
+    "below reference",
 ))  # fmt: skip
 Warnings = Literal["few cases", "other raters"]
 
@@ -63,8 +65,9 @@ class MeasureFinding:
         estimate, low, high: the figure with its 95 % interval; None where there is none.
         n, of: what it rests on, of how many.
         why: why nothing is shown, or what speaks against it, in words; empty else.
-        figure: what the estimate is, as a sign: κ, α, ρ or %; empty of other figures.
+        figure: what the estimate is: κ, α, ρ, % or difference, the mean of the first system minus that of the second.
         raters: who gave the values, where several groups of raters gave some; empty else.
+        groups: of a comparison, how many groups of raters gave some.
         limit: what the figure is held against: a margin, or a level of safety.
         needed: how many cases would answer what isn't known, where that can be told.
     """
@@ -81,6 +84,12 @@ class MeasureFinding:
     raters: str = ""
     limit: float | None = None
     needed: int | None = None
+    groups: int = 0
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """What was measured, whoever rated it."""
+        return self.metric, self.title
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +122,16 @@ class Finding:
         raters: of whom: people, a judge or algorithm; empty where it is of all.
         systems: that it is about; of a difference the first is above, or better.
         measures: on which it is shown.
-        against: of a comparison, the measures on which the second system is better.
-        of: of how many measures.
+        against: of a comparison, the measures on which the second system is better; where raters disagree about which
+            is, those by whom it is the second.
+        of: of how many measures; of a comparison of those that were tested, each once, whoever rated it.
         tests: over how many tests p was corrected, where it was.
         alternative: of one-sided tests what they ask, that the first system is ``greater`` or ``less``; else empty.
         pairs: of three systems or more, each two that differ.
         over: what changes are followed over, such as the number of messages; empty of other findings.
         warning: what could change how it is read.
         other_raters: of that warning, who rated which system.
+        disputed: beside these, on how many measures one system is better by some raters, the other by others.
     """
 
     kind: FindingKind
@@ -135,20 +146,17 @@ class Finding:
     pairs: tuple[tuple[str, str], ...] = ()
     over: str = ""
     other_raters: OtherRaters | None = None
+    disputed: int = 0
 
 
 def _measured(facts: MetricFacts | str, title: str, result: Result | None, n: int, of: int | None) -> MeasureFinding:
     interval = result.interval if result is not None else None
     return MeasureFinding(
-        facts if isinstance(facts, str) else facts.name,
-        title,
-        result.estimate if result is not None else None,
-        interval.low if interval else None,
-        interval.high if interval else None,
-        n,
-        of,
+        facts if isinstance(facts, str) else facts.name, title, result.estimate if result is not None else None,
+        interval.low if interval and isfinite(interval.low) else None,
+        interval.high if interval and isfinite(interval.high) else None, n, of,
         (result.missing or "") if result is not None else "",
-    )
+    )  # fmt: skip
 
 
 def _bounds(result: Result | None, claims: int) -> tuple[float, float] | None:
@@ -240,31 +248,38 @@ def comparison_findings(comparisons: Comparisons) -> tuple[Finding, ...]:
     """Of each two systems, on how many measures the one is better, by p-values corrected together.
 
     Of three systems or more, who leads and who is last on which measures; then those two of which this doesn't say it
-    all. What people and a judge both rated are two measures: they may say different things.
+    all. What people and a judge both rated is one measure; where they say different things, it is said who says what.
+    Measures on which there is nothing to test have sentences of their own.
     """
     pairs = [pair for pair in comparisons.pairs if not pair.is_one_sided]
-    raters_of: dict[str, set[str]] = {}
-    for pair in pairs:
-        raters_of.setdefault(pair.metric, set()).add(pair.raters)
-    duels = [_duel(pair, pair.raters if len(raters_of[pair.metric]) > 1 else "") for pair in pairs]
+    groups: dict[str, set[str]] = {}
+    for pair in comparisons.pairs:
+        groups.setdefault(pair.metric, set()).add(pair.raters)
+    duels = [_duel(pair, len(groups[pair.metric])) for pair in pairs]
     tests = max((pair.test.family_size or 0 for pair in pairs), default=0)
-    others = _other_raters(pair.people for pair in pairs if _rests_on_raters(pair.people, pair.difference))
+    others = _other_raters(
+        pair.people
+        for pair, duel in zip(pairs, duels, strict=True)
+        if duel.measure.why != TOO_FEW and _rests_on_raters(pair.people, pair.difference)
+    )
     asked = {str(pair.test.options.get("alternative", "two-sided")) for pair in pairs} - {"two-sided"}
     about = Finding("better", tests=tests, warning="other raters" if others else None, other_raters=others,
                     alternative=next(iter(asked), ""))  # fmt: skip
     many = bool(comparisons.overall)
-    standings = [*_at_once(comparisons.overall), *_standings(duels, about)] if many else []
+    standings = [*_at_once(comparisons.overall, groups), *_standings(duels, about)] if many else []
     by_pair: dict[tuple[str, str], list[_Duel]] = {}
     for pair, duel in zip(pairs, duels, strict=True):
         by_pair.setdefault((pair.a, pair.b), []).append(duel)
     of_pairs = [
         finding
         for systems, own in by_pair.items()
-        if not many or not all(_is_told(duel, standings) for duel in own)
+        if not many or _disputes(own) or not all(_is_told(duel, standings) for duel in own)
         for finding in _pair(systems, own, about)
         if not many or finding.kind in SHOWN
     ]
-    return (*standings, *sorted(of_pairs, key=lambda finding: finding.kind not in SHOWN))
+    of_pairs.sort(key=lambda finding: finding.kind not in SHOWN)
+    unrated = _unrated(comparisons.pairs, groups)
+    return (*standings, *_equal(duels), *unrated, *of_pairs) if many else (*of_pairs, *unrated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,33 +290,37 @@ class _Duel:
         kind: one of those of pairs: better, differ, mixed, preferred, not shown, not known.
         a, b: the systems; where one is shown to be better or higher, it is the first.
         measure: with its figure; and why nothing can be shown.
-        is_directed: whether better is known to be higher or lower there.
     """
 
     kind: FindingKind
     a: str
     b: str
     measure: MeasureFinding
-    is_directed: bool = True
+
+    def turned(self) -> _Duel:
+        """The same with the other system first."""
+        own = self.measure
+        estimate, low, high = (None if each is None else -each for each in (own.estimate, own.high, own.low))
+        return replace(self, a=self.b, b=self.a, measure=replace(own, estimate=estimate, low=low, high=high))
 
 
-def _duel(pair: Comparison, raters: str) -> _Duel:
-    measure, directed = _compared(pair, raters), pair.facts.direction != "none"
-    sign, of_means = _sign(pair), pair.difference.estimate
-    if pair.test.p_adjusted is None:
-        return _Duel("difference not known", pair.a, pair.b, replace(measure, why="it can't be tested"), directed)
+def _duel(pair: Comparison, groups: int) -> _Duel:
+    measure, sign, of_means = _compared(pair, groups), _sign(pair), pair.difference.estimate
+    if pair.is_equal or pair.test.p_adjusted is None:
+        untested: FindingKind = "scored the same" if pair.is_equal else "difference not known"
+        return _Duel(untested, pair.a, pair.b, replace(measure, why=_UNTESTED))
     if pair.test.p_adjusted >= ALPHA:
         sides = 2 if pair.test.options.get("alternative", "two-sided") == "two-sided" else 1
         if "t test" not in pair.test.method and "quasi-F" not in pair.test.method:
             others = None if pair.paired else pair.cases_b
             measure = _with_power(measure, pair.cases_a, others, pair.test.family_size or 1, sides)
         kind: FindingKind = "difference not known" if measure.why else "no difference shown"
-        return _Duel(kind, pair.a, pair.b, measure, directed)
+        return _Duel(kind, pair.a, pair.b, measure)
     if of_means is not None and sign * of_means <= 0:
-        return _Duel("mixed", pair.a, pair.b, measure, directed)
+        return _Duel("mixed", pair.a, pair.b, measure)
     above = sign > 0 if pair.facts.direction != "lower" else sign < 0
-    first, second = (pair.a, pair.b) if above else (pair.b, pair.a)
-    return _Duel("better" if directed else "differ", first, second, measure, directed)
+    duel = _Duel("differ" if pair.facts.direction == "none" else "better", pair.a, pair.b, measure)
+    return duel if above else duel.turned()
 
 
 def _rests_on_raters(people: RaterDesign | None, difference: Result, ends: Sequence[float] = (0.0,)) -> bool:
@@ -352,47 +371,111 @@ def _with_power(measure: MeasureFinding, cases: int, others: int | None, tests: 
 
 def _pair(systems: tuple[str, str], duels: Sequence[_Duel], about: Finding) -> Iterator[Finding]:
     """What is shown of two systems; ``about`` has what holds of all findings of an answer."""
+    disputes = _disputes(duels)
     of_kind: dict[FindingKind, list[_Duel]] = {}
     for duel in duels:
-        of_kind.setdefault(duel.kind, []).append(duel)
-    directed = sum(duel.is_directed for duel in duels)
+        if duel.measure.name not in disputes:
+            of_kind.setdefault(duel.kind, []).append(duel)
+    about = replace(about, of=_tested_names(duels))
 
-    def measures(kind: FindingKind, first: str | None = None) -> tuple[MeasureFinding, ...]:
-        return tuple(duel.measure for duel in of_kind.get(kind, ()) if first in (None, duel.a))
+    def measures(kind: FindingKind, first: str = systems[0]) -> tuple[MeasureFinding, ...]:
+        return tuple(duel.measure for duel in of_kind.get(kind, ()) if duel.a == first)
 
-    def finding(kind: FindingKind, systems: tuple[str, ...], shown: tuple[MeasureFinding, ...], of: int) -> Finding:
-        return replace(about, kind=kind, systems=systems, measures=shown, of=of)
+    def finding(kind: FindingKind, systems: tuple[str, ...], shown: tuple[MeasureFinding, ...]) -> Finding:
+        return replace(about, kind=kind, systems=systems, measures=shown)
 
-    first, second = sorted(systems, key=lambda system: len(measures("better", system)), reverse=True)
+    first, second = sorted(systems, key=lambda system: len({own.name for own in measures("better", system)}),
+                           reverse=True)  # fmt: skip
     if better := measures("better", first):
-        yield replace(finding("better", (first, second), better, directed), against=measures("better", second))
+        against = tuple(duel.turned().measure for duel in of_kind["better"] if duel.a == second)
+        yield replace(finding("better", (first, second), better), against=against, disputed=len(disputes))
+    for views in dict.fromkeys(disputes.values()):
+        own = [duel for duel in duels if disputes.get(duel.measure.name) == views and duel.kind in _OF_SOME]
+        by_first, by_second = ([duel for duel in own if duel.a == system] for system in systems)
+        shown = tuple(duel.measure for duel in by_first)
+        against = tuple(duel.turned().measure for duel in by_second)
+        yield replace(finding(_OF_SOME[own[0].kind], systems, shown), against=against)
     for higher, lower in (systems, systems[::-1]):
         if above := measures("differ", higher):
-            yield finding("differ", (higher, lower), above, len(duels) - directed)
+            yield finding("differ", (higher, lower), above)
     if mixed := measures("mixed"):
-        yield finding("mixed", systems, mixed, len(duels))
-    if not of_kind.keys() & {"better", "differ", "mixed"} and (unshown := measures("no difference shown")):
-        yield finding("no difference shown", systems, unshown, len(duels))
+        yield finding("mixed", systems, mixed)
+    if (
+        not disputes
+        and not of_kind.keys() & {"better", "differ", "mixed"}
+        and (unshown := measures("no difference shown"))
+    ):
+        yield finding("no difference shown", systems, unshown)
     unknown = measures("difference not known")
     for why in dict.fromkeys(measure.why for measure in unknown):
-        if why != TOO_FEW or len(of_kind) == 1:
+        if why != TOO_FEW or not of_kind.keys() - {"difference not known", "scored the same"}:
             because = tuple(measure for measure in unknown if measure.why == why)
-            yield replace(finding("difference not known", systems, because, len(duels)), warning=None)
+            yield replace(finding("difference not known", systems, because), warning=None)
+    if same := measures("scored the same"):
+        yield replace(finding("scored the same", systems, same), warning=None)
 
 
-def _at_once(overall: Sequence[Overall]) -> Iterator[Finding]:
+#: What is said where raters disagree about which system is better, or higher.
+_OF_SOME: Mapping[FindingKind, FindingKind] = {"better": "better by some", "differ": "above by some"}
+
+
+def _tested_names(duels: Iterable[_Duel]) -> int:
+    """How many measures were tested, each counted once, whoever rated it."""
+    return len({duel.measure.name for duel in duels if duel.measure.why != _UNTESTED})
+
+
+def _disputes(duels: Iterable[_Duel]) -> dict[tuple[str, str], tuple[tuple[str, ...], ...]]:
+    """Measures on which one system is better, or higher, by some raters, the other by others; with who says which."""
+    said: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {}
+    for duel in duels:
+        if duel.kind in _OF_SOME:
+            said[duel.measure.name] = (*said.get(duel.measure.name, ()), (duel.measure.raters, duel.a, duel.kind))
+    return {name: views for name, views in said.items() if len({view[1] for view in views}) > 1}
+
+
+def _equal(duels: Sequence[_Duel]) -> Iterator[Finding]:
+    """The measures on which all systems score the same."""
+    systems = tuple(dict.fromkeys(system for duel in duels for system in (duel.a, duel.b)))
+    by_measure: dict[tuple[str, str], list[_Duel]] = {}
+    for duel in duels:
+        by_measure.setdefault((duel.measure.metric, duel.measure.raters), []).append(duel)
+    same = [own[0].measure for own in by_measure.values() if all(duel.kind == "scored the same" for duel in own)]
+    if same:
+        yield Finding("scored the same", systems=systems, measures=tuple(map(_without_figure, same)))
+
+
+def _unrated(pairs: Iterable[Comparison], groups: Mapping[str, set[str]]) -> Iterator[Finding]:
+    """The measures of which systems have no rating; those that lack the same together."""
+    lacking: dict[str, dict[MeasureFinding, None]] = {}
+    for pair in pairs:
+        of = len(groups[pair.metric])
+        measure = MeasureFinding(pair.metric, pair.facts.title, raters=pair.raters if of > 1 else "", groups=of)
+        for system in pair.unrated:
+            lacking.setdefault(system, {})[measure] = None
+    for measures in dict.fromkeys(map(tuple, lacking.values())):
+        systems = tuple(system for system, own in lacking.items() if tuple(own) == measures)
+        yield Finding("not rated", systems=systems, measures=measures)
+
+
+def _without_figure(measure: MeasureFinding) -> MeasureFinding:
+    """The measure as one of several pairs of systems, each of which has a difference of its own."""
+    return replace(measure, estimate=None, low=None, high=None, figure="")
+
+
+def _at_once(overall: Sequence[Overall], groups: Mapping[str, set[str]]) -> Iterator[Finding]:
     """Whether there is any difference among all systems, by the tests of all at once."""
     systems, tests = overall[0].systems, max(test.test.family_size or 0 for test in overall)
     tested = [test for test in overall if test.test.p_adjusted is not None]
     differing = [test for test in tested if (test.test.p_adjusted or 0.0) < ALPHA]
     kind: FindingKind = "systems differ" if differing else "no system differs"
     measures = tuple(
-        MeasureFinding(test.metric, test.facts.title, n=test.test.n, of=test.of, raters=test.raters
-                       if sum(other.metric == test.metric for other in overall) > 1 else "")
+        MeasureFinding(test.metric, test.facts.title, n=test.test.n, of=test.of, groups=len(groups[test.metric]),
+                       raters=test.raters if len(groups[test.metric]) > 1 else "")
         for test in differing or tested
     )  # fmt: skip
     if measures:
-        yield Finding(kind, systems=systems, measures=measures, of=len(overall), tests=tests)
+        of = len({test.metric for test in tested})
+        yield Finding(kind, systems=systems, measures=measures, of=of, tests=tests)
 
 
 def _standings(duels: Sequence[_Duel], about: Finding) -> Iterator[Finding]:
@@ -409,19 +492,17 @@ def _standings(duels: Sequence[_Duel], about: Finding) -> Iterator[Finding]:
             rivals = {system for duel in own for system in (duel.a, duel.b)}
             for system in dict.fromkeys(named):
                 if named.count(system) == len(rivals) - 1:
-                    shown = own[0].measure
-                    standing.setdefault(system, []).append(
-                        MeasureFinding(shown.metric, shown.title, n=shown.n, of=shown.of, raters=shown.raters)
-                    )
-        directed = sum(own[0].is_directed for own in by_measure.values())
+                    standing.setdefault(system, []).append(_without_figure(replace(own[0].measure, why="")))
         for system, measures in sorted(standing.items(), key=lambda entry: -len(entry[1])):
-            yield replace(about, kind=kind, systems=(system,), measures=tuple(measures), of=directed, warning=None)
+            yield replace(about, kind=kind, systems=(system,), measures=tuple(measures), of=_tested_names(duels),
+                          warning=None)  # fmt: skip
     differing = {frozenset((duel.a, duel.b)): (duel.a, duel.b) for duel in duels if duel.kind in SHOWN}
-    measures = [next((duel.measure for duel in own if not duel.measure.why), own[0].measure)
-                for own in by_measure.values()]  # fmt: skip
+    measures = [_without_figure(next((duel.measure for duel in own if not duel.measure.why), own[0].measure))
+                for own in by_measure.values() if any(duel.kind != "scored the same" for duel in own)]  # fmt: skip
     of = len({frozenset((duel.a, duel.b)) for duel in duels})
-    yield replace(about, kind="pairs differ", systems=systems, measures=tuple(measures), of=of,
-                  pairs=tuple(differing.values()))  # fmt: skip
+    if measures:
+        yield replace(about, kind="pairs differ", systems=systems, measures=tuple(measures), of=of,
+                      pairs=tuple(differing.values()))  # fmt: skip
 
 
 def _is_told(duel: _Duel, standings: Sequence[Finding]) -> bool:
@@ -446,9 +527,10 @@ def _sign(pair: Comparison) -> float:
     return next((estimate for estimate in candidates if estimate), 0.0)
 
 
-def _compared(pair: Comparison, raters: str) -> MeasureFinding:
+def _compared(pair: Comparison, groups: int) -> MeasureFinding:
     cases = min(pair.cases_a, pair.cases_b) if pair.paired else pair.cases_a + pair.cases_b
-    return replace(_measured(pair.facts, pair.facts.title, pair.difference, cases, pair.entered.of), raters=raters)
+    measure = _measured(pair.facts, pair.facts.title, pair.difference, cases, pair.entered.of)
+    return replace(measure, why="", figure="difference", raters=pair.raters if groups > 1 else "", groups=groups)
 
 
 # -- Validation -----------------------------------------------------------------------------------------

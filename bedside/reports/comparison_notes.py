@@ -128,28 +128,42 @@ LEVEL = 0.95
 _MOST = 6
 
 
+def is_of_ranks(comparison: Comparison) -> bool:
+    """Whether the test is one of ranks, whose estimate is a shift and no difference of means."""
+    return comparison.test.name != comparison.difference.name
+
+
 def _method_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
     for method in dict.fromkeys(c.test.method for c in comparisons):
         members = [c for c in comparisons if c.test.method == method]
         reasons = "; ".join(said_once(c.why for c in members))
         effects = " and ".join(dict.fromkeys(c.test.effect.name for c in members if c.test.effect is not None))
-        estimate = f" Estimate: {members[0].test.name}"
+        estimate = f" {'Shift' if is_of_ranks(members[0]) else 'Difference'}: {members[0].test.name}"
         ways = " or ".join(dict.fromkeys(c.test.interval.method for c in members if c.test.interval))
         estimate += f", interval: {ways}." if ways else "."
         sizes = f" Effect: {effects}." if effects else ""
         yield f"{method}: {counted(len(members), 'comparison')} ({reasons}).{estimate}{sizes}"
 
 
+def _difference_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    yield "Difference: mean of the first system minus mean of the second."
+    if any(map(is_of_ranks, comparisons)):
+        yield (
+            "Beside a test of ranks, the difference's interval is that of a t test: near .05 it and p may part. The "
+            "shift's interval has the shifts that the test doesn't reject."
+        )
+
+
 def _interval_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
-    intervals = [c.test.interval for c in comparisons if c.test.interval is not None]
+    intervals = [each.interval for c in comparisons for each in (c.difference, c.test) if each.interval is not None]
     if any((i.low_open and i.low == 0) or (i.high_open and i.high == 0) for i in intervals):
         yield (
             "A round bracket: 0 itself is not inside; where values have few levels, a shift is not known more finely."
         )
     levels = {
-        (c.test.interval.level, c.test.family_size or 1)
+        (c.difference.interval.level, c.test.family_size or 1)
         for c in comparisons
-        if c.test.interval is not None and c.test.interval.level != LEVEL
+        if c.difference.interval is not None and c.difference.interval.level != LEVEL
     }
     if levels:
         listed = ", ".join(f"{100 * level:.4g} % of {size} tests" for level, size in sorted(levels)[:_MOST])
@@ -217,14 +231,16 @@ def label_notes(comparisons: Sequence[Comparison] | Sequence[MarginTest]) -> Ite
 
 
 def _missing_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    tested = [c for c in comparisons if c.test.p is not None]
     for lacking, without in (
-        (f"p ({DASH})", [c for c in comparisons if c.test.p is None]),
-        ("an interval", [c for c in comparisons if c.test.p is not None and c.test.interval is None]),
+        (f"p ({DASH})", [c.test for c in comparisons if c.test.p is None]),
+        ("an interval", [c.difference for c in tested if c.difference.interval is None]),
+        ("an interval of the shift", [c.test for c in tested if c.test.interval is None and c.difference.interval]),
     ):
-        for reason in dict.fromkeys(c.test.missing for c in without):
-            count = sum(c.test.missing == reason for c in without)
+        for reason in dict.fromkeys(result.missing for result in without):
+            count = sum(result.missing == reason for result in without)
             yield f"{counted(count, 'comparison')} without {lacking}: {_reason(reason)}."
-    without_effect = [c for c in comparisons if c.test.p is not None and _lacks_effect(c)]
+    without_effect = [c for c in tested if _lacks_effect(c)]
     for reason in dict.fromkeys(_effect_reason(c) for c in without_effect):
         count = sum(_effect_reason(c) == reason for c in without_effect)
         yield f"{counted(count, 'comparison')} without an effect size ({DASH}): {reason}."
@@ -271,14 +287,10 @@ def correction_notes(tested: Sequence[Comparison] | Sequence[Overall]) -> list[s
 
 #: The notes below a table of comparisons.
 COMPARISON_NOTES = (
-    Note("comparison.methods", _method_notes, ("Estimate", "p")),
+    Note("comparison.methods", _method_notes, ("Difference", "Shift", "p")),
     Note("comparison.correction", correction_notes, ("p corrected",)),
-    Note(
-        "comparison.difference",
-        "Difference: mean of the first system minus mean of the second. Estimate, interval and p are of one method.",
-        ("Difference", "Estimate", "p"),
-    ),
-    Note("comparison.intervals", _interval_notes, ("Estimate",)),
+    Note("comparison.difference", _difference_notes, ("Difference", "Shift", "p")),
+    Note("comparison.intervals", _interval_notes, ("Difference", "Shift")),
     Note("comparison.cases", case_notes, ("Cases",)),
     Note("comparison.counts", _count_notes, ("Cases",)),
     Note("comparison.labels", label_notes, ("Means",)),

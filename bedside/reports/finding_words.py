@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from bedside.analysis.findings import FEW_CASES, FEWEST_CASES, TOO_FEW, Finding, FindingKind, MeasureFinding
 from bedside.analysis.rater_effects import names_of
@@ -37,7 +38,7 @@ def in_past(findings: Iterable[Finding]) -> list[str]:
 _PAST = {
     "is": "was", "are": "were", "agree": "agreed", "agrees": "agreed", "differ": "differed", "may be": "might be",
     "may stand": "could stand", "can't": "couldn't", "reaches": "reached", "reach": "reached", "point": "pointed",
-    "holds": "held", "includes": "included",
+    "holds": "held", "includes": "included", "has": "had", "have": "had", "disagree": "disagreed", "score": "scored",
 }  # fmt: skip
 
 
@@ -46,14 +47,25 @@ def _joined(words: Sequence[str]) -> str:
 
 
 def _titles(measures: Sequence[MeasureFinding]) -> str:
-    """The measures by name; of many how many they are."""
-    if len(measures) > _MOST:
-        return f"{len(measures)} measures"
-    return _joined([_lower(measure.title) + _by(measure) for measure in measures])
+    """The measures by name, with their raters unless these are all that there are; of many how many they are."""
+    by_name: dict[tuple[str, str], list[MeasureFinding]] = {}
+    for measure in measures:
+        by_name.setdefault(measure.name, []).append(measure)
+    if len(by_name) > _MOST:
+        return f"{len(by_name)} measures"
+    return _joined(
+        [_lower(own[0].title) + ("" if len(own) == own[0].groups else _by(*own)) for own in by_name.values()]
+    )
 
 
-def _by(measure: MeasureFinding) -> str:
-    return f" ({rater_words(measure.raters)})" if measure.raters else ""
+def _by(*measures: MeasureFinding) -> str:
+    raters = [rater_words(measure.raters) for measure in measures if measure.raters]
+    return f" (by {_joined(raters)})" if raters else ""
+
+
+def _number_of(measures: Iterable[MeasureFinding]) -> int:
+    """How many measures, each counted once, whoever rated it."""
+    return len({measure.name for measure in measures})
 
 
 def _lower(title: str) -> str:
@@ -61,18 +73,22 @@ def _lower(title: str) -> str:
     return title if title[1:2].isupper() else title[:1].lower() + title[1:]
 
 
-def _share(finding: Finding) -> str:
+def _share(finding: Finding, what: str = "measures") -> str:
     """On which measures; of many how many they are, of how many."""
-    count = len(finding.measures)
+    count = _number_of(finding.measures)
     if count > _MOST:
-        return f"all {count} measures" if count == finding.of else f"{count} of {finding.of} measures"
+        return f"all {count} {what}" if count == finding.of else f"{count} of {finding.of} {what}"
     return _titles(finding.measures)
 
 
-def _count(finding: Finding) -> str:
+def _count(finding: Finding, what: str = "measures") -> str:
     """Of how many measures those are that a sentence names; nothing where it names all, or none."""
-    count = len(finding.measures)
-    return f"{count} of {finding.of} measures; " if count <= _MOST and count < finding.of else ""
+    count = _number_of(finding.measures)
+    return f"{count} of {finding.of} {what}; " if count <= _MOST and count < finding.of else ""
+
+
+#: What a comparison counts: not those that a system lacks, or on which all score the same.
+_TESTED = "tested measures"
 
 
 def _figures(measures: Sequence[MeasureFinding]) -> str:
@@ -143,10 +159,11 @@ def _over_tests(finding: Finding, before: str = "") -> str:
 
 def _better(finding: Finding) -> str:
     first, second = finding.systems
-    count = len(finding.measures)
-    share = f"{_share(finding)}, {count} of {finding.of} measures," if _count(finding) else _share(finding)
+    share, count = _share(finding, _TESTED), _count(finding, _TESTED).rstrip("; ")
+    share += f", {count}," if count else ""
     worse = f" and worse on {_titles(finding.against)}" if finding.against else " and worse on none"
-    if finding.alternative and not finding.against:  # whether it is worse wasn't asked
+    # Whether it is worse wasn't asked, or that is said of each group of raters.
+    if (finding.alternative or finding.disputed) and not finding.against:
         worse, share = "", share.rstrip(",")
     return f"{first} is better than {second} on {share}{worse} {_tested(finding)}."
 
@@ -163,6 +180,27 @@ def _mixed(finding: Finding) -> str:
         f"{first} and {second} differ on {_titles(finding.measures)}, but means and the test point different ways "
         f"{_tested(finding)}."
     )
+
+
+def _raters_disagree(finding: Finding) -> str:
+    (first, second), measures = finding.systems, _titles([replace(own, raters="") for own in finding.measures])
+    by_first, by_second = (
+        _joined(list(dict.fromkeys(rater_words(measure.raters) for measure in own)))
+        for own in (finding.measures, finding.against)
+    )
+    which = finding.kind.partition(" ")[0]
+    return f"Raters disagree on {measures}: by {by_first} {first} is {which}, by {by_second} {second}."
+
+
+def _scored_the_same(finding: Finding) -> str:
+    systems = finding.systems
+    who = _joined(systems) if len(systems) == 2 else f"All {len(systems)} systems"
+    return f"{who} score the same on {_titles(finding.measures)}: nothing to test."
+
+
+def _not_rated(finding: Finding) -> str:
+    has = "has" if len(finding.systems) == 1 else "have"
+    return f"{_joined(finding.systems)} {has} no rating of {_titles(finding.measures)}."
 
 
 def _no_difference(finding: Finding) -> str:
@@ -247,30 +285,27 @@ def _correction_not_known(finding: Finding) -> str:
 
 
 def _systems_differ(finding: Finding) -> str:
-    about = (_count(finding) + _over_tests(finding)).removesuffix("; ")
-    return f"The {len(finding.systems)} systems differ on {_share(finding)}{about and f' ({about})'}."
+    about = (_count(finding, _TESTED) + _over_tests(finding)).removesuffix("; ")
+    return f"The {len(finding.systems)} systems differ on {_share(finding, _TESTED)}{about and f' ({about})'}."
 
 
 def _no_system_differs(finding: Finding) -> str:
-    on = f"any of {finding.of} measures" if finding.of > _MOST else _titles(finding.measures)
+    on = f"any of {finding.of} {_TESTED}" if finding.of > _MOST else _titles(finding.measures)
     tests = _over_tests(finding)
     return f"No difference among the {len(finding.systems)} systems is shown on {on}{tests and f' ({tests})'}."
 
 
 def _leads(finding: Finding) -> str:
     by = f" by {rater_words(finding.raters)}" if finding.raters else ""
-    count = f" ({_count(finding).rstrip('; ')})" if _count(finding) else ""
+    count = f" ({_count(finding, _TESTED).rstrip('; ')})" if _count(finding) else ""
     place = "leads all others" if finding.kind == "leads" else "is last, below all others,"
-    return f"{finding.systems[0]} {place} on {_share(finding)}{by}{count}."
+    return f"{finding.systems[0]} {place} on {_share(finding, _TESTED)}{by}{count}."
 
 
 def _pairs_differ(finding: Finding) -> str:
     by = f" by {rater_words(finding.raters)}" if finding.raters else ""
-    on = (
-        _titles(finding.measures) + by
-        if len(finding.measures) == 1
-        else f"at least one of {len(finding.measures)} measures"
-    )
+    count = _number_of(finding.measures)
+    on = _titles(finding.measures) + by if count == 1 else f"at least one of {count} {_TESTED}"
     if finding.pairs:
         differ = "differs" if len(finding.pairs) == 1 else "differ"
         return f"Of {finding.of} pairs of systems, {len(finding.pairs)} {differ} on {on} {_tested(finding)}."
@@ -469,52 +504,28 @@ def _number(finding: Finding) -> str:
 
 
 _SENTENCES: Mapping[FindingKind, Callable[[Finding], str]] = {
-    "agree": _agree,
-    "agree barely": _agree_barely,
-    "agreement not known": _agreement_not_known,
-    "never differ": _never_differ,
-    "too few cases": _too_few_cases,
-    "nobody twice": _nobody_twice,
-    "better": _better,
-    "no difference shown": _no_difference,
-    "difference not known": _difference_not_known,
-    "differ": _differ,
-    "mixed": _mixed,
-    "may stand in": _may_stand_in,
-    "may not stand in": _may_not_stand_in,
-    "stand-in not known": _stand_in_not_known,
-    "corrected difference": _corrected,
-    "no corrected difference": _no_corrected,
-    "correction not known": _correction_not_known,
-    "systems differ": _systems_differ,
-    "no system differs": _no_system_differs,
-    "leads": _leads,
-    "last": _leads,
-    "pairs differ": _pairs_differ,
-    "preferred": _is_preferred,
-    "no preference shown": _no_preference,
-    "preference not known": _preference_not_known,
+    "agree": _agree, "agree barely": _agree_barely, "agreement not known": _agreement_not_known,
+    "never differ": _never_differ, "too few cases": _too_few_cases, "nobody twice": _nobody_twice, "better": _better,
+    "no difference shown": _no_difference, "difference not known": _difference_not_known, "differ": _differ,
+    "mixed": _mixed, "better by some": _raters_disagree, "above by some": _raters_disagree,
+    "scored the same": _scored_the_same, "not rated": _not_rated, "may stand in": _may_stand_in,
+    "may not stand in": _may_not_stand_in, "stand-in not known": _stand_in_not_known,
+    "corrected difference": _corrected, "no corrected difference": _no_corrected,
+    "correction not known": _correction_not_known, "systems differ": _systems_differ,
+    "no system differs": _no_system_differs, "leads": _leads, "last": _leads, "pairs differ": _pairs_differ,
+    "preferred": _is_preferred, "no preference shown": _no_preference, "preference not known": _preference_not_known,
     "alike": _of_margin("{} and {} are alike within the margin on"),
     "no worse": _of_margin("{} is no worse than {} by the margin on"),
     "worse by margin": _of_margin("{} is worse than {} by more than the margin on"),
     "apart by margin": _of_margin("{} and {} lie further apart than the margin on"),
     "margin not shown": _of_margin("That {} is no worse than {} is not shown on"),
-    "margin not known": _of_margin("Whether {} is no worse than {} is not known on"),
-    "passes": _passes,
+    "margin not known": _of_margin("Whether {} is no worse than {} is not known on"), "passes": _passes,
     "fails": _of_margin("{} does not pass: it is worse than {} by more than the margin on"),
-    "fails safety": _fails_safety,
-    "passing not known": _passing_not_known,
-    "safety not known": _safety_not_known,
-    "rises": _changes,
-    "falls": _changes,
-    "no change shown": _no_change,
-    "change not known": _change_not_known,
-    "above reference": _beside_reference,
-    "below reference": _beside_reference,
-    "no deviation shown": _beside_reference,
-    "deviation not known": _deviation_not_known,
-    "number": _number,
-}
+    "fails safety": _fails_safety, "passing not known": _passing_not_known, "safety not known": _safety_not_known,
+    "rises": _changes, "falls": _changes, "no change shown": _no_change, "change not known": _change_not_known,
+    "above reference": _beside_reference, "below reference": _beside_reference,
+    "no deviation shown": _beside_reference, "deviation not known": _deviation_not_known, "number": _number,
+}  # fmt: skip
 
 
 def _warning(finding: Finding) -> str:

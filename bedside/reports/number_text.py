@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -169,13 +170,18 @@ def cases_words(entered: EnteredCases, n_a: int, n_b: int, shared: int, *, paire
 
 
 def bounded_record(name: str, result: Result | None) -> dict[str, float | None]:
-    """A value and the ends of its interval, under the name and the name with ``_low`` and ``_high``."""
+    """A value and the finite ends of its interval, under the name and the name with ``_low`` and ``_high``."""
     interval = result.interval if result else None
     return {
         name: result.estimate if result else None,
-        f"{name}_low": interval.low if interval else None,
-        f"{name}_high": interval.high if interval else None,
+        f"{name}_low": finite(interval.low) if interval else None,
+        f"{name}_high": finite(interval.high) if interval else None,
     }
+
+
+def finite(bound: float) -> float | None:
+    """An end of an interval; None where it is infinite."""
+    return None if math.isinf(bound) else bound
 
 
 CORRECTION_WORDS: Mapping[str | None, str] = {

@@ -502,7 +502,7 @@ def sign_flip_intervals(
     bounds are two of these means, in order. Of a one-sided test they are those at half of ``1 − level`` a side.
 
     Returns:
-        None where no shift is rejected: too few rows.
+        None where no shift is rejected, as of too few rows, or all but one are.
     """
     turned_sums, turned_counts = [], []
     for signs in _signs(d.shape[0], resamples=resamples, seed=seed, exact=exact, columns=d.shape[1]):
@@ -526,7 +526,7 @@ def sign_flip_intervals(
             continue
         means.sort()
         bounds = float(means[place]), float(means[-1 - place])
-        intervals.append(Interval(*bounds, level, "sign flips inverted"))
+        intervals.append(None if constant(np.array(bounds)) else Interval(*bounds, level, "sign flips inverted"))
     return intervals
 
 
@@ -588,6 +588,8 @@ MOST_EXACT_VALUES = 50
 _FEW = 100
 
 Shift = tuple[float, Interval | None, str | None]
+#: Of an interval without width: values of few levels have few averages and differences between them.
+TIED = "no interval: ties leave it no width"
 
 
 def pseudo_median(d: Array, level: float, *, exact: bool, continuity: bool) -> Shift:
@@ -622,8 +624,8 @@ def pseudo_median(d: Array, level: float, *, exact: bool, continuity: bool) -> S
         if below >= 0:
             bounds = walsh_average(ordered, below + 1), walsh_average(ordered, count - below)
         words = "Walsh averages, normal approximation"
-    if bounds is None:
-        return middle, None, few
+    if bounds is None or bounds[0] == bounds[1]:
+        return middle, None, few if bounds is None else TIED
     return middle, Interval(*bounds, level, words), None
 
 
@@ -670,8 +672,8 @@ def shift_of_groups(x: Array, y: Array, level: float, *, exact: bool, continuity
         if below >= 0:
             bounds = pairwise_difference(x, y, below + 1), pairwise_difference(x, y, count - below)
         words = "ordered differences, normal approximation"
-    if bounds is None:
-        return middle, None, f"no interval: too few values for {level:.0%}"
+    if bounds is None or bounds[0] == bounds[1]:
+        return middle, None, f"no interval: too few values for {level:.0%}" if bounds is None else TIED
     return middle, Interval(*bounds, level, words), None
 
 

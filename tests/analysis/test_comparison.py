@@ -404,8 +404,9 @@ def test_one_sided_tests_have_intervals_of_one_end(test: str, alternative: str) 
     assert p_at(a, b + end - outwards * 1e-6, **options) > 0.05
     assert pair.test.effect == only(paired_rows(a, b.tolist()), test=test).test.effect
     table = comparison_table([pair])
-    assert "∞" in table.rows[0].cells[4].text
-    assert None in (table.records[0]["low"], table.records[0]["high"])
+    assert "∞" in table.rows[0].cells[3].text
+    for name in ("", "difference_"):
+        assert None in (table.records[0][f"{name}low"], table.records[0][f"{name}high"])
 
 
 def test_one_sided_exact_tests_of_shares() -> None:
@@ -427,10 +428,74 @@ def test_intervals_adjusted_for_their_family_are_those_at_bonferronis_level() ->
         assert (after.test.p, after.test.p_adjusted) == (before.test.p, before.test.p_adjusted)
         assert after.test.effect == before.test.effect
     table = comparison_table(adjusted)
-    assert "Estimate [adjusted CI]" in [column.title for column in table.columns]
+    assert "Difference [adjusted CI]" in [column.title for column in table.columns]
     assert has_note(table, "98.33 % of 3 tests")
     with pytest.raises(DataError, match="`adjusted_intervals`"):
         compare(study, adjusted_intervals=True, correction="bh")
+
+
+@pytest.mark.parametrize("adjusted", [False, True])
+def test_beside_a_test_of_ranks_the_difference_is_that_of_means_at_the_level_of_the_answer(adjusted: bool) -> None:
+    rng = np.random.default_rng(10)
+    a, b, c = (rng.normal(shift, 1, 12) for shift in (0.4, 0.0, 0.2))
+    level = 1 - 0.05 / 3 if adjusted else 0.95
+    expected = scipy.stats.ttest_rel(a, b).confidence_interval(level)
+    study = view(paired_rows(a.tolist(), b.tolist(), c.tolist()))
+    pair = compare(study, adjusted_intervals=adjusted).pairs[0]
+    assert "Wilcoxon" in pair.test.method
+    assert pair.difference.estimate == pytest.approx((a - b).mean())
+    assert ends(pair.difference.interval) == pytest.approx(tuple(expected))
+    assert comparison_table([pair]).rows[0].cells[3].text.startswith(f"{(a - b).mean():.2f} [".replace("-", "−"))
+    less = compare(study, alternative="less", systems=["A", "B"]).pairs[0].difference
+    assert definite(less.interval).high == pytest.approx(
+        scipy.stats.ttest_rel(a, b, alternative="less").confidence_interval().high
+    )
+
+
+def test_a_test_of_means_and_the_difference_have_one_interval() -> None:
+    pair = only(paired_rows(YES_A, YES_B))
+    assert (pair.difference.estimate, pair.difference.interval) == (pair.test.estimate, pair.test.interval)
+
+
+def test_intervals_of_whole_numbers_have_width_and_cover_the_difference_of_means() -> None:
+    """Most cases don't differ: the shift of ranks is 0 whatever the mean, so that its interval seldom covered 0.3."""
+    rng = np.random.default_rng(11)
+    studies, cases, true = 150, 40, 0.3
+    above = rng.choice([0.0, 1.0, 2.0], (studies, cases), p=[0.8, 0.1, 0.1])
+    rows: list[ratings_rows.Row] = [
+        (f"{system}{case}", system, f"c{case}", f"code_{study}", "judge:j", 2.0 + above[study, case] * (system == "A"))
+        for study in range(studies) for case in range(cases) for system in "AB"
+    ]  # fmt: skip
+    pairs = compare(ratings_rows.view(rows)).pairs
+    assert len(pairs) == studies
+    intervals = [definite(pair.difference.interval) for pair in pairs]
+    assert np.mean([interval.low <= true <= interval.high for interval in intervals]) == pytest.approx(0.95, abs=0.05)
+    shifts = [pair.test.interval for pair in pairs]
+    assert all(interval is None or interval.low < interval.high for interval in (*intervals, *shifts))
+    without = next(pair for pair in pairs if pair.test.interval is None)
+    assert has_note(
+        comparison_table([without]), "1 comparison without an interval of the shift: ties leave it no width"
+    )
+
+
+def test_two_copies_of_the_same_values_are_one_test() -> None:
+    rng = np.random.default_rng(12)
+    rows: list[ratings_rows.Row] = []
+    for metric, raters in (("empathy", ("human:anna", "algorithm:r@1")), ("partnership", ("human:anna",))):
+        values = rng.integers(1, 6, (2, 12)).astype(float)
+        rows += [
+            (f"{system}{case}", system, f"c{case}", metric, rater, value)
+            for rater in raters for system, own in zip("AB", values, strict=True) for case, value in enumerate(own)
+        ]  # fmt: skip
+    whole = compare(ratings_rows.view(rows))
+    once = compare(ratings_rows.view([row for row in rows if row[4] == "human:anna"]))
+    assert [pair.test.p_adjusted for pair in whole.pairs] == [pair.test.p_adjusted for pair in once.pairs]
+    assert {pair.test.family_size for pair in whole.pairs} == {2}
+    assert has_note(comparison_table(whole.pairs, whole.left_out), "Empathy by r@1 (the same values as by people")
+    # One other value, and both are tested.
+    first = next(place for place, row in enumerate(rows) if row[4] == "algorithm:r@1")
+    rows[first] = (*rows[first][:5], 6.0)
+    assert {pair.test.family_size for pair in compare(ratings_rows.view(rows)).pairs} == {3}
 
 
 def test_zeros_and_ties_are_counted() -> None:

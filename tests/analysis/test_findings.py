@@ -34,6 +34,7 @@ from bedside.analysis.pair_preferences import system_preferences
 from bedside.analysis.trend import trend
 from bedside.ratings.scales import Scale
 from bedside.reports.finding_words import sentences
+from bedside.reports.tables.comparison import comparison_table
 from tests.analysis.preference_study import Chooser, simulated_study
 from tests.analysis.ratings_rows import Row, view
 
@@ -203,15 +204,70 @@ def test_the_better_system_is_that_of_the_test() -> None:
     assert "means and the test point different ways" in sentences([finding])[0]
 
 
-def test_people_and_a_judge_who_disagree_are_two_measures() -> None:
+def by_two(**means: tuple[tuple[float, float], tuple[float, float]]) -> list[Row]:
+    """Ratings of A and B by a person and by a judge, around the means of each."""
     rng = np.random.default_rng(8)
+    return [
+        row
+        for metric, of_raters in means.items() for rater, own in zip(("human:anna", "judge:m"), of_raters, strict=True)
+        for system, mean in zip("AB", own, strict=True)
+        for row in _rows(system, metric, mean + rng.normal(0, 0.3, 30), rater)
+    ]  # fmt: skip
+
+
+def test_people_and_a_judge_rate_one_measure_and_it_is_said_where_they_disagree() -> None:
+    rows = by_two(
+        empathy=((4.0, 2.0), (4.0, 2.0)), partnership=((4.0, 2.0), (3.0, 3.0)), goal_alignment=((2.0, 4.0), (4.0, 2.0)),
+    )  # fmt: skip
+    better, disputed = comparison_findings(compare(view(rows), metrics=["empathy", "partnership", "goal_alignment"]))
+    assert sentences([better, disputed]) == [
+        "A is better than B on empathy and partnership (by people), 2 of 3 tested measures (30 cases; p corrected over "
+        "6 tests).",
+        "Raters disagree on goal alignment: by m A is better, by people B.",
+    ]
+    assert [(own.metric, own.raters) for own in better.measures] == [
+        ("empathy", "people"), ("empathy", "judge:m"), ("partnership", "people"),
+    ]  # fmt: skip
+    assert (better.of, better.disputed, disputed.measures[0].raters, disputed.against[0].raters) == (
+        3, 1, "judge:m", "people",
+    )  # fmt: skip
+    # All figures are those of the first system minus the second, also where the second is better.
+    assert [round(own.estimate or 0.0) for own in (*disputed.measures, *disputed.against)] == [2, -2]
+
+
+@pytest.mark.parametrize("systems", ["AB", "BA"])
+def test_a_finding_has_the_figure_of_the_table(systems: str) -> None:
+    """Whole numbers, of which the shift of ranks is another number than the difference of means."""
+    rng = np.random.default_rng(9)
     rows: list[Row] = []
-    for rater, a, b in (("human:anna", 2.5, 4.5), ("judge:m", 3.5, 1.5)):
-        rows += _rows("A", "empathy", a + rng.normal(0, 0.3, 30), rater)
-        rows += _rows("B", "empathy", b + rng.normal(0, 0.3, 30), rater)
-    words = " ".join(sentences(comparison_findings(compare(view(rows), metrics=["empathy"]))))
-    assert "empathy (people)" in words
-    assert "empathy (m)" in words
+    for system, above in zip(systems, (1.2, 0.0), strict=True):
+        rows += _rows(system, "empathy", np.clip(np.round(rng.normal(3 + above, 0.8, 30)), 1, 5), "judge:m")
+    compared = compare(view(rows), metrics=["empathy"])
+    (finding,) = comparison_findings(compared)
+    (row,), (measure,) = comparison_table(compared.pairs).rows, finding.measures
+    assert finding.systems == tuple(systems)
+    sign = 1 if systems == "AB" else -1
+    low, high = sorted(sign * (end or 0.0) for end in (measure.low, measure.high))
+    printed = f"{sign * (measure.estimate or 0.0):.2f} [{low:.2f}, {high:.2f}]".replace("-", "−")
+    assert (row.cells[3].text, measure.figure) == (printed, "difference")
+
+
+@pytest.mark.parametrize("names", ["AB", "ABC"])
+def test_what_a_system_lacks_and_what_all_score_the_same_is_said(names: str) -> None:
+    rng = np.random.default_rng(10)
+    rows: list[Row] = []
+    for system in names:
+        rows += _rows(system, "empathy", rng.normal(4 if system == "A" else 2, 0.3, 30), "judge:m")
+        rows += _rows(system, "partnership", np.full(30, 5.0), "judge:m")
+        if system == "A":
+            rows += _rows(system, "autonomy", rng.normal(3, 1, 30), "judge:m")
+    findings = comparison_findings(compare(view(rows), metrics=["empathy", "partnership", "autonomy"]))
+    said = sentences(findings)
+    lacking = {"AB": "B has", "ABC": "B and C have"}[names]
+    who = {"AB": "A and B", "ABC": "All 3 systems"}[names]
+    assert f"{lacking} no rating of autonomy." in said
+    assert f"{who} score the same on partnership: nothing to test." in said
+    assert {finding.of for finding in findings if finding.kind in ("better", "systems differ", "leads")} == {1}
 
 
 def test_a_one_sided_test_says_what_it_asked() -> None:
@@ -260,8 +316,8 @@ def _measure(title: str, estimate: float | None = None, n: int = 12, why: str = 
         ),
         (
             Finding("better", "", ("steady", "brisk"), (_measure("Empathy", 2.0),), (_measure("SMOG", 1.0),), 9, 27),
-            "steady is better than brisk on empathy, 1 of 9 measures, and worse on SMOG (12 cases; p corrected over 27 "
-            "tests).",
+            "steady is better than brisk on empathy, 1 of 9 tested measures, and worse on SMOG (12 cases; p corrected "
+            "over 27 tests).",
         ),
         (
             Finding("no difference shown", "", ("a", "b"), (_measure("Empathy", 0.0),), (), 1, 1),

@@ -17,7 +17,7 @@ from bedside.analysis.study_parts import UNLISTED, StudyOrder
 from bedside.core.errors import DataError, one_of
 from bedside.core.words import counted
 from bedside.reports.columns import recorded, table_of
-from bedside.reports.comparison_notes import COMPARISON_NOTES, LEVEL, correction_notes, left_out_notes
+from bedside.reports.comparison_notes import COMPARISON_NOTES, LEVEL, correction_notes, is_of_ranks, left_out_notes
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.notes import Note, note
 from bedside.reports.number_text import (
@@ -28,6 +28,7 @@ from bedside.reports.number_text import (
     cases_words,
     corrected_record,
     decimal,
+    finite,
     n_of,
     number,
     p_value,
@@ -62,19 +63,15 @@ def _effect(comparison: Comparison) -> str:
     return decimal(effect.estimate) + (f" {between(interval.low, interval.high)}" if interval is not None else "")
 
 
-def interval_text(test: Result, digits: int) -> str:
-    """The interval of a test; a round bracket at an open end."""
-    interval = test.interval
+def _estimate(result: Result, comparison: Comparison) -> str:
+    """An estimate with its interval; a round bracket at an open end."""
+    digits, interval = comparison.facts.digits, result.interval
+    estimate = number(result.estimate, digits)
     if interval is None:
-        return ""
+        return estimate
     low = "−∞" if math.isinf(interval.low) else number(interval.low, digits)
     high = "∞" if math.isinf(interval.high) else number(interval.high, digits)
-    return f"{'(' if interval.low_open else '['}{low}, {high}{')' if interval.high_open else ']'}"
-
-
-def _end(bound: float) -> float | None:
-    """An end of an interval; None where it is infinite."""
-    return None if math.isinf(bound) else bound
+    return f"{estimate} {'(' if interval.low_open else '['}{low}, {high}{')' if interval.high_open else ']'}"
 
 
 def _ends(comparison: Comparison) -> dict[str, Any]:
@@ -88,8 +85,8 @@ def _ends(comparison: Comparison) -> dict[str, Any]:
         "statistic": test.statistic,
         "estimated": test.name,
         "estimate": test.estimate,
-        "low": _end(interval.low) if interval else None,
-        "high": _end(interval.high) if interval else None,
+        "low": finite(interval.low) if interval else None,
+        "high": finite(interval.high) if interval else None,
         "low_open": interval.low_open if interval else None,
         "high_open": interval.high_open if interval else None,
         "level": interval.level if interval else None,
@@ -130,7 +127,8 @@ def comparison_table(
         order: has the labels of systems.
     """
     named = CellNames(comparisons)
-    adjusted = any(c.test.interval is not None and c.test.interval.level != LEVEL for c in comparisons)
+    intervals = (pair.difference.interval for pair in comparisons)
+    level = "95 %" if all(interval is None or interval.level == LEVEL for interval in intervals) else "adjusted"
     columns = (
         recorded(cell=lambda pair: named(pair, f"{pair.a}-{pair.b}")),
         RECORD,
@@ -138,14 +136,8 @@ def comparison_table(
         Column("Systems", "left", text=partial(_compared, order=order), brief=True),
         Column("Cases", text=_cases, brief=True),
         Column("Means", text=_means),
-        Column("Difference", text=lambda pair: number(pair.difference.estimate, pair.facts.digits)),
-        Column(
-            f"Estimate [{'adjusted' if adjusted else '95 %'} CI]",
-            text=lambda pair: (
-                f"{number(pair.test.estimate, pair.facts.digits)} {interval_text(pair.test, pair.facts.digits)}"
-            ).strip(),
-            brief=True,
-        ),
+        Column(f"Difference [{level} CI]", text=lambda pair: _estimate(pair.difference, pair), brief=True),
+        Column(f"Shift [{level} CI]", text=lambda pair: _estimate(pair.test, pair) if is_of_ranks(pair) else DASH),
         Column("p", text=lambda pair: p_value(pair.test.p)),
         Column("p corrected", text=lambda pair: p_value(pair.test.p_adjusted), brief=True),
         Column("Effect [95 % CI]", "left", text=_effect),
