@@ -147,11 +147,14 @@ def _method_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
 
 def _difference_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
     yield "Difference: mean of the first system minus mean of the second."
-    if any(map(is_of_ranks, comparisons)):
+    of_ranks = sum(map(is_of_ranks, comparisons))
+    if of_ranks:
         yield (
             "Beside a test of ranks, the difference's interval is that of a t test: near .05 it and p may part. The "
             "shift's interval has the shifts that the test doesn't reject."
         )
+    if 0 < of_ranks < len(comparisons):
+        yield f"Other tests have no shift ({DASH}): theirs is the difference."
 
 
 def _interval_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:

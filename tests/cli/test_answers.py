@@ -169,7 +169,7 @@ def test_a_one_sided_test_says_nothing_of_the_other_side(call: Call, tmp_path: P
     assert "A is better than B on empathy" in both
     assert "worse on partnership" in both
     one = " ".join(works(call, "compare", path, "--scale", "1-5", "--alternative", "greater")[0].split())
-    assert one.startswith("A is better than B on empathy, 1 of 2 measures (20 cases;")
+    assert one.startswith("A is better than B on empathy, 1 of 2 tested measures (20 cases;")
 
 
 def test_what_could_not_be_corrected_is_not_known(call: Call, tmp_path: Path) -> None:

@@ -129,6 +129,7 @@ def comparison_table(
     named = CellNames(comparisons)
     intervals = (pair.difference.interval for pair in comparisons)
     level = "95 %" if all(interval is None or interval.level == LEVEL for interval in intervals) else "adjusted"
+    shift = Column(f"Shift [{level} CI]", text=lambda pair: _estimate(pair.test, pair) if is_of_ranks(pair) else DASH)
     columns = (
         recorded(cell=lambda pair: named(pair, f"{pair.a}-{pair.b}")),
         RECORD,
@@ -137,7 +138,7 @@ def comparison_table(
         Column("Cases", text=_cases, brief=True),
         Column("Means", text=_means),
         Column(f"Difference [{level} CI]", text=lambda pair: _estimate(pair.difference, pair), brief=True),
-        Column(f"Shift [{level} CI]", text=lambda pair: _estimate(pair.test, pair) if is_of_ranks(pair) else DASH),
+        *([shift] if any(map(is_of_ranks, comparisons)) else []),
         Column("p", text=lambda pair: p_value(pair.test.p)),
         Column("p corrected", text=lambda pair: p_value(pair.test.p_adjusted), brief=True),
         Column("Effect [95 % CI]", "left", text=_effect),
