@@ -39,8 +39,6 @@ Values = npt.NDArray[np.float64]
 PAIRED = frozenset(("wilcoxon", "permutation", "t", "mcnemar", "friedman"))
 #: The quasi-F of cases × raters, which the design chooses.
 CROSSED = "crossed"
-#: How the reason begins for which a test of ranks has no interval, whatever the values.
-_CANNOT_REJECT = "no interval: too few"
 #: Tests of several systems at once, and the test of two that follows them.
 THEN = {"friedman": "wilcoxon", "kruskal": "mannwhitney"}
 _NO_VALUES: Values = np.empty(0)
@@ -195,8 +193,7 @@ def _is_binary(*values: Values) -> bool:
 def tested(
     pairs: Sequence[SystemPair], levels: Sequence[float], *, alternative: Alternative, seed: int, bootstrap: bool
 ) -> list[tuple[Result, Result]]:
-    """For each pair its test, with the interval of the same method, and the mean difference: of tests of means the
-    same, beside a test of ranks by t, and without an interval where so few cases let that reject nothing.
+    """For each pair its test, with the interval of the same method, and the mean difference.
 
     Args:
         pairs: the values.
@@ -208,20 +205,14 @@ def tested(
     # A two-sided interval leaves out at each end what a one-sided one leaves out at its only end.
     both = [level if alternative == "two-sided" else 2 * level - 1 for level in levels]
     permuted = _permuted(pairs, both, alternative, seed, bootstrap)
-    means = _mean_differences(pairs, both)
     results = []
-    for position, (pair, level) in enumerate(zip(pairs, levels, strict=True)):
+    for position, pair in enumerate(pairs):
         test = permuted.get(position) or _test_of(pair, alternative, both[position])
-        difference = means.get(position)
-        if difference is not None and (test.missing or "").startswith(_CANNOT_REJECT):
-            difference = replace(difference, interval=None, missing=test.missing)
-        elif difference is not None and difference.interval is not None:
-            difference = replace(difference, interval=_one_sided(difference.interval, level, alternative))
         if test.interval is not None:
-            bounds = _one_sided(test.interval, level, alternative)
+            bounds = _one_sided(test.interval, levels[position], alternative)
             test = replace(test, interval=_open_where_rejected(bounds, test.p))
         test = replace(test, effect=_effect_of(pair, test))
-        results.append((test, difference or test))
+        results.append((test, _mean_difference(pair, test, levels[position], alternative)))
     return results
 
 
@@ -281,21 +272,18 @@ def _permuted(
     return results
 
 
-def _mean_differences(pairs: Sequence[SystemPair], levels: Sequence[float]) -> dict[int, Result]:
-    """By position the mean difference beside each test of ranks, by t; those of paired cases are tested at once."""
+def _mean_difference(pair: SystemPair, test: Result, level: float, alternative: Alternative) -> Result:
+    """The mean difference: of a test of means the same; beside one of ranks by t, whose shift has no sound interval
+    where values are tied, and without an interval where so few cases let that test reject nothing."""
     from bedside.stats import paired, unpaired
 
-    results: dict[int, Result] = {}
-    by_level: dict[float, list[int]] = {}
-    for position, (pair, level) in enumerate(zip(pairs, levels, strict=True)):
-        if pair.test == "mannwhitney":
-            results[position] = unpaired.t_test(pair.x, pair.y, level=level)
-        elif pair.test == "wilcoxon":
-            by_level.setdefault(level, []).append(position)
-    for level, positions in by_level.items():
-        tested_at_once = paired.t_tests([(pairs[position].x, pairs[position].y) for position in positions], level=level)
-        results.update(zip(positions, tested_at_once, strict=True))
-    return results
+    by_t = {"wilcoxon": paired.t_test, "mannwhitney": unpaired.t_test}.get(pair.test)
+    if by_t is None:
+        return test
+    difference = by_t(pair.x, pair.y, level=level if alternative == "two-sided" else 2 * level - 1)
+    if (test.missing or "").startswith("no interval: too few"):
+        return replace(difference, interval=None, missing=test.missing)
+    return replace(difference, interval=difference.interval and _one_sided(difference.interval, level, alternative))
 
 
 def _crossed(pair: SystemPair, alternative: Alternative = "two-sided", level: float = 0.95) -> Result:
@@ -525,7 +513,7 @@ def compare(
     entered: list[EnteredCases] = []
     overall: list[Overall] = []
     left_out = _left_out(view, values, names, labels)
-    seen: dict[object, dict[str, pl.DataFrame]] = {}
+    seen: dict[object, str] = {}
     for (metric, group), table in sorted(
         values.group_by("metric", "group"),
         key=lambda item: (names.index(str(item[0][0])), item[0][1] != PEOPLE, str(item[0][1])),
@@ -534,13 +522,12 @@ def compare(
             continue
         facts, whole = view.facts(str(metric)), None
         # Two copies of the same values are one test: a second would only make p too large.
-        filled = table.drop_nulls("value").select("transcript_id", "value").sort("transcript_id")
-        others = seen.setdefault(metric, {})
-        if copied := next((other for other, values_of in others.items() if values_of.equals(filled)), None):
-            by, first = (name.partition(":")[2] or name for name in (str(group), copied))
-            left_out[f"{facts.title} by {by}"] = f"the same values as by {first}, which count once"
+        filled = table.drop_nulls("value").select("transcript_id", "value").sort("transcript_id").rows()
+        first = seen.setdefault((metric, *filled), str(group))
+        if first != group:
+            by, copied = (name.partition(":")[2] or name for name in (str(group), first))
+            left_out[f"{facts.title} by {by}"] = f"the same values as by {copied}, which count once"
             continue
-        others[str(group)] = filled
         every_case = cases_there(transcripts, table)
         if not varying:
             whole = _matched_values(labels.view, table, chosen)

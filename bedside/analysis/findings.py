@@ -279,7 +279,7 @@ def comparison_findings(comparisons: Comparisons) -> tuple[Finding, ...]:
     ]
     of_pairs.sort(key=lambda finding: finding.kind not in SHOWN)
     unrated = _unrated(comparisons.pairs, groups)
-    return (*standings, *_equal(duels), *unrated, *of_pairs) if many else (*of_pairs, *unrated)
+    return (*standings, *unrated, *of_pairs) if many else (*of_pairs, *unrated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,27 +384,22 @@ def _pair(systems: tuple[str, str], duels: Sequence[_Duel], about: Finding) -> I
     def finding(kind: FindingKind, systems: tuple[str, ...], shown: tuple[MeasureFinding, ...]) -> Finding:
         return replace(about, kind=kind, systems=systems, measures=shown)
 
-    first, second = sorted(systems, key=lambda system: len({own.name for own in measures("better", system)}),
-                           reverse=True)  # fmt: skip
+    first, second = sorted(systems, key=lambda own: -len({shown.name for shown in measures("better", own)}))
     if better := measures("better", first):
         against = tuple(duel.turned().measure for duel in of_kind["better"] if duel.a == second)
         yield replace(finding("better", (first, second), better), against=against, disputed=len(disputes))
     for views in dict.fromkeys(disputes.values()):
         own = [duel for duel in duels if disputes.get(duel.measure.name) == views and duel.kind in _OF_SOME]
-        by_first, by_second = ([duel for duel in own if duel.a == system] for system in systems)
-        shown = tuple(duel.measure for duel in by_first)
-        against = tuple(duel.turned().measure for duel in by_second)
+        shown = tuple(duel.measure for duel in own if duel.a == systems[0])
+        against = tuple(duel.turned().measure for duel in own if duel.a == systems[1])
         yield replace(finding(_OF_SOME[own[0].kind], systems, shown), against=against)
     for higher, lower in (systems, systems[::-1]):
         if above := measures("differ", higher):
             yield finding("differ", (higher, lower), above)
     if mixed := measures("mixed"):
         yield finding("mixed", systems, mixed)
-    if (
-        not disputes
-        and not of_kind.keys() & {"better", "differ", "mixed"}
-        and (unshown := measures("no difference shown"))
-    ):
+    is_shown = bool(disputes or of_kind.keys() & {"better", "differ", "mixed"})
+    if not is_shown and (unshown := measures("no difference shown")):
         yield finding("no difference shown", systems, unshown)
     unknown = measures("difference not known")
     for why in dict.fromkeys(measure.why for measure in unknown):
@@ -431,17 +426,6 @@ def _disputes(duels: Iterable[_Duel]) -> dict[tuple[str, str], tuple[tuple[str, 
         if duel.kind in _OF_SOME:
             said[duel.measure.name] = (*said.get(duel.measure.name, ()), (duel.measure.raters, duel.a, duel.kind))
     return {name: views for name, views in said.items() if len({view[1] for view in views}) > 1}
-
-
-def _equal(duels: Sequence[_Duel]) -> Iterator[Finding]:
-    """The measures on which all systems score the same."""
-    systems = tuple(dict.fromkeys(system for duel in duels for system in (duel.a, duel.b)))
-    by_measure: dict[tuple[str, str], list[_Duel]] = {}
-    for duel in duels:
-        by_measure.setdefault((duel.measure.metric, duel.measure.raters), []).append(duel)
-    same = [own[0].measure for own in by_measure.values() if all(duel.kind == "scored the same" for duel in own)]
-    if same:
-        yield Finding("scored the same", systems=systems, measures=tuple(map(_without_figure, same)))
 
 
 def _unrated(pairs: Iterable[Comparison], groups: Mapping[str, set[str]]) -> Iterator[Finding]:
@@ -497,12 +481,17 @@ def _standings(duels: Sequence[_Duel], about: Finding) -> Iterator[Finding]:
             yield replace(about, kind=kind, systems=(system,), measures=tuple(measures), of=_tested_names(duels),
                           warning=None)  # fmt: skip
     differing = {frozenset((duel.a, duel.b)): (duel.a, duel.b) for duel in duels if duel.kind in SHOWN}
-    measures = [_without_figure(next((duel.measure for duel in own if not duel.measure.why), own[0].measure))
-                for own in by_measure.values() if any(duel.kind != "scored the same" for duel in own)]  # fmt: skip
     of = len({frozenset((duel.a, duel.b)) for duel in duels})
-    if measures:
-        yield replace(about, kind="pairs differ", systems=systems, measures=tuple(measures), of=of,
+    paired: dict[FindingKind, list[MeasureFinding]] = {}
+    for own in by_measure.values():
+        measure = next((duel.measure for duel in own if not duel.measure.why), own[0].measure)
+        is_same = all(duel.kind == "scored the same" for duel in own)
+        paired.setdefault("scored the same" if is_same else "pairs differ", []).append(_without_figure(measure))
+    if "pairs differ" in paired:
+        yield replace(about, kind="pairs differ", systems=systems, measures=tuple(paired["pairs differ"]), of=of,
                       pairs=tuple(differing.values()))  # fmt: skip
+    if same := paired.get("scored the same"):
+        yield Finding("scored the same", systems=systems, measures=tuple(same))
 
 
 def _is_told(duel: _Duel, standings: Sequence[Finding]) -> bool:

@@ -107,24 +107,17 @@ def standings(view: RatingsView, metric: str, *, seed: int = 0) -> tuple[Standin
     talks = _planned(view)
     ends = scale_ends(numbered, metric)
     worst = None if ends is None or facts.direction == "none" else ends[0 if facts.direction == "higher" else 1]
-    own = view.ratings.with_columns(view.rater_group().alias("group")).filter(pl.col("metric") == metric)
+    ratings = view.ratings.with_columns(view.rater_group().alias("group")).filter(pl.col("metric") == metric)
     bounds = value_bounds(numbered, metric)
     by_group = []
     for group in groups:
-        of_group = replace(view, ratings=own.filter(pl.col("group") == group).drop("group"))
+        of_group = replace(view, ratings=ratings.filter(pl.col("group") == group).drop("group"))
         values = rated.filter(pl.col("group") == group)
         compared = of_group.systems()
         pairs = compare(of_group, metrics=[metric], systems=compared, seed=seed).pairs if compared[1:] else ()
         errors = values.filter(pl.col("value").is_null())["error"].drop_nulls()
-        by_group.append(
-            _standings(
-                facts,
-                group,
-                [_standing(system, values, bounds, talks, worst) for system in view.systems()],
-                pairs,
-                why=errors.mode().sort()[0] if errors.len() else "",
-            )
-        )
+        own = [_standing(system, values, bounds, talks, worst) for system in view.systems()]
+        by_group.append(_standings(facts, group, own, pairs, why=errors.mode().sort()[0] if errors.len() else ""))
     return tuple(by_group)
 
 

@@ -354,15 +354,11 @@ def strengths(shares: Any, names: Sequence[str], *, level: float = 0.95, flips: 
     ]
     placed = [fit.strength(system, blank) for system, blank in enumerate(alone)]
     return Strengths(
-        strengths=tuple(placed),
-        chances=tuple(map(_chance, placed)),
-        differences=_differences(table, names, fit, alone=alone, flips=flips, seed=seed),
-        expected=fit.expected(),
-        position=fit.position(_blank("position", cases, level)),
-        on_scale=fit.on_scale,
-        cases=cases,
+        strengths=tuple(placed), chances=tuple(map(_chance, placed)),
+        differences=_differences(table, names, fit, alone=alone, flips=flips, seed=seed), expected=fit.expected(),
+        position=fit.position(_blank("position", cases, level)), on_scale=fit.on_scale, cases=cases,
         remarks=fit.remarks,
-    )
+    )  # fmt: skip
 
 
 def _on_one_scale(table: Array, names: Sequence[str], level: float) -> tuple[_Unfitted, list[str]]:

@@ -216,13 +216,10 @@ def _quasi_f(blank: Result, difference: float, *, added: dict[str, _Part], taken
     for words, (part, df) in added.items():
         details |= {_VARIANCE + words: part, _VARIANCE_DF + words: float(df)}
     return replace(
-        result,
-        interval=_interval(difference, error, parts, blank.options["level"]),
-        statistic=(difference / error) ** 2,
-        p=_p(abs(difference / error), parts),
-        standard_error=error,
+        result, interval=_interval(difference, error, parts, blank.options["level"]),
+        statistic=(difference / error) ** 2, p=_p(abs(difference / error), parts), standard_error=error,
         details=details,
-    )
+    )  # fmt: skip
 
 
 def _parts_of(difference: Result) -> list[_Part]:

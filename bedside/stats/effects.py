@@ -107,12 +107,9 @@ def rank_biserial(x: Any, y: Any, *, zeros: str = "pratt", level: float = 0.95) 
     variance = float((d.size - 1) / d.size * ((left_out - left_out.mean()) ** 2).sum())
     bounds = _dominance_bounds(estimate, variance, int(np.count_nonzero(d)), level)
     return Effect(
-        name=name,
-        estimate=estimate,
-        interval=Interval(*bounds, level, "Feng and Cliff's form, jackknife"),
-        n=n,
+        name=name, estimate=estimate, interval=Interval(*bounds, level, "Feng and Cliff's form, jackknife"), n=n,
         dropped=dropped,
-    )
+    )  # fmt: skip
 
 
 def _noncentral_bounds(t: float, df: float, scale: float, level: float) -> tuple[float, float] | None:
@@ -141,13 +138,9 @@ def _standardised(
     bounds = _noncentral_bounds(t, df, scale, level)
     if bounds is None:
         return Effect(
-            name=name,
-            estimate=estimate,
-            interval=None,
-            n=n,
-            dropped=dropped,
+            name=name, estimate=estimate, interval=None, n=n, dropped=dropped,
             missing="no interval: the noncentral t could not be inverted",
-        )
+        )  # fmt: skip
     return Effect(name=name, estimate=estimate, interval=Interval(*bounds, level, "noncentral t"), n=n, dropped=dropped)
 
 
@@ -279,22 +272,16 @@ def relative_change(x: Any, y: Any, *, paired: bool, level: float = 0.95) -> Eff
     outer = base**2 - t2 * v_base
     if outer <= 0:
         return Effect(
-            name=name,
-            estimate=estimate,
-            n=n,
-            dropped=dropped,
+            name=name, estimate=estimate, n=n, dropped=dropped,
             missing="no interval: the base is too close to zero (Fieller)",
-        )
+        )  # fmt: skip
     middle = top * base - t2 * covariance
     root = float(np.sqrt(max(0.0, middle**2 - outer * (top**2 - t2 * v_top))))
     low, high = ((middle - root) / outer, (middle + root) / outer)
     return Effect(
-        name=name,
-        estimate=estimate,
-        interval=Interval(100 * (low - 1), 100 * (high - 1), level, "Fieller"),
-        n=n,
+        name=name, estimate=estimate, interval=Interval(100 * (low - 1), 100 * (high - 1), level, "Fieller"), n=n,
         dropped=dropped,
-    )
+    )  # fmt: skip
 
 
 def odds_ratio(table: Any, *, level: float = 0.95) -> Effect:

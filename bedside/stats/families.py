@@ -14,11 +14,8 @@ from bedside.stats.result import Result
 
 #: Our names of the corrections, and statsmodels'.
 CORRECTIONS = {
-    "holm": "holm",
-    "bonferroni": "bonferroni",
-    "benjamini-hochberg": "fdr_bh",
-    "benjamini-yekutieli": "fdr_by",
-}
+    "holm": "holm", "bonferroni": "bonferroni", "benjamini-hochberg": "fdr_bh", "benjamini-yekutieli": "fdr_by",
+}  # fmt: skip
 
 
 def adjusted(p_values: Any, *, method: str = "holm") -> Array:

@@ -53,12 +53,9 @@ def within_cases(differences: Any) -> Result:
     squared = float(n * means @ np.linalg.solve(covariance, means))
     statistic = squared * (n - q) / (q * (n - 1))
     return replace(
-        blank,
-        estimate=squared,
-        statistic=statistic,
-        p=float(f.sf(statistic, q, n - q)),
+        blank, estimate=squared, statistic=statistic, p=float(f.sf(statistic, q, n - q)),
         details={"numerator degrees of freedom": q, "denominator degrees of freedom": n - q},
-    )
+    )  # fmt: skip
 
 
 def _unvarying(blank: Result, contrasts: Array) -> Result:
@@ -112,10 +109,7 @@ def between_cases(a: Sequence[Any], b: Sequence[Any]) -> Result:
     scale = q + 2 * total - 6 * total / (q + 2)
     freedom = q * (q + 2) / (3 * total)
     return replace(
-        blank,
-        estimate=statistic,
-        statistic=statistic / scale,
-        p=float(f.sf(statistic / scale, q, freedom)),
+        blank, estimate=statistic, statistic=statistic / scale, p=float(f.sf(statistic / scale, q, freedom)),
         details={"numerator degrees of freedom": q, "denominator degrees of freedom": freedom},
         options={"levels": levels},
-    )
+    )  # fmt: skip

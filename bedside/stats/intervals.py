@@ -102,12 +102,9 @@ def mean_t(values: Any, *, clusters: Any = None, level: float = 0.95) -> Result:
     present = array[kept]
     over = "values" if clusters is None else "clusters"
     blank = Result(
-        name="mean",
-        method=f"mean with t interval over {over}, {level:.0%}",
-        n=present.size,
-        dropped=int(array.size - present.size),
-        options={"clusters": clusters is not None, "level": level},
-    )
+        name="mean", method=f"mean with t interval over {over}, {level:.0%}", n=present.size,
+        dropped=int(array.size - present.size), options={"clusters": clusters is not None, "level": level},
+    )  # fmt: skip
     if present.size == 0:
         return blank.no_value(NO_VALUES)
     member = np.arange(present.size)
@@ -168,22 +165,15 @@ def mean_bootstrap(
         return blank.no_value(NO_VALUES)
     drawn = resample(
         StatisticOfTotals(np.column_stack([present, np.ones(present.size)]), lambda sums: sums[:, 0] / sums[:, 1]),
-        np.ones(present.size),
-        resamples=resamples,
-        seed=seed,
-        over=over,
+        np.ones(present.size), resamples=resamples, seed=seed, over=over,
         clusters=None if clusters is None else aligned(clusters, array.size)[kept],
-    )
+    )  # fmt: skip
     interval, reason, remarks = bootstrap_interval(drawn, level=level, method=method)
     return replace(
-        blank,
-        estimate=float(present.mean()),
-        interval=interval,
-        standard_error=drawn.standard_error if interval else None,
-        details=_described(present),
-        missing=reason,
+        blank, estimate=float(present.mean()), interval=interval,
+        standard_error=drawn.standard_error if interval else None, details=_described(present), missing=reason,
         remarks=remarks,
-    )
+    )  # fmt: skip
 
 
 def wilson(successes: int, n: int, *, level: float = 0.95) -> Result:

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 #: Upper ends of the bands, each included, and their names.
 BANDS = (
-    (0.0, "poor"),
-    (0.20, "slight"),
-    (0.40, "fair"),
-    (0.60, "moderate"),
-    (0.80, "substantial"),
-    (1.0, "almost perfect"),
-)
+    (0.0, "poor"), (0.20, "slight"), (0.40, "fair"), (0.60, "moderate"), (0.80, "substantial"), (1.0, "almost perfect"),
+)  # fmt: skip
 
 
 def reading(kappa: float | None) -> str | None:

@@ -120,12 +120,9 @@ def percent_agreement(
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
     items = rated_items(ratings, None, fewest=2)
     blank = Result(
-        name="percent agreement",
-        method="mean share of agreeing pairs of raters",
-        n=items.n,
-        dropped=items.dropped,
+        name="percent agreement", method="mean share of agreeing pairs of raters", n=items.n, dropped=items.dropped,
         options=plan.options(),
-    )
+    )  # fmt: skip
     if not items.n:
         return blank.no_value(NO_PAIR)
     members = plan.members(items.kept)
@@ -166,14 +163,9 @@ def fleiss_kappa(
     items = rated_items(ratings, scale, fewest=None)
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
     return _fleiss(
-        items.level_counts(),
-        items.scale,
-        weights=weights,
-        raters=items.raters,
-        plan=plan,
-        members=plan.members(items.kept),
-        dropped=items.dropped,
-    )
+        items.level_counts(), items.scale, weights=weights, raters=items.raters, plan=plan,
+        members=plan.members(items.kept), dropped=items.dropped,
+    )  # fmt: skip
 
 
 def fleiss_kappa_from_counts(
@@ -223,12 +215,9 @@ def _fleiss(
     name = f"Fleiss' kappa ({called} weights)" if weighted else "Fleiss' kappa"
     tested = "" if weighted or isinstance(members, SampledItems) else ", z after Fleiss, Nee and Landis"
     blank = Result(
-        name=name,
-        method=f"{name}, {raters} raters, {len(scale)} levels{tested}",
-        n=n if raters > 1 else 0,
-        dropped=dropped,
-        options={**plan.options(), "weights": called, "scale": tuple(scale)},
-    )
+        name=name, method=f"{name}, {raters} raters, {len(scale)} levels{tested}", n=n if raters > 1 else 0,
+        dropped=dropped, options={**plan.options(), "weights": called, "scale": tuple(scale)},
+    )  # fmt: skip
     if n == 0 or raters < 2:
         return blank.no_value(NO_COMPLETE_ITEM if n == 0 else "fewer than two raters")
     rows, multiplicity = merged(counts, members)
@@ -343,12 +332,9 @@ def _conger_statistic(codes: Indices, weights: Array) -> StatisticOfTotals:
 def _blank(items: RatedItems, plan: ResamplingPlan, name: str, weights: str) -> Result:
     """What a coefficient of these items is called, what it counted, and with which options it is made."""
     return Result(
-        name=name,
-        method=f"{name}, {items.raters} raters, {len(items.scale)} levels",
-        n=items.n,
-        dropped=items.dropped,
+        name=name, method=f"{name}, {items.raters} raters, {len(items.scale)} levels", n=items.n, dropped=items.dropped,
         options={**plan.options(), "weights": weights, "scale": tuple(items.scale)},
-    )
+    )  # fmt: skip
 
 
 def mean_pairwise_kappa(

@@ -67,13 +67,10 @@ def t_test(
     upper, lower = float(stdtr(df, -statistic)), float(stdtr(df, statistic))
     p = {"two-sided": 2 * min(upper, lower), "greater": upper, "less": lower}[alternative]
     return replace(
-        result,
-        statistic=statistic,
-        p=p,
-        interval=t_interval(difference, error, df, level, "t of partially overlapping samples"),
-        standard_error=error,
+        result, statistic=statistic, p=p,
+        interval=t_interval(difference, error, df, level, "t of partially overlapping samples"), standard_error=error,
         details={**details, "degrees of freedom": df},
-    )
+    )  # fmt: skip
 
 
 def detectable_difference(

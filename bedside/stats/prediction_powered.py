@@ -274,13 +274,9 @@ def rogan_gladen(
     if interval == "bootstrap":
         options |= {"resamples": resamples, "seed": seed}
     verdicts = _Verdicts(
-        ones=int(truth.sum()),
-        zeros=int((1 - truth).sum()),
-        hits=int(verdict[truth == 1].sum()),
-        rejections=int((1 - verdict[truth == 0]).sum()),
-        positive=int(rest.sum()),
-        n=rest.size,
-    )
+        ones=int(truth.sum()), zeros=int((1 - truth).sum()), hits=int(verdict[truth == 1].sum()),
+        rejections=int((1 - verdict[truth == 0]).sum()), positive=int(rest.sum()), n=rest.size,
+    )  # fmt: skip
     ones, zeros, positive, n = verdicts.ones, verdicts.zeros, verdicts.positive, verdicts.n
     words = f"Rogan–Gladen, {interval} interval"
     if not (ones and zeros and n):

@@ -426,14 +426,9 @@ class _MeanSquares:
             return np.where(square <= 1e-12 * total, 0.0, square / (n * k * degrees))
 
         return cls(
-            n,
-            k,
-            whole,
-            items=mean(of_items, several),
-            raters=mean(of_raters, np.full(n.size, k - 1.0)),
-            error=mean(total - of_items - of_raters, several * (k - 1)),
-            within=mean(total - of_items, n * (k - 1)),
-        )
+            n, k, whole, items=mean(of_items, several), raters=mean(of_raters, np.full(n.size, k - 1.0)),
+            error=mean(total - of_items - of_raters, several * (k - 1)), within=mean(total - of_items, n * (k - 1)),
+        )  # fmt: skip
 
     def scalars(self) -> tuple[float, float, float, float]:
         """The mean squares of the first table: items, raters, error, within."""

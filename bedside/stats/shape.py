@@ -31,13 +31,9 @@ def skewness(values: Any, *, adjusted: bool = False, alternative: str = "two-sid
     if n:
         details = {"mean": float(present.mean()), "standard deviation": float(present.std(ddof=1)) if n > 1 else None}
     blank = Result(
-        name="skewness",
-        method=f"{'adjusted ' if adjusted else ''}skewness with D'Agostino's test, {alternative}",
-        n=n,
-        dropped=dropped,
-        details=details,
-        options={"adjusted": adjusted, "alternative": alternative},
-    )
+        name="skewness", method=f"{'adjusted ' if adjusted else ''}skewness with D'Agostino's test, {alternative}", n=n,
+        dropped=dropped, details=details, options={"adjusted": adjusted, "alternative": alternative},
+    )  # fmt: skip
     if n < 3 or constant(present):
         return blank.no_value("fewer than three values" if n < 3 else "all values are equal")
     result = replace(blank, estimate=float(stats.skew(present, axis=0, bias=not adjusted, nan_policy="propagate")))

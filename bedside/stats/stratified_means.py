@@ -265,13 +265,9 @@ def mean(
     interval, missing = _interval(cell_mean, question)
     total = cell_mean.total
     return replace(
-        _finished(blank, total, by_case),
-        estimate=_inside(total.value) if share else total.value,
-        interval=interval,
-        details=_details(asked, cell_mean),
-        missing=missing,
-        remarks=_remarks(total.value, share),
-    )
+        _finished(blank, total, by_case), estimate=_inside(total.value) if share else total.value, interval=interval,
+        details=_details(asked, cell_mean), missing=missing, remarks=_remarks(total.value, share),
+    )  # fmt: skip
 
 
 def _details(units: JudgedUnits, cell_mean: _CellMean) -> dict[str, float | None]:

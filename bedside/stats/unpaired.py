@@ -129,15 +129,11 @@ def _asymptotic_p(a: Array, b: Array, continuity: bool, alternative: str) -> flo
 
 def _described_groups(a: Array, b: Array) -> dict[str, float | None]:
     return {
-        "n of x": float(a.size),
-        "n of y": float(b.size),
-        "mean of x": float(a.mean()),
-        "mean of y": float(b.mean()),
-        "median of x": float(np.median(a)),
-        "median of y": float(np.median(b)),
+        "n of x": float(a.size), "n of y": float(b.size), "mean of x": float(a.mean()), "mean of y": float(b.mean()),
+        "median of x": float(np.median(a)), "median of y": float(np.median(b)),
         "standard deviation of x": float(a.std(ddof=1)) if a.size > 1 else None,
         "standard deviation of y": float(b.std(ddof=1)) if b.size > 1 else None,
-    }
+    }  # fmt: skip
 
 
 def _monte_carlo_p(ranks: Array, size: int, alternative: str, *, resamples: int, seed: Seed) -> float:
@@ -239,13 +235,9 @@ def _compared_means(
         x.mean, x.sd, x.n, y.mean, y.sd, y.n, equal_var=equal_variances, alternative=alternative
     )
     return replace(
-        result,
-        interval=t_interval(difference, error, df, level, "t"),
-        statistic=float(tested.statistic),
-        p=float(tested.pvalue),
-        standard_error=error,
-        details={**details, "degrees of freedom": df},
-    )
+        result, interval=t_interval(difference, error, df, level, "t"), statistic=float(tested.statistic),
+        p=float(tested.pvalue), standard_error=error, details={**details, "degrees of freedom": df},
+    )  # fmt: skip
 
 
 def t_test(

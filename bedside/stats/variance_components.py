@@ -137,13 +137,9 @@ def repeats_needed(a: Cells, b: Cells, *, level: float = 0.95, power: float = 0.
     within = within_a + within_b
     d, t = abs(seen.difference), _quantiles(level, power, n)
     sized = RepeatsNeeded(
-        difference=seen.difference,
-        cases=n,
-        repeats=seen.repeats,
-        between=between,
-        within=within,
+        difference=seen.difference, cases=n, repeats=seen.repeats, between=between, within=within,
         needed_cases=_needed_cases(d, spread, level, power),
-    )
+    )  # fmt: skip
     if d == 0:
         return _without(sized, "no difference was seen")
     room = n * (d / t) ** 2 - between

@@ -81,24 +81,16 @@ def _ends(comparison: Comparison) -> dict[str, Any]:
     return {
         **bounded_record("difference", difference),
         "difference_method": difference.interval.method if difference.interval else difference.missing,
-        "method": test.method,
-        "statistic": test.statistic,
-        "estimated": test.name,
-        "estimate": test.estimate,
-        "low": finite(interval.low) if interval else None,
-        "high": finite(interval.high) if interval else None,
-        "low_open": interval.low_open if interval else None,
-        "high_open": interval.high_open if interval else None,
-        "level": interval.level if interval else None,
-        "interval": interval.method if interval else None,
-        "p": test.p,
-        **corrected_record(test),
-        "effect": effect.name if effect else None,
+        "method": test.method, "statistic": test.statistic, "estimated": test.name, "estimate": test.estimate,
+        "low": finite(interval.low) if interval else None, "high": finite(interval.high) if interval else None,
+        "low_open": interval.low_open if interval else None, "high_open": interval.high_open if interval else None,
+        "level": interval.level if interval else None, "interval": interval.method if interval else None, "p": test.p,
+        **corrected_record(test), "effect": effect.name if effect else None,
         "effect_estimate": effect.estimate if effect else None,
         "effect_low": effect.interval.low if effect and effect.interval else None,
         "effect_high": effect.interval.high if effect and effect.interval else None,
         "missing": test.missing or (effect.missing if effect else None),
-    }
+    }  # fmt: skip
 
 
 RECORD = recorded(
@@ -130,7 +122,7 @@ def comparison_table(
     intervals = (pair.difference.interval for pair in comparisons)
     level = "95 %" if all(interval is None or interval.level == LEVEL for interval in intervals) else "adjusted"
     shift = Column(f"Shift [{level} CI]", text=lambda pair: _estimate(pair.test, pair) if is_of_ranks(pair) else DASH)
-    columns = (
+    columns: tuple[Column | Recorded, ...] = (
         recorded(cell=lambda pair: named(pair, f"{pair.a}-{pair.b}")),
         RECORD,
         Recorded(_ends),
