@@ -438,11 +438,13 @@ class Comparisons:
     Attributes:
         pairs, overall: the comparisons.
         left_out: by metrics that could not be compared, why; also by raters whose values are others' own.
+        copies: the metric and raters of these, and whose values they are.
     """
 
     pairs: tuple[Comparison, ...]
     overall: tuple[Overall, ...]
     left_out: Mapping[str, str] = field(default_factory=dict)
+    copies: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
 def compare(
@@ -514,6 +516,7 @@ def compare(
     overall: list[Overall] = []
     left_out = _left_out(view, values, names, labels)
     seen: dict[object, str] = {}
+    copies: dict[tuple[str, str], str] = {}
     for (metric, group), table in sorted(
         values.group_by("metric", "group"),
         key=lambda item: (names.index(str(item[0][0])), item[0][1] != PEOPLE, str(item[0][1])),
@@ -525,6 +528,7 @@ def compare(
         filled = table.drop_nulls("value").select("transcript_id", "value").sort("transcript_id").rows()
         first = seen.setdefault((metric, *filled), str(group))
         if first != group:
+            copies[str(metric), str(group)] = first
             by, copied = (name.partition(":")[2] or name for name in (str(group), first))
             left_out[f"{facts.title} by {by}"] = f"the same values as by {copied}, which count once"
             continue
@@ -559,6 +563,7 @@ def compare(
         tuple(pairs),
         tuple(_corrected(overall, family, correction, f"comparisons of all {view.compared}s")),
         left_out=left_out,
+        copies=copies,
     )
 
 

@@ -188,7 +188,11 @@ def system_tests(view: RatingsView, layout: ResultsLayout, seed: int) -> SystemT
             seed=seed,
         )
         for pair in compared.pairs:
-            comparisons[pair.metric, pair.raters, stratum, pair.a, pair.b] = pair
+            # Raters who gave the very same values were tested once, and have rows of their own here.
+            copies = (group for (metric, group), first in compared.copies.items()
+                      if (metric, first) == (pair.metric, pair.raters))  # fmt: skip
+            for group in (pair.raters, *copies):
+                comparisons[pair.metric, group, stratum, pair.a, pair.b] = replace(pair, raters=group)
     return SystemTests(layout, comparisons, against)
 
 

@@ -344,6 +344,18 @@ def test_marks_are_those_of_the_comparison() -> None:
     assert all(word in notes for word in ("Against a", "paired t test, two-sided", "Holm", "of 2 tests"))
 
 
+def test_raters_with_the_same_values_have_the_marks_of_one_test() -> None:
+    draw = random.Random(3)
+    view = by_system({system: [draw.gauss(mean, 1) for _ in range(20)] for system, mean in (("a", 0), ("b", 3))})
+    copied = view.ratings.with_columns(rater=pl.lit("algorithm:copy@1"))
+    table = results(
+        replace(view, ratings=pl.concat([view.ratings, copied])), metrics=["empathy"], test="t", against="a"
+    )
+    cells = [cell for row in table.rows for cell in row.cells]
+    assert [cell.marks for cell in cells if cell.marks] == ["***", "***"]
+    assert "of 1 test." in " ".join(table.notes)
+
+
 def test_two_systems_have_their_test_in_columns() -> None:
     """The published U and p of two groups of 1142 with 355 and 356 ones, as per cent.
 
