@@ -409,7 +409,7 @@ class PageAnswer:
     def of_all(self) -> tuple[Finding, ...]:
         """The findings that a paragraph tells: of three systems or more what holds of all; the table has each two."""
         many = any(finding.kind == "pairs differ" for finding in self.findings)
-        return tuple(finding for finding in self.findings if not (many and len(finding.systems) == 2))
+        return tuple(own for own in self.findings if not (many and len(own.systems) == 2 and own.kind != "not rated"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from bedside.analysis.non_inferiority import margins_of, within_margins
 from bedside.analysis.pair_preferences import system_preferences
 from bedside.analysis.trend import trend
 from bedside.ratings.scales import Scale
-from bedside.reports.finding_words import sentences
+from bedside.reports.finding_words import in_past, sentences
 from bedside.reports.tables.comparison import comparison_table
 from tests.analysis.preference_study import Chooser, simulated_study
 from tests.analysis.ratings_rows import Row, view
@@ -266,6 +266,7 @@ def test_what_a_system_lacks_and_what_all_score_the_same_is_said(names: str) -> 
     lacking = {"AB": "B has", "ABC": "B and C have"}[names]
     who = {"AB": "A and B", "ABC": "All 3 systems"}[names]
     assert f"{lacking} no rating of autonomy." in said
+    assert f"{lacking.replace('has', 'had').replace('have', 'had')} no rating of autonomy." in in_past(findings)
     assert f"{who} score the same on partnership: nothing to test." in said
     assert {finding.of for finding in findings if finding.kind in ("better", "systems differ", "leads")} == {1}
 
