@@ -202,14 +202,14 @@ def named_systems(plan: AnnotationPlan, run: Run) -> dict[str, tuple[str, ...]]:
         if len(name) > 1
     }
     shown = (*shown_transcripts(plan, run).values(), *second_transcripts(plan, run).values())
-    told: dict[str, list[str]] = {}
+    places: dict[str, list[str]] = {}
     for transcript in {transcript.id: transcript for transcript in shown}.values():
         for turn in transcript.turns:
             said = turn.text.casefold()
             for name, pattern in written.items():
                 if name in said and pattern.search(said):
-                    told.setdefault(name, []).append(f"{transcript.id}, turn {turn.index}")
-    return {name: tuple(places) for name, places in told.items()}
+                    places.setdefault(name, []).append(f"{transcript.id}, turn {turn.index}")
+    return {name: tuple(turns) for name, turns in places.items()}
 
 
 def second_transcripts(plan: AnnotationPlan, run: Run) -> dict[str, Transcript]:
