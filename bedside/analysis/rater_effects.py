@@ -286,12 +286,12 @@ def confounding_in_words(design: RaterDesign, digits: int | None = None) -> str:
         if people
     ]
     if not parts:
-        parts = [f"{design.imbalance:.0%} of the ratings would have to be by other people for both to be rated alike"]
-    shift = "; they share no ratings that tell how much it does"
+        parts = [f"{design.imbalance:.0%} of the ratings would have to be by other people for balance"]
+    shift = ". They share no ratings that tell how much that does"
     if design.shift is not None:
         places = design.facts.digits if digits is None else digits
         shift = (
-            f"; by how these people rate beside each other, that alone makes a difference of "
+            f". From how these people rate beside each other, that alone makes a difference of "
             f"{design.shift:+.{places}f}".replace("-", "−")
         )
     return (

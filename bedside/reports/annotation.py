@@ -56,9 +56,9 @@ DIFFERENCE_COLUMNS = (
 )
 POWER_MEANING = Note(
     "plan power.meaning",
-    "Smallest difference: in standard deviations (paired: of the differences case by case; else: of the cases) "
-    f"that a two-sided t test at {decimal(LEVEL)} shows with a power of {decimal(POWER)} by people alone. "
-    "With a judge that agrees with people, bedside estimate shows smaller ones.",
+    f"Smallest difference: what a two-sided t test at {decimal(LEVEL)} shows with a power of {decimal(POWER)} by "
+    "people alone. It is in standard deviations: paired, of the differences case by case; else, of the cases. With "
+    "a judge that agrees with people, bedside estimate shows smaller ones.",
 )
 POWER_OF_SEVERAL = Note("plan power.several", "Several tests at once need more: see bedside plan difference.")
 
@@ -68,7 +68,7 @@ def partly_shared(differences: Sequence[ShownDifference]) -> Iterator[str]:
     """What happens where not all cases pair."""
     if any(shown.kind == "partly shared" for shown in differences):
         yield (
-            "Partly shared: half of the cases or fewer pair, and all count; the more alike systems are on a case, the "
+            "Partly shared: half of the cases or fewer pair, and all count. The more alike systems are on a case, the "
             "smaller a difference they show."
         )
 

@@ -59,8 +59,8 @@ def design_notes(designs: Sequence[RaterDesign | None]) -> list[str]:
             if dropped:
                 note += f" Cases that some of them did not rate are left out (at most {dropped})."
             note += (
-                " Cases and raters are both drawn (quasi-F); what single raters make of the difference has a standard "
-                f"deviation of {'at most ' if len(members) > 1 else ''}{number(largest, members[0].facts.digits)}."
+                " Cases and raters are both drawn (quasi-F); raters differ in this difference by "
+                f"{'up to ' if len(members) > 1 else ''}{number(largest, members[0].facts.digits)} (SD)."
             )
         notes.append(note)
     return [*notes, *_confounding_notes(present)]
@@ -138,11 +138,11 @@ def _method_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
         members = [c for c in comparisons if c.test.method == method]
         reasons = "; ".join(said_once(c.why for c in members))
         effects = " and ".join(dict.fromkeys(c.test.effect.name for c in members if c.test.effect is not None))
-        estimate = f" {'Shift' if is_of_ranks(members[0]) else 'Difference'}: {members[0].test.name}"
         ways = " or ".join(dict.fromkeys(c.test.interval.method for c in members if c.test.interval))
-        estimate += f", interval: {ways}." if ways else "."
+        what = "Shift" if is_of_ranks(members[0]) else "Difference"
+        estimate = f" {what}: {members[0].test.name}{f', interval: {ways}' if ways else ''}."
         sizes = f" Effect: {effects}." if effects else ""
-        yield f"{method}: {counted(len(members), 'comparison')} ({reasons}).{estimate}{sizes}"
+        yield f"{method}: {counted(len(members), 'comparison')}. Why: {reasons}.{estimate}{sizes}"
 
 
 def _difference_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
@@ -171,8 +171,8 @@ def _interval_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
     if levels:
         listed = ", ".join(f"{100 * level:.4g} % of {size} tests" for level, size in sorted(levels)[:_MOST])
         yield (
-            "Intervals are adjusted so that with 95 % confidence all of a family hold at once (Bonferroni, which is "
-            f"safe beside Holm's correction of p): the level of each is {listed}."
+            "Intervals are adjusted so that with 95 % confidence all of a family hold at once. Bonferroni's adjustment "
+            f"is safe beside Holm's correction of p; the level of each is {listed}."
         )
     if any(c.test.options.get("alternative", "two-sided") != "two-sided" for c in comparisons):
         yield "Tests are one-sided, and an interval has one end: what is on its other side can't be told."
@@ -209,8 +209,8 @@ def _count_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
     ties = sum(c.ties for c in comparisons)
     if zeros or ties:
         yield (
-            f"Zeros (pairs without a difference): {zeros}; ties (differences of one size, or unpaired values that are "
-            f"equal): {ties}, over all comparisons; the CSV has them by comparison."
+            f"Zeros over all comparisons (pairs without a difference): {zeros}. Ties (differences of one size, or "
+            f"unpaired values that are equal): {ties}. The CSV has both by comparison."
         )
     alone = sum(c.alone_a + c.alone_b for c in comparisons)
     if alone:

@@ -16,10 +16,10 @@ from bedside.reports.table_content import Column, Recorded
 from bedside.stats.result import Result
 
 _ABOUT = {
-    "cases": "All figures are about cases like these, in the run's mix{}, each transcript counting the same: the "
-    "intervals say how far other cases of the kind could have moved them.",
-    "run": "All figures are about this run's transcripts alone{}, each counting the same: what people rated has no "
-    "error of sampling, and nothing is said of other cases.",
+    "cases": "All figures are about cases like these, in the run's mix{}; each transcript counts the same. The "
+    "intervals say how far other such cases could have moved them.",
+    "run": "All figures are about this run's transcripts alone{}; each counts the same. What people rated has no "
+    "error of sampling. Nothing is said of other cases.",
 }
 
 
@@ -68,8 +68,8 @@ def _about(estimates: Sequence[Estimate]) -> Iterator[str]:
 def _methods(estimates: Sequence[Estimate]) -> Iterator[str]:
     methods = dict.fromkeys(estimate.corrected.method for estimate in estimates)
     yield (
-        f"Corrected: {'; '.join(methods)}. Weight: how far the judge is trusted, 0 to 1. df: degrees of freedom, by "
-        "Satterthwaite."
+        f"{' '.join(f'Corrected: {method}.' for method in methods)} Weight: how far the judge is trusted, 0 to 1. df: "
+        "degrees of freedom, by Satterthwaite."
     )
 
 
@@ -101,16 +101,15 @@ def _sampling(estimates: Sequence[Estimate]) -> Iterator[str]:
     samples, factors = _samples(estimates), _factors(estimates)
     if factors:
         yield (
-            f"The transcripts that people rated were drawn by {' and '.join(factors)}: each cell of a system counts "
-            "by its share of the transcripts that the judge rated, not by how many of it people rated."
+            f"The transcripts that people rated were drawn by {' and '.join(factors)}. Each cell of a system counts "
+            "by its share of the transcripts that the judge rated."
         )
     for estimate, sample in samples:
         for cells in sample.joined:
             names = [" and ".join(levels) for levels in cells]
             yield (
                 f"{estimate.facts.title}, {estimate.quantity}: people rated fewer than two cases of a cell, so it is "
-                f"joined with the nearest ({', '.join(names)}): the one that differs in the fewest factors, then by "
-                "the judge's mean."
+                f"joined with the nearest ({', '.join(names)}). Nearest: fewest factors differ, then the judge's mean."
             )
     yield from _count_notes(samples)
     yield from dict.fromkeys(
@@ -122,7 +121,7 @@ def _sampling(estimates: Sequence[Estimate]) -> Iterator[str]:
 
 _COUNTED: Mapping[str, str] = {
     "adjudicated": "{} that people rated were adjudicated: the final label stands in place of people's mean.",
-    "assumed": "how {} that people rated came to be drawn is not known; they are taken for a random sample of those "
+    "assumed": "how {} that people rated came to be drawn is not known. They are taken for a random sample of those "
     "the judge rated. Where they are not, the correction is wrong.",
     "picked": "{} that people rated, picked for what they are (such as disagreement) and not drawn, are left out of "
     "people's ratings.",

@@ -71,14 +71,14 @@ def looked_at(languages: Mapping[str, int], model: str | None) -> Iterable[str]:
     yield f"Looked at {total}: {', '.join(f'{name} ({n:,})' for name, n in sorted(languages.items()))}."
     if model is None:
         yield (
-            "There is no model of names: those that nothing introduces are not seen. spaCy's small English model "
-            "en_core_web_sm is taken where it is installed; name another with --model."
+            "There is no model of names: those that nothing introduces are not seen. spaCy's en_core_web_sm "
+            "(English) is taken where it is installed; name another with --model."
         )
     else:
         yield f"English names are seen by {model}; German and Chinese ones by patterns alone, so fewer are."
     others = sum(n for name, n in languages.items() if name not in LANGUAGES)
     if others:
         yield (
-            f"{counted(others, 'transcript')} in languages that can't be looked at: there only what is written alike "
-            "in every language is seen, such as e-mail addresses and dates in numbers."
+            f"{counted(others, 'transcript')} in languages that can't be looked at. There only what every language "
+            "writes alike is seen, such as e-mail addresses and dates in numbers."
         )

@@ -211,8 +211,8 @@ PASS_COLUMNS: tuple[Column | Recorded, ...] = (
 )  # fmt: skip
 PASSES_MEANING = Note(
     "passes.meaning",
-    "Of units with two passes or more. Mean, median and mode: of each unit's passes, then the mean over units; "
-    "units without a single most frequent level are left out of the mode. Spread: standard deviation of a "
+    "Of units with two passes or more. Mean, median and mode: of each unit's passes, then the mean over units. "
+    "Units without a single most frequent level are left out of the mode. Spread: standard deviation of a "
     "unit's passes, the mean over units. Unanimous: share of the units whose passes are all alike. α: "
     "Krippendorff's alpha of the passes as if each were a rater.",
 )

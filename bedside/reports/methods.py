@@ -271,8 +271,8 @@ def compared_words(view: RatingsView, entries: Iterable[Mapping[str, Any]]) -> l
         drawn = f", drawn of {entry['available']:,}" if entry["pairs"] < entry["available"] else ""
         paragraphs.append(
             f"{entry['rater']} was asked {passes} at {at} which of two conversations on one case is better, or whether "
-            f"neither is, by the rubrics (version) {titles}, in both orders: {counted(entry['pairs'], 'pair')}{drawn} "
-            f"of the systems {', '.join(entry['systems'])}; {counted(preferences, 'preference')}, "
+            f"neither is, by the rubrics (version) {titles}. In both orders it saw {counted(entry['pairs'], 'pair')}"
+            f"{drawn} of the systems {', '.join(entry['systems'])}: {counted(preferences, 'preference')}, "
             f"{missing_words(entry['missing'])} (bedside {entry['bedside']})."
         )
     return paragraphs

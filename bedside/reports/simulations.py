@@ -512,18 +512,17 @@ def _step(name: str, parts: Sequence[Any], most_calls: int | None, seconds: floa
 def benchmark_estimates(preview: BenchmarkPreview) -> Iterator[str]:
     """How calls and time are estimated."""
     conversations = counted(preview.simulation.conversations, "conversation")
-    judged = (
-        f" What judges are asked is that of {counted(preview.played, 'conversation')} between the protocol's toys, for "
-        f"{conversations}."
-        if preview.played
-        else " No judge is named: what needs one will be missing."
+    judged = " No judge is named: what needs one will be missing."
+    if preview.played:
+        of = counted(preview.played, "conversation")
+        judged = f" What judges are asked is that of {of} between the protocol's toys, for {conversations}."
+    yield (
+        "The number of conversations is exact; calls, tokens and cost are estimates. They come from conversations "
+        f"between the protocol's toys, whose messages may be shorter than a model's.{judged} What is asked again "
+        "comes on top."
     )
     yield (
-        "The number of conversations is exact; calls, tokens and cost are estimates, from conversations between the "
-        f"protocol's toys, whose messages may be shorter than a model's.{judged} What is asked again comes on top."
-    )
-    yield (
-        f"Time is an estimate: {SECONDS_A_CALL:g} seconds are assumed for each call to what is no toy, with "
-        f"{preview.max_concurrency} under way at once to each model or agent. Algorithms and the report take seconds "
+        f"Time is an estimate: {SECONDS_A_CALL:g} seconds are assumed for each call to a model or agent, with "
+        f"{preview.max_concurrency} under way at once to each. Algorithms and the report take seconds "
         "to minutes more."
     )

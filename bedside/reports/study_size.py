@@ -56,8 +56,8 @@ def _reading_notes(several: bool) -> tuple[str, ...]:
     if not several:
         return (f"Raters who disagree are taken to guess: {guessing}.",)
     return (
-        "Miss by a level or so: each rater sees a transcript's place on a normal scale with a normal error, and the "
-        "scale is cut into the levels by their shares. This is how raters of ordered levels mostly disagree.",
+        "Miss by a level or so: each rater sees a transcript's place on a normal scale, with a normal error. The "
+        "levels' shares cut the scale. This is how raters of ordered levels mostly disagree.",
         f"Guess: {guessing}. This fits labels without order. Plan for it where raters may mistake the lowest level for "
         "the highest.",
     )

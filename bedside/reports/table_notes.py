@@ -271,8 +271,8 @@ def lost_notes(view: RatingsView, systems: Collection[str]) -> list[str]:
         return []
     words = "; ".join(f"{system} {lost[system]:,} of {planned[system]:,}" for system in shown)
     return [
-        f"Simulated conversations that could not be had are missing here ({words}): the table simulation_loss says "
-        "why, and --complete-cases of the report shows what is complete for all systems."
+        f"Simulated conversations that could not be had are missing here ({words}). The table simulation_loss says "
+        "why; bedside report --complete-cases shows those complete for all systems."
     ]
 
 
@@ -302,8 +302,8 @@ def matching_notes(view: RatingsView, pairs: Sequence[tuple[str, str]]) -> Itera
             span = f"{_span(kept_by_pair)} of {_span(of_by_pair)} transcripts"
             keeping.append(f"--match {','.join(options[0])} keeps {span}")
         yield (
-            f"Not matched by {_listed(list(factors), _MOST)}, as {why}, so nothing is left out for "
-            f"{'it' if len(factors) == 1 else 'them'}; {'; '.join(keeping)}."
+            f"Not matched by {_listed(list(factors), _MOST)}, as {why}; nothing is left out for "
+            f"{'it' if len(factors) == 1 else 'them'}. {'; '.join(keeping)}."
         )
 
 
@@ -390,6 +390,6 @@ def label_set_notes(view: RatingsView, metrics: Iterable[str]) -> tuple[str, ...
     raters = view.ratings.filter(pl.col("metric").is_in(apart))["rater"].unique()
     people = sorted(person_name(rater) for rater in raters if is_human(rater))
     return (
-        f"Labels of several people lie over one transcript ({_listed(people, _MOST_LEVELS)}): what follows from each "
-        f"one's set is not averaged, for they may have labelled different things.",
+        f"Labels of several people lie over one transcript ({_listed(people, _MOST_LEVELS)}). Numbers from each "
+        "person's set are not averaged: they may have labelled different things.",
     )

@@ -114,7 +114,7 @@ CANDIDATES_MEANING = Note(
     "tuning candidates.meaning",
     "κ in training chose among candidates: the best of many looks better than it is, so these figures are no "
     "result. Maps were tried on other cases than they were learnt on, wordings on other cases than they were "
-    "proposed from, and no example is of the case it is shown with.",
+    "proposed from. Examples are never of the case they are shown with.",
 )
 
 
@@ -194,8 +194,8 @@ def gain_measure(rows: Sequence[Part]) -> Iterator[str]:
     titles = [gain.facts.title for gain in (row.part for row in rows) if not gain.by_kappa]
     if titles:
         yield (
-            f"{', '.join(dict.fromkeys(titles))} {'is' if len(set(titles)) == 1 else 'are'} on no scale: in place of κ "
-            "stands the mean distance from people's mean, and the difference is how much nearer the first is."
+            f"{', '.join(dict.fromkeys(titles))} {'is' if len(set(titles)) == 1 else 'are'} on no scale. In place of κ "
+            "stands the mean distance from people's mean; the difference is how much nearer the first is."
         )
 
 
@@ -282,8 +282,8 @@ def jury_verdict(agreements: Sequence[JuryAgreement]) -> Iterator[str]:
         title = agreement.facts.title
         if agreement.learnt:
             yield (
-                f"{title}: of the units that people rated, {agreement.learnt:,} don't count, as "
-                "the jury or a member of it learnt from them or from others of their cases."
+                f"{title}: of the units that people rated, {agreement.learnt:,} don't count: the jury or a member "
+                "learnt from them or their cases."
             )
         verdict = {
             True: "the jury agrees with people better than its best member",
@@ -292,8 +292,8 @@ def jury_verdict(agreements: Sequence[JuryAgreement]) -> Iterator[str]:
         }[agreement.beats_best]
         yield f"{title}: {verdict}."
     yield (
-        "It beats its best member where it beats every member with its whole interval: which of them is best is not "
-        "known, and the one that looks best on these units does so by luck, too."
+        "It beats its best member where it beats every member with its whole interval. For the member that looks best "
+        "on these units may do so by luck."
     )
 
 
@@ -365,7 +365,7 @@ def training(trials: Sequence[LearnedRaterTrial]) -> Iterator[str]:
     for trial in trials:
         learnt = f"{counted(trial.training_units, 'unit')} of {counted(trial.training_cases, 'case')}"
         yield (
-            f"{trial.facts.title}: learnt from {learnt}, and tried on the same by raters like it, each of which learnt "
+            f"{trial.facts.title}: learnt from {learnt}, and tried on the same by raters like it. Each of these learnt "
             "from four fifths of the cases and rated the others."
             if trial.out_of_fold
             else f"{trial.facts.title}: learnt from {learnt}, and tried on others."

@@ -65,9 +65,9 @@ def _beside(preference: SelfPreference) -> str:
 def _preference_notes(preferences: Sequence[SelfPreference]) -> Iterator[str]:
     """What the columns are, and what can't be told."""
     yield (
-        "Own, Others: mean of the judge's level minus the others' level of the same conversation, over cases, of "
-        "systems that the judge's model is and of the rest. Preference: the first minus the second, t over cases; "
-        "within cases where most have both kinds. p is not corrected."
+        "Own, Others: mean over cases of the judge's level minus the others' level of the same conversation. Own: of "
+        "systems that are the judge's model; Others: of the rest. Preference: the first minus the second, t over "
+        "cases; within cases where most have both kinds. p is not corrected."
     )
     judges = sorted({name for preference in preferences for name in preference.others})
     if judges:
@@ -169,22 +169,22 @@ def _notes(record: ProbeRecord, effects: Sequence[ProbeEffect]) -> Iterator[str]
         f"system as there are; each prompt asked {judged}, the original twice as often. Effects speak of such a sample."
     )
     yield (
-        "Shift: the level with the change minus the level without it (of a good or poor answer: late minus early), the "
-        "mean over cases, in the rubric's levels; a transcript without a case is a case of its own. In SDs: of the "
-        "original levels. Moved: share of transcripts whose level moved."
+        "Shift: the level with the change minus the level without it; of a good or poor answer, late minus early. It "
+        "is the mean over cases, in the rubric's levels; a transcript without a case is a case of its own. In SDs: of "
+        "the original levels. Moved: share of transcripts whose level moved."
     )
     yield (
-        "Beyond asking again: by how much more levels move, whatever the direction, than when the same prompt is asked "
-        "again; it has no test of its own, but where clinician and patient are swapped, which a judge must notice."
+        "Beyond asking again: how much more levels move, in either direction, than when the same prompt is asked "
+        "again. It is tested only where clinician and patient are swapped, which a judge must notice."
     )
     tested = [effect for effect in effects if effect.tested.p is not None]
     if tested:
         margins = ", ".join(dict.fromkeys(f"± {effect.margin:g}" for effect in effects))
         yield (
             f"Levels are said to have moved where p, corrected by Holm for {counted(len(tested), 'test')}, is below "
-            f".05; to have stayed where the 90 % interval, not corrected, lies within {margins}. What is neither "
-            "is left open: a wide interval is no sign of a steady judge. Cases that might show it: for a chance of "
-            f"{100 * PLANNED_POWER:.0f} %, were there no shift at all."
+            f".05. They are said to have stayed where the 90 % interval, not corrected, lies within {margins}. What "
+            "is neither is left open: a wide interval is no sign of a steady judge. Cases that might show it: for a "
+            f"chance of {100 * PLANNED_POWER:.0f} %, were there no shift at all."
         )
     padded = [f"{effect.title}: {effect.added:,.0f}" for effect in effects if effect.added]
     if padded:
@@ -465,11 +465,11 @@ def _agreement_notes(card: JudgeCard) -> Iterator[str]:
     tests = [validation.alternative for validation in card.validations if validation.alternative is not None]
     if tests:
         yield (
-            f"ω: share of people that the judge is not worse than by more than ε = {tests[0].epsilon:g}; ρ: mean share "
-            "of units on which it is at least as close to the other people as the one left out (Calderon et al. 2025). "
-            f"It may stand in for one of these people where ω is .5 or more, on {FEWEST_UNITS} units or more of "
-            f"{FEWEST_CASES} cases or more; where κ (or α) is above 0 with its whole interval; and where it gives "
-            f"every level that people gave to {FEWEST_OF_LEVEL} units or more."
+            "ω: share of people whom the judge is shown to equal, up to a shortfall of ε = "
+            f"{tests[0].epsilon:g} (Calderon et al. 2025). ρ: mean share of units on which it is at least as close to "
+            "the other people as the one left out. It may stand in for one of these people where ω is .5 or more, on "
+            f"{FEWEST_UNITS} units or more of {FEWEST_CASES} cases or more. κ (or α) must be above 0 with its whole "
+            f"interval. It must give every level that people gave to {FEWEST_OF_LEVEL} units or more."
         )
         methods = dict.fromkeys(test.method.capitalize() for test in tests)
         by_case = any("clusters" in test.method for test in tests)
@@ -483,7 +483,7 @@ def _agreement_notes(card: JudgeCard) -> Iterator[str]:
     ):
         yield f"{DASH} ω, ρ: {reason}."
     with_consensus = [
-        f"{validation.consensus.units:,} of {validation.with_people:,} on {validation.facts.title}"
+        f"{validation.facts.title} {validation.consensus.units:,} of {validation.with_people:,}"
         for validation in card.validations
         if validation.consensus is not None and "ac" in validation.consensus.statistics
     ]
@@ -509,8 +509,8 @@ def _agreement_notes(card: JudgeCard) -> Iterator[str]:
 _DRAWING: Mapping[Chances, str] = {
     "equal": "People's units were drawn with one chance each.",
     "unequal": "People's units were drawn with chances that differ. κ, AC, ω, ρ, bias, limits of agreement, "
-    "sensitivity, specificity and calibration weigh each unit by one over its chance, so that they speak of all units "
-    "that were drawn from.",
+    "sensitivity, specificity and calibration weigh each unit by one over its chance. So they speak of all units that "
+    "were drawn from.",
     "unknown": "All figures are of the units that people rated: with what chance these were drawn is not known.",
     "none": "All figures are of the units that people rated: each was picked for what it is, and none was drawn.",
 }
@@ -531,7 +531,7 @@ def _drawing_notes(validations: Sequence[Validation]) -> Iterator[str]:
         if validation.adjudicated:
             yield (
                 f"{validation.facts.title}: {counted(validation.adjudicated, 'unit')} adjudicated. The consensus, "
-                "bias, limits of agreement, sensitivity, specificity and calibration take the final label; κ with each "
+                "bias, limits of agreement, sensitivity, specificity and calibration take the final label. κ with each "
                 "person, people's κ, ω and ρ take what the raters said themselves."
             )
         if validation.learnt:

@@ -363,9 +363,9 @@ def test_a_constant_rater_is_named_and_kappa_is_shown_without(tmp_path: Path) ->
     assert people.constant == {"human:dora": "3"}
     assert estimate_of(people, "kappa") == pytest.approx(sum(pairs) / 6)
     assert estimate_of(people, "kappa without constant raters") == pytest.approx(np.mean(pairs))
-    (note,) = (n for n in agreement_table(agreements).notes if n.startswith("Rating, people: κ with a rater"))
-    assert "(dora only 3) is 0" in note
-    assert f"of the other pairs κ is {np.mean(pairs):.2f}".replace("0.", ".") in note
+    (note,) = (n for n in agreement_table(agreements).notes if n.startswith("Rating, people: κ is 0 by its formula"))
+    assert "(dora only 3)." in note
+    assert f"Of the other pairs κ is {np.mean(pairs):.2f}".replace("0.", ".") in note
 
 
 @pytest.mark.slow

@@ -1,17 +1,24 @@
-"""Sentences of the docs and of findings are short, and say nothing in the words that readers stumbled over."""
+"""Sentences of docs, findings and notes are short, and say nothing in the words that readers stumbled over."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import bedside
+from bedside.ratings.table import frame_of
+from bedside.reports.table import Table, Tables
+from tests.analysis.preference_study import Chooser, simulated_study
+from tests.reports.builders import made_run, people_rated, scored
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-FINDINGS = ROOT / "bedside" / "reports" / "finding_words.py"
+REPORTS = ROOT / "bedside" / "reports"
 #: Most words of a sentence.
 MOST = 25
 #: What no sentence says: each has plainer words.
@@ -32,7 +39,7 @@ _NO_PROSE = re.compile(r"\s*(?:\||#|!\[|→|$)")
 #: A link or an image, and code, each of which is read as one name.
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _CODE = re.compile(r"`+[^`]+`+")
-_END = re.compile(r"(?<=[.!?…])[*”\")\]]*\s+(?=[*“\"(\[]*(?:[A-Z\u0370-\u03ff]|bedside))")
+_END = re.compile(r"(?<=[.!?…])[*”\")\]]*\s+(?=[*“\"(\[]*(?:[A-Z\u0370-\u03ff]|bedside|spaCy|--|–|df:|[np]\b))")
 
 
 def paragraphs(text: str) -> Iterator[tuple[int, str]]:
@@ -79,16 +86,68 @@ def test_sentences_of_a_page_are_short(page: Path) -> None:
     assert not found, "\n".join(f"{page.relative_to(ROOT)}:{line}: {words}" for line, words in found)
 
 
-def test_sentences_of_findings_are_short() -> None:
-    """With a word for each name or number that is put in."""
+def texts(module: ast.Module) -> Iterator[tuple[int, str]]:
+    """The line and words of each text of a module, with a word for each name or number that is put in; no docstring."""
+    parts = {part for node in ast.walk(module) if isinstance(node, ast.JoinedStr) for part in node.values}
+    parts |= {node.value for node in ast.walk(module) if isinstance(node, ast.Expr)}
+    for node in ast.walk(module):
+        if isinstance(node, ast.JoinedStr):
+            said = (str(part.value) if isinstance(part, ast.Constant) else "It" for part in node.values)
+            yield node.lineno, "".join(said)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in parts:
+            yield node.lineno, node.value
+
+
+@pytest.mark.parametrize("room", [".", "figures", "tables"])
+def test_sentences_of_findings_and_notes_are_short(room: str) -> None:
+    """All of them, whatever holds of an answer; a template of a file is none."""
     found = [
-        (node.lineno, said)
-        for node in ast.walk(ast.parse(FINDINGS.read_text("utf-8")))
-        if isinstance(node, ast.JoinedStr)
-        for said in ["".join(str(part.value) if isinstance(part, ast.Constant) else "it" for part in node.values)]
-        if faults(said)
+        f"{path.relative_to(ROOT)}:{line}: {said}"
+        for path in sorted((REPORTS / room).glob("*.py"))
+        for line, said in texts(ast.parse(path.read_text("utf-8")))
+        if not said.startswith("<") and faults(said)
     ]
-    assert not found, "\n".join(f"{FINDINGS.relative_to(ROOT)}:{line}: {said}" for line, said in found)
+    assert not found, "\n".join(found)
+
+
+#: Names of metrics and systems as a note lists them, with counts and how many more: one word.
+_NAMES = re.compile(r"It(?: \d+ of \d+)?(?:[,;] (?:and )?It(?: \d+ of \d+)?)+(?:[,;]? and \d+ more| …)?")
+
+
+def with_short_names(note: str, tables: Iterable[Table]) -> str:
+    """The note with a word for each list of metrics or systems of these tables."""
+    records = (record for table in tables for record in table.records)
+    names = {str(record[key]) for record in records for key in ("title", "metric", "system") if record.get(key)}
+    names |= {name for table in tables for row in table.rows for name in (row.group, row.cells[0].text) if name}
+    names |= {re.split(" [(↑↓]", name)[0] for name in names}
+    listed = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return _NAMES.sub("It", re.sub(rf"(?<!\w)(?:{listed})(?!\w)", "It", note) if names else note)
+
+
+@pytest.mark.slow
+def test_notes_are_short_as_they_are_printed(tmp_path: Path) -> None:
+    """With what methods, designs and reasons are called, on the bundled conversations and on simulated studies."""
+    talks = people_rated(scored(tmp_path)).path
+    (tmp_path / "made").mkdir()
+    made = made_run(tmp_path / "made", "calm-it", cases=3).path
+    study = frame_of(simulated_study({"A": 0.9, "B": 0.2}, [Chooser("human:anna"), Chooser("judge:m")], cases=8).rows)
+    rated = bedside.EXAMPLES / "study.csv"
+    margin: dict[str, float | str] = {"empathy": 0.5}
+    answers: list[Tables[Any]] = [
+        *(bedside.agree(source) for source in (talks, made)),
+        *(bedside.validate(source) for source in (talks, made)),
+        *(bedside.compare(source) for source in (talks, made)),
+        *(bedside.tables(source) for source in (talks, made)),
+        bedside.agree(rated), bedside.validate(rated),
+        bedside.compare(rated), bedside.estimate(rated),
+        bedside.compare(talks, within="persona"), bedside.compare(talks, metrics="empathy", margin=0.5),
+        bedside.gate(talks, baseline="steady", system="brisk", margin=margin), bedside.drift(made),
+        bedside.trend(talks), bedside.deviation(talks, reference="steady"), bedside.preferences(study),
+    ]  # fmt: skip
+    notes = {note: with_short_names(note, answer) for answer in answers for table in answer for note in table.notes}
+    assert len(notes) > 100
+    found = [f"{note}\n{words}" for note, words in notes.items() if faults(words)]
+    assert not found, "\n".join(found)
 
 
 def test_what_counts_as_a_sentence() -> None:

@@ -47,8 +47,8 @@ def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None
         options.id or "calibration",
         options.title or "Expected levels beside people",
         (
-            "One point for each group of units of like expectation, larger where they are more, with the 95 % interval "
-            "of people's mean by case; on the dashed line what the judge expects comes true.",
+            "One point for each group of units of like expectation, larger where they are more. The bar is the 95 % "
+            "interval of people's mean by case. On the dashed line people's mean is as expected.",
         ),
         draw,
     )

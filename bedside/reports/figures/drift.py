@@ -93,8 +93,7 @@ def build(view: RatingsView, seed: int, options: DriftFigureOptions) -> Drawing 
     heat = "Change of the mean in per cent, paired by case; the table has the intervals."
     bars = (
         "Change of the mean in per cent, paired by case, with its 95 % bootstrap interval over cases, cut where it "
-        "leaves the figure. "
-        f"{DASH}: no value."
+        f"leaves the figure. {DASH}: no value."
     )
     return Drawing(
         options.id or "drift",

@@ -66,7 +66,7 @@ def build(view: RatingsView, seed: int, options: StrengthOptions) -> Drawing | N
         options.title or "Preferred to a system of mean strength",
         (
             "Chance to be preferred to a system of mean strength if the place didn't count, with its 95 % interval "
-            "over cases; the line is even chance. Systems that won or lost everything have no such chance, and no "
+            "over cases. The line is even chance. Systems that won or lost everything have no such chance, and no "
             "mark. What the numbers average over stands below the table of strengths.",
         ),
         draw,

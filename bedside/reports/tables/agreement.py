@@ -99,9 +99,9 @@ def _reading(row: AgreementRow) -> str:
     return reading(main.estimate if main is not None else None) or DASH
 
 
-_BESIDE_PEOPLE = "of two raters on numbers, one of whom is no person, and not a mean over persons"
-_ORDERED = "of ordered scales, and not a mean over persons"
-_NOT_A_MEAN = "not a mean over persons"
+_BESIDE_PEOPLE = "only for numbers by a judge or algorithm beside one person or the consensus"
+_ORDERED = "only on ordered scales; not computed in rows that are means over persons"
+_NOT_A_MEAN = "not computed in rows that are means over persons"
 _LIMITS = (
     "Lower and upper limit: 95 % of differences, the rater minus people, lie between them if they are normal (Bland "
     "and Altman): bias ± 1.96 standard deviations."
@@ -119,10 +119,10 @@ COLUMNS: tuple[Column, ...] = (
         text=lambda row: _estimate(row.ceiling),
         optional=True,
         brief=True,
-        dash="it exists only in rows that compare a rater with two or more people who rated the same units",
-        note="Ceiling: what people reach among themselves. It is the mean of their pairs beside a rater's mean over "
-        "persons, and one person against the consensus of the others beside a rater's against the consensus. It rests "
-        "on the units that several people rated.",
+        dash="only beside a rater; needs two people who rated the same units",
+        note="Ceiling: what people reach among themselves, on the units that several of them rated. Beside a rater's "
+        "mean over persons it is the mean of people's own pairs. Beside a rater's agreement with the consensus it is "
+        "one person's agreement with the consensus of the others.",
     ),
     _statistic("Fleiss κ", "fleiss", "of people among themselves"),
     _statistic("AC [95 % CI]", "ac", _NOT_A_MEAN),
@@ -172,25 +172,23 @@ def _form_notes(agreements: Sequence[Agreement]) -> list[str]:
 def unit_notes(agreements: Sequence[Agreement]) -> list[str]:
     """On which units statistics rest, and what is left out."""
     notes = []
-    if any(r.estimate is not None and r.n < a.units for a in agreements for r in a.statistics.values()):
+    fewer = [a for a in agreements if any(r.estimate is not None and r.n < a.units for r in a.statistics.values())]
+    if fewer:
         notes.append("n: the units that a statistic rests on, where they are fewer: ICC and Fleiss κ need all raters.")
-    if any(
-        a.kind in ("people", "mean") and len(a.raters) > 2 and r.estimate is not None and r.n < a.units
-        for a in agreements
-        for r in a.statistics.values()
-    ):
+    if any(a.kind in ("people", "mean") and len(a.raters) > 2 for a in fewer):
         notes.append(
-            "Agreement is the mean over units of the share of raters who say the same, κ the mean over pairs of "
-            "raters: where not everybody rated everything, they are not means of the same."
+            "Agreement is the mean over units of the share of raters who say the same; κ is the mean over pairs of "
+            "raters. Where some raters rated fewer units, the two weigh units differently."
         )
     people = [a for a in agreements if a.kind == "people" and not a.is_any_or_none]
     beside = [a for a in agreements if a.kind == "consensus" and not a.is_any_or_none]
     alone, ties = sum(a.alone for a in people), sum(a.ties for a in beside)
     if alone:
-        used = ", but for the shares of levels in AC" if any("ac" in a.statistics for a in people) else ""
-        notes.append(f"Left out among people, as only one person rated them{used}: {counted(alone, 'unit')}.")
+        was, left = ("was", "is") if alone == 1 else ("were", "are")
+        used = "; shares of levels in AC include all units" if any("ac" in a.statistics for a in people) else ""
+        notes.append(f"{counted(alone, 'unit')} {was} rated by one person only and {left} left out{used}.")
     if ties:
-        notes.append(f"Left out of comparisons with the consensus, as people tie: {counted(ties, 'unit')}.")
+        notes.append(f"People tie on {counted(ties, 'unit')}, left out of comparisons with the consensus.")
     settled = {a.title: max(b.adjudicated for b in beside if b.title == a.title) for a in beside if a.adjudicated}
     if settled:
         counts = ", ".join(f"{title} {counted(count, 'unit')}" for title, count in settled.items())
@@ -200,8 +198,8 @@ def unit_notes(agreements: Sequence[Agreement]) -> list[str]:
         )
     if any(a.ties and _is_of_two(a) for a in beside):
         notes.append(
-            "The consensus of two people is what both say: units on which anybody agrees more easily. Look at the mean "
-            "over persons first."
+            "The consensus of two people is what both say. Such units are easier to agree on: look at the mean over "
+            "persons first."
         )
     return notes
 
@@ -215,12 +213,12 @@ def _constant_notes(agreements: Sequence[Agreement]) -> list[str]:
             continue
         who = ", ".join(f"{rater_words(rater)} only {level}" for rater, level in agreement.constant.items())
         without = agreement.statistics.get("kappa without constant raters")
-        rest = "no pair is left without."
+        rest = "Every pair has such a rater."
         if without is not None and without.estimate is not None:
-            rest = f"of the other pairs κ is {share_words(without)}."
+            rest = f"Of the other pairs κ is {share_words(without)}."
         notes.append(
-            f"{agreement.title}, {agreement.between}: κ with a rater who gives one level to everything ({who}) is 0, "
-            f"whatever the others say; {rest}"
+            f"{agreement.title}, {agreement.between}: κ is 0 by its formula with a rater who gives one level to "
+            f"everything ({who}). {rest}"
         )
     return notes
 
@@ -269,14 +267,14 @@ def sample_notes(agreements: Sequence[Agreement]) -> list[str]:
     for by, titles in by_strata.items():
         notes.append(
             f"{', '.join(titles)}: the units that people rated were drawn with unequal chances, by {' and '.join(by)}. "
-            "Every figure is of all units that they were drawn from, with each weighted by how many it stands for, "
-            f"and intervals are by strata.{_unweighted_words(agreements, titles)}"
+            "Every figure is of all units that they were drawn from: each is weighted by how many it stands for. "
+            f"Intervals are by strata.{_unweighted_words(agreements, titles)}"
         )
     unknown = list(dict.fromkeys(a.title for a in agreements if a.partly_known))
     if unknown:
         notes.append(
             f"{', '.join(unknown)}: with what chance units were drawn is not known of all of them, or they are of "
-            "several rounds, so that nothing is weighted. Figures are about the units rated."
+            "several rounds. So nothing is weighted. Figures are about the units rated."
         )
     picked = {a.title: a.picked for a in agreements if a.picked}
     if picked:

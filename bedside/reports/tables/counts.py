@@ -171,8 +171,8 @@ def _what(options: CountsOptions, rows: Iterable[LabelRow]) -> str:
     counts = sorted({count.coded for row in rows for count in row.counts.values()})
     n = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
     return (
-        "How often the label was given in a transcript, mean over those that have any label "
-        f"(n = {n} a system); a transcript without a label counts 0 for it."
+        "How often the label was given in a transcript: the mean over those that have any label "
+        f"(n = {n} a system). A transcript without a label counts 0 for it."
     )
 
 

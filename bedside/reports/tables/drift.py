@@ -105,8 +105,8 @@ def _columns(shown: Drift) -> tuple[Column | Recorded, ...]:
 def meaning(shown: Drift) -> Iterator[str]:
     """What a change and its interval are."""
     yield (
-        f"Change: of the mean at {shown.by} {shown.longest:g} over the mean at {shown.shortest:g}, in per cent of the "
-        "latter. n: cases with a value at both, over which both means are taken."
+        f"Change: from the mean at {shown.by} {shown.shortest:g} to the mean at {shown.longest:g}, in per cent of the "
+        "first. n: cases with a value at both; both means are over these."
     )
     changes = [own.change for own in shown.changes]
     yield from dict.fromkeys(f"Interval: {change.interval.method}." for change in changes if change.interval)

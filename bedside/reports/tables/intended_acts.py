@@ -56,11 +56,11 @@ CODE_COLUMNS = (
 )  # fmt: skip
 MEANING = Note(
     "intended acts.meaning",
-    "Meant as: the label of the code that a strategy or an action stands for by its definition; acts that could be "
-    "carried out in several ways, and messages with a pivot, are left out. Share coded as meant: an interval from a "
-    "bootstrap of whole cases; κ: Cohen's, between what was meant and what was coded, its interval from leaving out "
-    "whole cases. A low number can be the model's that carried the act out badly or the coder's that read it badly: "
-    "only codes by people tell the two apart.",
+    "Meant as: the label of the code that a strategy or an action stands for by its definition. Acts that could be "
+    "carried out in several ways, and messages with a pivot, are left out. Share coded as meant: with an interval "
+    "from a bootstrap of whole cases. κ: Cohen's, of intended and coded labels; its interval is from leaving out "
+    "whole cases. Where a number is low, the model may have acted badly, or the coder read badly. Only codes by "
+    "people tell the two apart.",
 )
 
 

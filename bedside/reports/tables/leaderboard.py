@@ -337,11 +337,11 @@ class _Board:
             "added up to one score."
         )
         own = any(column.measure.sum for column in self._columns)
-        shares = " (a share that another table takes over all conversations is here the mean of the cases' own)"
+        shares = " A share that another table takes over all conversations is here the mean of the cases' own."
         yield (
-            "Means over cases, of which each counts once, whatever number of conversations it has"
-            f"{shares if own else ''}; n = {counted(self._usual, 'case')} unless a cell says otherwise. In brackets 95 "
-            "% intervals over cases like these; ↑ higher is better, ↓ lower is."
+            f"Means over cases; each case counts once.{shares if own else ''} n = {counted(self._usual, 'case')} "
+            "unless a cell says otherwise. In brackets: 95 % intervals over cases like these. ↑ higher is better, ↓ "
+            "lower is."
         )
         standings = [standing for column in self._columns for standing in column.standings.systems]
         if any(standing.values.n and standing.mean.interval is None for standing in standings):
@@ -359,10 +359,9 @@ class _Board:
         sizes = sorted({pair.test.family_size or 0 for pair in pairs})
         methods = "; ".join(dict.fromkeys(pair.test.method for pair in pairs if pair.test.p is not None))
         yield (
-            "Letters: two systems that share one can't be told apart on that measure. All pairs of all systems that "
-            "stand here, also of those added later, are tested case by case "
-            f"({methods}), and p is corrected by Holm over the pairs of a "
-            f"measure ({' or '.join(map(str, sizes))} that can be tested): where none differ, the chance that any two "
+            "Letters: two systems that share one can't be told apart on that measure. All pairs of systems are tested "
+            f"case by case, those added later too ({methods}). p is corrected by Holm over the pairs of a measure "
+            f"({' or '.join(map(str, sizes))} that can be tested). Where no systems differ, the chance that any two "
             f"are told apart is {ALPHA:.0%} at most on each measure."
         )
         yield (
@@ -372,8 +371,8 @@ class _Board:
         for column in self._columns:
             for better, worse in column.standings.against_means:
                 yield (
-                    f"Warning: on {column.title} the test shows {better} to be better than {worse}, and the means are "
-                    "the other way round, as where few cases are far from the others."
+                    f"Warning: on {column.title} the test shows {better} to be better than {worse}, but the means are "
+                    "the other way round. A few extreme cases may do that."
                 )
 
     def _gap_notes(self, first: BoardColumn | None) -> Iterator[str]:

@@ -83,7 +83,7 @@ def meaning(rows: Sequence[MetricRow]) -> Iterator[str]:
     methods = "; ".join(dict.fromkeys(row.part.correlation.method for row in rows))
     yield "Means over transcripts, with their number in brackets."
     yield (
-        f"Trend: {methods} of value and number of messages over transcripts; p corrected by Holm within the "
+        f"Trend: {methods} of value and number of messages over transcripts. p is corrected by Holm within the "
         f"family “{first.family}” of {counted(first.family_size or 0, 'test')}."
     )
 

@@ -46,10 +46,10 @@ COLUMNS = (
 MEANING = Note(
     "position bias.meaning",
     "First won: of the comparisons with a winner, the share that the conversation shown first won; .5 where the place "
-    "doesn't count. Same verdict: of the pairs asked in both orders (by each rater, in each pass), the share with the "
-    "same winner, or a tie, in both; Reversed: the share in which the other one won when the order changed, and how "
-    "many of them went to the one shown first each time, and to the second. The rest had a tie in one order. Same in "
-    "two passes: the same order asked again; verdicts that change there too change without any help of the order. All "
+    "doesn't count. Same verdict: of the pairs asked in both orders in one pass, the share with the "
+    "same winner, or a tie, in both. Reversed: the share in which the other one won when the order changed. Beside it "
+    "stands how many went to the one shown first each time, and to the second. The rest had a tie in one order. Same "
+    "in two passes: the same order asked again; verdicts that change there change without another order. All "
     "intervals are over cases.",
 )
 
@@ -67,8 +67,8 @@ def orders(shown: Sequence[PositionBias]) -> Iterator[str]:
     for bias in shown:
         if not bias.balanced:
             yield (
-                f"{heading(bias.facts, bias.raters)}: most pairs were shown in one order, and First won is of all of "
-                "them: it speaks of the place only if chance chose which one stood first."
+                f"{heading(bias.facts, bias.raters)}: most pairs were shown in one order, and First won is of all. "
+                "It speaks of the place only if chance chose which one stood first."
             )
         elif bias.one_order:
             yield (

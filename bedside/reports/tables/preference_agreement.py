@@ -40,8 +40,8 @@ COLUMNS = (
 )  # fmt: skip
 MEANING = Note(
     "preference agreement.meaning",
-    "A verdict is which of two conversations has more of the win over both orders and all passes, or a tie; so the "
-    "place cancels where both orders were asked. κ: Cohen's of better, tie and worse, each pair both ways round, so "
+    "A verdict is a tie, or which of two conversations won more over both orders and all passes. So the place "
+    "cancels where both orders were asked. κ: Cohen's of better, tie and worse, each pair both ways round, so "
     "that it doesn't matter which one is called the first. Same winner: of the pairs that both decided. With several "
     "people, each one's verdicts stand beside the other's. Intervals are over cases.",
 )

@@ -37,8 +37,8 @@ COLUMNS = (
 MEANING = Note(
     "preference levels.meaning",
     "Pairs of conversations that the same raters compared and gave levels by the same rubric. Better level preferred: "
-    "of the pairs with a preference and different levels, the share in which the preferred one has the better level; "
-    "its interval is over cases. Equal levels: a preference all the same, which a finer look or the place may give. No "
+    "of the pairs with a preference and different levels, the share in which the preferred one has the better level. "
+    "Its interval is over cases. Equal levels: a preference all the same, which a finer look or the place may give. No "
     "preference: a tie, or a verdict that depends on the order, although levels differ. τ: Kendall's, of the systems' "
     "strengths and mean levels, where there are three or more.",
 )

@@ -88,9 +88,9 @@ def unpassed(rows: Sequence[Part]) -> Iterator[str]:
 
 MEANING = Note(
     "rater quality.meaning",
-    f"Alarms: half of the items under {HASTY_SECONDS:g} s for each thing asked; one answer to everything; farther "
-    f"from the known answers than others, or from others than they are from each other, by more than {APART:g} "
-    "times; levels that rise or fall; a distance from others that grows. An honest rater has one in a study with "
+    f"Alarms: half of the items under {HASTY_SECONDS:g} s for each thing asked; one answer to everything. Also: more "
+    f"than {APART:g} times as far from the known answers as others, or from others as they are from each other. Also: "
+    "levels that rise or fall; a distance from others that grows. An honest rater has one in a study with "
     f"a probability of {ERROR_RATE:.0%} at most. An alarm is a reason to talk to the rater, and no more.",
 )
 

@@ -77,10 +77,10 @@ def needed_words(rows: Sequence[MetricRow]) -> Iterator[str]:
     if any(isinstance(row.part, PairRepeats) for row in rows):
         yield (
             "Of two systems, SD of cases is that of their true difference, and SD of repeats that of both together. "
-            f"Repeats needed: of each case, for a paired t test over these cases at {1 - LEVEL:.0%} to find a "
-            f"difference as large as the one seen with a chance of {POWER:.0%} (Miller 2024, arXiv:2411.00640); or "
-            "cases, with as many repeats as there are. The difference is taken as it was seen: the true one may be "
-            "smaller, and then more are needed. Where cases differ too much, no number of repeats will do."
+            f"Repeats needed: of each case, for a paired t test at {1 - LEVEL:.0%} to find the difference seen with a "
+            f"chance of {POWER:.0%} (Miller 2024). Or cases: with as many repeats as there are. The true difference "
+            "may be smaller than the one seen; then more are needed. Where cases differ too much, no number of repeats "
+            "will do."
         )
 
 

@@ -70,9 +70,9 @@ def letters(shown: Sequence[SystemPreferences]) -> Iterator[str]:
     tests = dict.fromkeys(pair.difference.method.rpartition("; ")[2] for pair in pairs)
     if tests:
         yield (
-            f"Letters: two systems that share one can't be told apart ({'; '.join(tests)}; p corrected by Holm over "
-            f"the pairs of a block, below {decimal(ALPHA)}). Rank: the best and the worst place that these tests leave "
-            "open."
+            f"Letters: two systems that share one can't be told apart. Tests: {'; '.join(tests)}. Told apart: p, "
+            f"corrected by Holm over the pairs of a block, is below {decimal(ALPHA)}. Rank: the best and the worst "
+            "place that these tests leave open."
         )
 
 

@@ -51,11 +51,11 @@ COLUMNS = (
 )  # fmt: skip
 MEANING = Note(
     "win rates.meaning",
-    "First and Second are the systems of the row, whichever was shown first. Better, Tie: verdicts on two "
-    "conversations (of each person) that are the same in every order that was asked, over all passes of it; Depends on "
-    "order: those that aren't. Share of wins: a tie is half a win for each, cases count once and both orders the same; "
-    "its interval is over cases and stays within 0 and 1. By strengths: the share that Bradley and Terry's model "
-    "expects; one far from the share of wins says that no single strength describes the systems.",
+    "First and Second are the systems of the row, whichever was shown first. Better, Tie: verdicts of each "
+    "person on two conversations that are the same in every order asked, over all its passes. Depends on order: those "
+    "that change with it. Share of wins: a tie is half a win for each; cases and both orders count the same. Its "
+    "interval is over cases and stays within 0 and 1. By strengths: the share that Bradley and Terry's model expects. "
+    "Where it is far from the share of wins, no single strength describes the systems.",
 )
 
 
@@ -66,7 +66,7 @@ def tests(rows: Sequence[Part]) -> Iterator[str]:
     for method in dict.fromkeys(result.method.rpartition("; ")[2] for result in tested):
         sizes = sorted({result.family_size or 0 for result in tested})
         yield (
-            f"p: {method}; it takes up what the comparisons with other systems say of the two. Corrected by Holm over "
+            f"p: {method}. It uses what comparisons with other systems say of the two. Corrected by Holm over "
             f"the pairs of a block ({' or '.join(map(str, sizes))})."
         )
     if any(row.part.difference.p is None and row.part.cases for row in rows):
