@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from dataclasses import asdict, replace
 from functools import wraps
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
@@ -260,31 +261,29 @@ def say_entries(what: str, rows: Iterable[tuple[str, str]], *, title: str) -> No
 
 #: Width of titles and notes outside a terminal; a table is as wide there as its numbers need.
 _PIPED = 160
-#: A column of text may be narrowed to this, or to its longest word up to the other.
-_NARROW, _WORD = 16, 32
+#: A column of text may be narrowed to this, or to its longest word up to the other; a title to that.
+_NARROW, _WORD, _HEAD = 16, 32, 10
 #: What rich puts between two columns, and at both ends.
 _GAP, _ENDS = 3, 2
 
 
 def print_tables(tables: Iterable[Table]) -> None:
-    """Print tables.
-
-    Where a terminal is too narrow for all columns, they come in blocks, each with the names of its rows; elsewhere a
-    table needn't fit a screen.
-    """
+    """Print tables; one too wide for a terminal as a paragraph a row. Elsewhere a table needn't fit a screen."""
     from rich.text import Text
 
     console, screen = _console(), _is_screen()
     shown: list[str] = []
     for table in tables:
-        blocks = _blocks(table, console.width) if screen else [table]
         with console.capture() as title:
             console.print(Text(terminal_text(table.title), style="table.title"))
         with console.capture() as notes:
             if table.notes:
                 console.print(Text(terminal_text("\n".join(table.notes)), style="table.caption"))
-        drawn = (_drawn(console, block, console.width if screen else width_of(block)) for block in blocks)
-        shown.append("".join((title.get(), *drawn, notes.get())))
+        if screen and width_of(table) > console.width:
+            table = _with_folded_titles(table)
+        wide = width_of(table)
+        drawn = _row_by_row(console, table) if screen and wide > console.width else _drawn(console, table, wide)
+        shown.append(title.get() + drawn + notes.get())
     typer.echo("\n".join(shown), nl=False)
 
 
@@ -298,22 +297,40 @@ def _console() -> Console:
     return Console() if _is_screen() else Console(width=_PIPED)
 
 
-def _blocks(table: Table, width: int) -> list[Table]:
-    """The table in parts that fit ``width``, each of them with the columns that name the rows."""
-    if width_of(table) <= width:
-        return [table]
-    names = 1
-    while table.columns[names : names + 1] and table.columns[names].align == "left":
-        names += 1
-    head = list(range(names))
-    if names == len(table.columns) or width_of(table.of_columns(head)) > width / 2:
-        head = [0]
-    blocks: list[list[int]] = []
-    for place in range(len(head), len(table.columns)):
-        if not blocks or width_of(table.of_columns([*blocks[-1], place])) > width:
-            blocks.append([*head])
-        blocks[-1].append(place)
-    return [table.of_columns(places) for places in blocks]
+def _with_folded_titles(table: Table) -> Table:
+    """The table with each column's title in lines that are no wider than what stands below it, as far as words go."""
+    below = [max([_HEAD, *(len(row.cells[place].text) for row in table.rows)]) for place in range(len(table.columns))]
+    titles = (fill(c.title, n, break_long_words=False) for c, n in zip(table.columns, below, strict=True))
+    return replace(table, columns=tuple(replace(c, title=t) for c, t in zip(table.columns, titles, strict=True)))
+
+
+def _row_by_row(console: Console, table: Table) -> str:
+    """The table as a paragraph for each row: its name, then each column that has a value there, with its title."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from bedside.reports.table_content import DASH
+
+    shared = [group for group, count in table.spans() for _ in range(count)]
+    titles = [" ".join(f"{group or ''} {c.title}".split()) for group, c in zip(shared, table.columns, strict=True)]
+    starts = [terminal_text(f"{title}: " if title else "") for title in titles]
+    with console.capture() as printed:
+        for group, rows in table.groups():
+            console.print(Text(terminal_text(f"\n{group}"), style="italic") if group else "")
+            for row in rows:
+                lines: list[Text] = []
+                for start, cell in zip(starts, row.cells, strict=True):
+                    look = "bold" if cell.bold else "underline" if cell.underline else ""
+                    pair = Text.assemble(start, (terminal_text(cell.text + cell.marks), look))
+                    if lines and cell.text == DASH:
+                        continue
+                    if len(lines) > 1 and lines[-1].cell_len + pair.cell_len < console.width - 2 * _GAP:
+                        lines[-1] += Text(" · ") + pair
+                    else:
+                        lines.append(pair)
+                console.print(Padding(lines[0], (0, 0, 0, 1)))
+                console.print(Padding(Text("\n").join(lines[1:]), (0, 0, 0, _GAP)))
+    return "".join(f"{line.rstrip()}\n" for line in printed.get().splitlines())
 
 
 def width_of(table: Table) -> int:
@@ -323,7 +340,7 @@ def width_of(table: Table) -> int:
     shared = [group if not place else None for group, count in table.spans() for place in range(count)]
     total = _ENDS
     for place, column in enumerate(table.columns):
-        texts = [column.title, shared[place] or ""]
+        texts = [*column.title.split("\n"), shared[place] or ""]
         texts += [row.cells[place].text + row.cells[place].marks for row in table.rows]
         if place == 0:
             texts += [row.group or "" for row in table.rows]

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from bedside.cli.output import print_tables
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Heading, Row
 from tests.conftest import Call, works
 
 #: A terminal, and what of it is left for the line of what to do next and for the prompt.
@@ -75,11 +78,9 @@ def test_what_is_asked_within_margins_fits_a_screen(
     fits_a_screen(call, tmp_path, monkeypatch, question, WITHIN[question], name)
 
 
-def fits_a_screen(
-    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str, options: tuple[str, ...], name: str
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(WIDTH))
-    path = sheet(tmp_path / "ratings.csv", **SHEETS[name])  # type: ignore[arg-type]
+def asked(folder: Path, question: str, options: tuple[str, ...], name: str) -> list[object]:
+    """What is typed to put a question to a sheet."""
+    path = sheet(folder / "ratings.csv", **SHEETS[name])  # type: ignore[arg-type]
     last = f"s{SHEETS[name]['systems'] - 1}"
     if SHEETS[name].get("long"):
         last = f"hosted_vllm/a-family-of-models/system-{SHEETS[name]['systems'] - 1}"
@@ -88,6 +89,14 @@ def fits_a_screen(
     typed = [command, path, *asked, *options]
     if question == "gate":
         typed += [last, "--system", last[:-1] + "0"]
+    return typed
+
+
+def fits_a_screen(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str, options: tuple[str, ...], name: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(WIDTH))
+    typed = asked(tmp_path, question, options, name)
     _, out, _ = call(*typed)
     lines = out.splitlines()
     answer = json.loads(call(*typed, "--json")[1])
@@ -99,6 +108,44 @@ def fits_a_screen(
     assert max(map(len, lines)) <= WIDTH
     # One table: one head, and no second block of columns.
     assert sum(set(line.strip()) == {"─"} for line in lines) == 1
+
+
+@pytest.mark.parametrize("name", ["few cases", "many systems", "long names"])
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_all_of_an_answer_is_split_nowhere_but_at_rows(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str, name: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(WIDTH))
+    typed = asked(tmp_path, question, QUESTIONS[question], name)
+    out, _ = works(call, *typed, "--all")
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= WIDTH
+    tables = json.loads(call(*typed, "--json")[1])[:-1]
+    # A table has one title, one head at most, and its rows one after the other.
+    titles = ["".join(table["title"].split()) for table in tables]
+    assert ["".join(out.split()).count(title) for title in titles] == [1] * len(tables)
+    assert sum(set(line.strip()) == {"─"} for line in lines) <= len(tables)
+
+
+def test_a_table_that_is_too_wide_is_a_paragraph_a_row(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    columns = (Heading("Metric", "left"), *(Heading(title, group="Patient") for title in ("Mean", "Median")))
+    columns += (Heading("Estimate [95 % CI]"),)
+    texts = (("Empathy", "3.96", "4.00", "2.00 [1.31, 2.69]"), ("Warmth", "1.50", "–", "–"))
+    rows = tuple(Row(tuple(map(Cell, own)), "By people") for own in texts)
+    print_tables([Table("wide", "A wide table", columns, rows)])
+    assert capsys.readouterr().out.splitlines() == [
+        "A wide table", "",
+        "By people",
+        " Metric: Empathy",
+        "   Patient Mean: 3.96",
+        "   Patient Median: 4.00",
+        "   Estimate [95 % CI]: 2.00 [1.31, 2.69]",
+        " Metric: Warmth",
+        "   Patient Mean: 1.50",
+    ]  # fmt: skip
 
 
 def test_a_difference_that_is_there_is_the_first_that_is_said(call: Call, tmp_path: Path) -> None:
