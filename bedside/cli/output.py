@@ -450,12 +450,16 @@ def _screen(tables: Tables[Any], sentences: list[str], shown: Shown) -> str:
     """The answer as it fits a screen."""
     from rich.console import Console
 
+    from bedside.reports.levels import side_by_side
+
     size = shutil.get_terminal_size((_WIDTH, _LINES))
     console = Console(width=size.columns)
     said = _first(tables, sentences)
-    findings = next(iter(tables.levels.values())).findings if tables.levels else tables.findings
+    findings = [finding for each in tables.levels.values() or [tables] for finding in each.findings]
     marked = [table for table in tables if any(column.brief for column in table.columns)] or [tables[0]]
-    whole = marked[0]
+    whole, apart = marked[0], len(tables) - 1
+    if tables.levels:
+        whole, apart = side_by_side(tables), len(tables) - len(tables.levels)
     # A warning is about the table that is shown, where levels or judges have one each.
     warnings = _warnings([whole] if tables.levels or len(marked) > 1 else tables)
     hidden = len(warnings[_MOST_WARNINGS:])
@@ -485,7 +489,7 @@ def _screen(tables: Tables[Any], sentences: list[str], shown: Shown) -> str:
             (len(sentences) - len(said), "sentence"),
             (len(whole.rows) - rows, "row"),
             (len(whole.columns) - len(table.columns), "column"),
-            (len(tables) - 1, "table"),
+            (apart, "table"),
         )
         if count
     ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_parts import factor_names, levels_of
@@ -13,6 +14,7 @@ from bedside.core.words import counted
 from bedside.reports.comparison_notes import with_people_notes
 from bedside.reports.notes import NoteText
 from bedside.reports.table import Results, Table, Tables
+from bedside.reports.table_content import DASH, Cell, Heading, Row
 from bedside.reports.table_kind import averages
 from bedside.reports.table_notes import with_averaging_notes
 
@@ -129,7 +131,51 @@ def by_level(
     if notes:
         said = (NoteText(note, "within", warns=True) for note in notes)
         every[-1] = replace(every[-1], notes=(*every[-1].notes, *said))
-    return Tables(every, None, levels)
+    return Tables(every, None, levels, within=within)
+
+
+def side_by_side(answer: Tables[Results]) -> Table:
+    """What the answers within the levels of a factor show first as one table, each row with its level; its notes are
+    the warnings.
+
+    Args:
+        answer: has levels.
+    """
+    shown = {level: _first_shown(tables) for level, tables in answer.levels.items()}
+    first, *others = dict.fromkeys(column for table in shown.values() for column in table.columns)
+    rows: list[Row] = []
+    records: list[Mapping[str, Any]] = []
+    warned: dict[str, list[str]] = {}
+    for level, table in shown.items():
+        for row in table.rows:
+            held = dict(zip(table.columns[1:], row.cells[1:], strict=True))
+            cells = (row.cells[0], Cell(level), *(held.get(column, Cell(DASH)) for column in others))
+            placed = (c if c.record is None else replace(c, record=c.record + len(records)) for c in cells)
+            has_value = any(cell.text != DASH for column, cell in held.items() if column.brief)
+            rows.append(replace(row, cells=tuple(placed), brief=row.brief and has_value))
+        records += table.records
+        for note in table.notes:
+            if (
+                getattr(note, "warns", False)
+                and note != f"Only transcripts with {answer.within} {level} are looked at."
+            ):
+                warned.setdefault(note, []).append(level)
+    groups = list(dict.fromkeys(row.group for row in rows))
+    names = list(dict.fromkeys((row.group, row.cells[0].text) for row in rows))
+    rows.sort(key=lambda row: (groups.index(row.group), names.index((row.group, row.cells[0].text))))
+    said = [note if len(levels) == len(shown) else f"{answer.within} {', '.join(levels)}: {note}"
+            for note, levels in warned.items()]  # fmt: skip
+    said += [note for table in answer for note in table.notes if getattr(note, "id", "") == "within"]
+    title = next(iter(shown.values())).title.removesuffix(f", {answer.within} {next(iter(shown))}")
+    columns = (first, Heading(answer.within, "left", brief=True), *others)
+    return Table(
+        "levels", title, columns, tuple(rows), tuple(NoteText(each, warns=True) for each in said), tuple(records)
+    )
+
+
+def _first_shown(tables: Tables[Results]) -> Table:
+    """The table that a screen shows of an answer."""
+    return next((table for table in tables if any(column.brief for column in table.columns)), tables[0])
 
 
 def _rated_without(view: RatingsView, factor: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Generic, SupportsIndex, TypeVar, cast, overload
 
 from bedside.core.errors import DataError, nearest
@@ -59,6 +60,7 @@ class Tables(Generic[Results]):
 
     Attributes:
         levels: where the question was answered within the levels of a factor, the tables of each; else empty.
+        within: that factor; else empty.
         findings: what the answer comes to, as data; :meth:`sentences` has them in words.
     """
 
@@ -66,6 +68,7 @@ class Tables(Generic[Results]):
     # They hold NaN, which is not equal to itself; what they come to stands in the tables.
     _results: Results | None = field(compare=False)
     levels: Mapping[str, Tables[Results]] = field(compare=False)
+    within: str = field(compare=False)
     findings: tuple[Finding, ...] = field(compare=False)
 
     def __init__(
@@ -74,11 +77,13 @@ class Tables(Generic[Results]):
         results: Results | None,
         levels: Mapping[str, Tables[Results]] | None = None,
         findings: Iterable[Finding] = (),
+        within: str = "",
     ) -> None:
         object.__setattr__(self, "_tables", tuple(tables))
         object.__setattr__(self, "_results", results)
         object.__setattr__(self, "levels", dict(levels or {}))
         object.__setattr__(self, "findings", tuple(findings))
+        object.__setattr__(self, "within", within)
 
     @property
     def results(self) -> Results:
@@ -102,12 +107,16 @@ class Tables(Generic[Results]):
         return self._tables
 
     def sentences(self) -> list[str]:
-        """What the answer comes to, in words; of each level of a factor where it was answered so."""
+        """What the answer comes to, in words; of levels of a factor the first thing of each, then the next."""
         from bedside.reports.finding_words import sentences
 
-        if self.levels:
-            return [f"{level}: {words}" for level, of_level in self.levels.items() for words in of_level.sentences()]
-        return sentences(self.findings)
+        if not self.levels:
+            return sentences(self.findings)
+        levels: dict[str, list[str]] = {}
+        by_level = ([(level, words) for words in tables.sentences()] for level, tables in self.levels.items())
+        for level, words in filter(None, chain(*zip_longest(*by_level))):
+            levels.setdefault(words, []).append(level)
+        return [f"{self.within} {', '.join(of)}: {words}" for words, of in levels.items()]
 
     def __len__(self) -> int:
         return len(self._tables)

@@ -126,6 +126,23 @@ def test_each_level_has_an_answer_of_its_own(command: str, call: Call, tmp_path:
 
 
 @pytest.mark.slow
+def test_a_screen_has_the_levels_beside_each_other(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    compared, _ = works(call, "compare", "run", "--round", "round 1", "--within", "setting")
+    # Said of both levels alike, once.
+    assert compared.startswith("setting guarded, open: No difference between a and b is shown on empathy ")
+    assert "\nPeople's ratings are those of the round round 1.\n" in compared
+    rows = [line.split()[:5] for line in compared.splitlines() if line.startswith(" a − b")]
+    assert rows == [["a", "−", "b", level, "12"] for level in ("guarded", "open")] * 2
+    assert "table" not in compared.splitlines()[-1]
+    agreed, _ = works(call, "agree", "run", "--round", "round 1", "--within", "setting")
+    assert [line.split(": ")[0] for line in agreed.splitlines()[:2]] == ["setting guarded", "setting open"]
+    assert max(map(len, [*compared.splitlines(), *agreed.splitlines()])) <= 80
+    assert max(len(out.splitlines()) for out in (compared, agreed)) < 24
+
+
+@pytest.mark.slow
 def test_a_report_is_of_the_part_that_was_chosen(call: Call, tmp_path: Path) -> None:
     made(tmp_path)
     code, _, err = call("report", "run")

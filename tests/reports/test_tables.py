@@ -505,7 +505,7 @@ def test_they_are_gone_through_and_had_by_place_and_name(compared: Tables[Compar
 
 def test_they_have_nothing_by_accident_and_stay_as_they_are(compared: Tables[Comparisons]) -> None:
     assert {name for name in dir(compared) if not name.startswith("_")} == {
-        "findings", "levels", "names", "results", "sentences", "tables", "to_pandas", "to_polars",
+        "findings", "levels", "names", "results", "sentences", "tables", "to_pandas", "to_polars", "within",
     }  # fmt: skip
     with pytest.raises(dataclasses.FrozenInstanceError):
         compared.results = None  # type: ignore[misc, assignment]
