@@ -64,6 +64,8 @@ def sample(
     drawn = annotating.sample.with_settings(opened, settings)
     for name, reason in drawn.left_out.items():
         note(f"People can't rate {name}, which is left out: {reason}.")
+    here, there = (sum(getattr(stratum, name) for stratum in drawn.plan.strata) for name in ("drawn", "available"))
+    say(f"Drew {here:,} of {counted(there, 'unit')} for {counted(len(drawn.plan.raters), 'rater')} to rate.")
     show_tables(drawn.tables)
     for name, places in drawn.named.items():
         more = f" and {counted(len(places) - 1, 'more turn')}" if len(places) > 1 else ""

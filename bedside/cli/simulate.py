@@ -95,14 +95,14 @@ def _say_simulated(talks: Simulation, max_cost: float | None) -> None:
 
     summary, out = talks.summary, talks.folder
     counts = summary.counts
-    show_tables(simulation_tables(out))
     asked = counted(summary.calls.asked, "call")
     number = summary.calls.replayed
     replayed = "1 reply" if number == 1 else f"{number:,} replies"
     say(
-        f"{counted(counts.finished, 'conversation')} of {counts.planned:,} in {out}; {asked} asked now, {replayed} "
-        "taken from the log."
+        f"Finished {counted(counts.finished, 'conversation')} of {counts.planned:,} in {out}; {asked} asked now, "
+        f"{replayed} taken from the log."
     )
+    show_tables(simulation_tables(out))
     counts.check_usable(out, "conversation")
     say_failures(counts, out)
     if summary.wave is not None:

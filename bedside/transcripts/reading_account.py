@@ -417,9 +417,10 @@ class ReadingAccount:
         """In as few lines as can be: how much was read, who is who, and what may not be as it was meant."""
         files = [_file_name(name) for names in self.kinds.values() for name in names]
         systems = len(set(self.systems) - {None})
+        read = f"Read {counted(self.transcripts, 'transcript')} ({counted(self.turns, 'turn')})"
+        if files:
+            read += f" from {files[0] if len(files) == 1 else counted(len(files), 'file')}"
         facts = [
-            f"{counted(self.transcripts, 'transcript')}, {counted(self.turns, 'turn')}",
-            *([files[0] if len(files) == 1 else counted(len(files), "file")] if files else []),
             *(
                 f"{role} = {_some((name for name, _ in names), _BRIEF)}"
                 for role in ROLES
@@ -429,7 +430,7 @@ class ReadingAccount:
             *([f"factors {_some(self.factors)}"] if self.factors else []),
         ]
         guessed, remarks = _facts_of_files(self.kinds, _GUESSED), (("", remark) for remark in self.remarks)
-        parts = [("Read", "; ".join(facts)), *guessed, *_doubts(self), *remarks, *_factor_kinds(self)]
+        parts = [(read, "; ".join(facts)), *guessed, *_doubts(self), *remarks, *_factor_kinds(self)]
         return _in_lines(parts, SCREEN // 2)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -26,6 +27,8 @@ SAMPLE = (*"sample run --by system,length --per 2 --rubrics empathy,goal_alignme
 def test_from_a_plan_to_agreement(call: Call, tmp_path: Path) -> None:
     code, out, err = call(*SAMPLE, "--raters", "anna,ben,cleo", "--out", "plan.json")
     assert (code, "GPT-Secret" in out, "Wrote plan.json" in err) == (0, True, True)
+    drawn, available = re.match(r"Drew (\d+) of (\d+) units for 3 raters to rate\.\n", out).groups()  # type: ignore[union-attr]
+    assert re.search(rf"^ *all .* {available} +\d+ +{drawn} ", out, flags=re.MULTILINE)
     # The same again is the same plan; another one doesn't take its place.
     assert call(*SAMPLE, "--raters", "anna,ben,cleo", "--out", "plan.json")[0] == 0
     code, _, err = call(*SAMPLE[:-1], 8, "--raters", "anna,ben,cleo", "--out", "plan.json")

@@ -576,7 +576,7 @@ def test_skipping_goes_on_and_says_what_was_left_out(call: Call, tmp_path: Path,
     path = bad(name)(tmp_path).relative_to(tmp_path)
     write_lines(tmp_path / "good.jsonl", talk("good"))
     code, out, err = call("score", "good.jsonl", path, "--on-error", "skip", "--out", "run")
-    assert (code, err[:6]) == (0, "Read: ")
+    assert (code, err[:6]) == (0, "Read 1")
     assert "1 skipped:" in out
     run = bedside.read_run("run")
     assert "good" in run.index["id"].to_list()
@@ -717,7 +717,7 @@ def test_roles_columns_and_paths(call: Call, tmp_path: Path) -> None:
         "score", "talks", "--roles", '"Dr Smith"=clinician,Anna=patient', "--columns",
         "id=session,speaker=who,text=said", "--path-fields", "{system}/{case_id}", "--out", "run",
     )  # fmt: skip
-    assert (code, err[:6]) == (0, "Read: ")
+    assert (code, err[:6]) == (0, "Read 1")
     assert bedside.read_run("run").index.select("id", "system", "case_id").row(0) == ("x", "modelA", "7")
 
 

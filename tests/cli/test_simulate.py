@@ -33,7 +33,7 @@ def talks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_it_simulates_says_what_to_do_next_and_goes_on(call: Call, tmp_path: Path) -> None:
     out, _ = works(call, *BRISK, "--out", "mine")
-    assert "1 conversation of 1 in mine" in out
+    assert out.startswith("Finished 1 conversation of 1 in mine; ")
     assert "0 replies taken from the log" in out
     assert "Next: bedside score mine --out run; bedside report run" in out
     assert "Toys without a model took part (rules-toy, script:brisk)" in out

@@ -89,7 +89,7 @@ def test_a_judge_that_lets_nobody_in_is_one_line(call: Call, engine: str) -> Non
     with JudgeServer(lambda request, number: Action(status=401)) as server:
         code, _, err = call(*score_line(f"--rubrics empathy --judge {server.judge} {engine}"))
     assert code == 2
-    assert err.startswith("Read: 12 transcripts")
+    assert err.startswith("Read 12 transcripts (264 turns) from transcripts.jsonl: ")
     assert "refuses the key" in err
     assert [line.startswith("bedside: ") for line in err.splitlines()][-1]
     assert "Traceback" not in err

@@ -73,7 +73,7 @@ def test_the_account_says_what_was_read(talks: Path) -> None:
     # In brief what is plain is one sentence; what may not be as it was meant stays.
     brief = account.brief_lines()
     assert brief[:2] == [
-        "Read: 3 transcripts, 8 turns; talks.jsonl; clinician = Doctor; patient =",
+        "Read 3 transcripts (8 turns) from talks.jsonl: clinician = Doctor; patient =",
         "  Patient; other = Mother; 2 systems; factors setting, tone",
     ]
     assert brief[2:] == [line for line in account.lines() if line in brief[2:]]

@@ -18,7 +18,7 @@ from tests.judges.llm.providers.server import Answer, Call, ProviderServer
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 #: How every line on the error stream begins: what was read and scored, how far judging is, and what to do next.
-LINES = re.compile(r"^(Read: 1 transcript|  patient; no systems$|Scored|  missing|Next|Asked|judge:|bedside: )|^$")
+LINES = re.compile(r"^(Read 1 transcript|  patient; no systems$|Scored|  missing|Next|Asked|judge:|bedside: )|^$")
 NO_LITELLM = find_spec("litellm") is None
 KEY = "sk-test-key-of-no-one"
 
