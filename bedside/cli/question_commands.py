@@ -65,7 +65,9 @@ def _put_to(ask: Any, source: str) -> Callable[[Callable[..., None]], Callable[.
     return made
 
 
-@_put_to(questions.agree, "A run, or a file of ratings (CSV, TSV, XLSX or Parquet).")
+@_put_to(
+    questions.agree, "A run, a file of ratings (CSV, TSV, XLSX or Parquet), or a folder of such sheets, read as one."
+)
 def agree(source: Path, settings: questions.AgreeSettings, shown: Shown, out: OutOption = None) -> None:
     with files_told():
         tables = questions.agree.with_settings(source, settings)

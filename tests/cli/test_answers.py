@@ -12,7 +12,9 @@ import pytest
 from bedside.cli.output import print_tables
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Heading, Row
+from tests.analysis.preference_study import Chooser, simulated_study
 from tests.conftest import Call, works
+from tests.reports.builders import made_run, scored, with_rows
 
 #: A terminal, and what of it is left for the line of what to do next and for the prompt.
 WIDTH, LINES = 80, 24
@@ -78,6 +80,22 @@ def test_what_is_asked_within_margins_fits_a_screen(
     fits_a_screen(call, tmp_path, monkeypatch, question, WITHIN[question], name)
 
 
+@pytest.mark.parametrize("question", ["compare --preferences", "compare --over length"])
+def test_preferences_and_drift_fit_a_screen(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(WIDTH))
+    if question == "compare --over length":
+        run = made_run(tmp_path, "calm-it", cases=6)
+    else:
+        raters = [Chooser("human:anna"), Chooser("human:ben"), Chooser("judge:m", place=0.8, passes=2)]
+        strengths = {f"hosted_vllm/a-family-of-models/system-{name}": 0.5 * name for name in range(4)}
+        study = simulated_study(strengths, raters, cases=12)
+        run = with_rows(scored(tmp_path, metrics=["turns"]), study.rows)
+    command, *asked = question.split()
+    is_a_screen(call, [command, run.path, *asked])
+
+
 def asked(folder: Path, question: str, options: tuple[str, ...], name: str) -> list[object]:
     """What is typed to put a question to a sheet."""
     path = sheet(folder / "ratings.csv", **SHEETS[name])  # type: ignore[arg-type]
@@ -96,11 +114,14 @@ def fits_a_screen(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str, options: tuple[str, ...], name: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(WIDTH))
-    typed = asked(tmp_path, question, options, name)
+    is_a_screen(call, asked(tmp_path, question, options, name))
+
+
+def is_a_screen(call: Call, typed: list[object]) -> None:
     _, out, _ = call(*typed)
     lines = out.splitlines()
     answer = json.loads(call(*typed, "--json")[1])
-    answer = (answer["tables"] if question == "gate" else answer)[-1]
+    answer = (answer["tables"] if typed[0] == "gate" else answer)[-1]
     assert answer["table"] == "findings"
     first = answer["rows"][0]["sentence"]
     assert " ".join(out.split()).startswith(" ".join(first.split()))
