@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 #: Fields that settings of several kinds have.
 ROUNDS: Any = option(
-    "Rounds of annotation whose ratings by people count; all takes every round together. Needed where people rated "
-    "a metric in several rounds.",
+    "Rounds of people's ratings that count, or all. Needed where a metric was rated in several.",
     "--round", "--rounds", default=None, heading=WHICH, metavar="A,B", form="rounds", offers="rounds",
 )  # fmt: skip
 ALL_METRICS: Any = option(
@@ -31,7 +30,7 @@ SYSTEMS: Any = option(
     "Systems to look at. Without it, all of them.", default=None, heading=WHICH, metavar="A,B", form="names"
 )
 WHERE: Any = option(
-    "Only transcripts with this level of a factor, such as setting=8. Several levels of one factor are taken together.",
+    "Only transcripts with this level of a factor, such as setting=8.",
     default=None, heading=WHICH, metavar="FACTOR=LEVEL,…", form="levels",
 )  # fmt: skip
 RATERS: Any = option(
@@ -42,11 +41,7 @@ RATERS: Any = option(
 
 def groups_under(heading: str) -> Any:
     """The field that names a factor whose levels are compared, under a heading of ``--help``."""
-    return option(
-        "Compare the levels of a factor, such as mi_quality, in place of systems; they pair by case where they share "
-        "cases.",
-        default=None, heading=heading, metavar="FACTOR",
-    )  # fmt: skip
+    return option("Compare a factor's levels in place of systems.", default=None, heading=heading, metavar="FACTOR")
 
 
 GROUPS: Any = groups_under(WHICH)
@@ -72,8 +67,7 @@ class MatchedBy:
     """What systems are matched by."""
 
     match: Names | None = option(
-        "Factors that systems are matched by; none matches nothing. Without it, conditions that vary within cases that "
-        "systems share.",
+        "Factors that systems are matched by, or none. Without it, conditions that vary within shared cases.",
         default=None, heading=WHICH, metavar="A,B", form="names",
     )  # fmt: skip
 
@@ -88,9 +82,8 @@ class Within:
     """Whether a question is answered once for all or for each level of a factor."""
 
     within: str | None = option(
-        "Factor of the transcripts, such as setting: one answer for each of its levels.",
-        default=None, heading=WHICH, metavar="FACTOR",
-    )  # fmt: skip
+        "One answer for each level of a factor, such as setting.", default=None, heading=WHICH, metavar="FACTOR"
+    )
 
 
 @settings_class
@@ -99,8 +92,7 @@ class Chosen:
 
     systems: Names | None = SYSTEMS
     metrics: Names | None = option(
-        "Metrics or rubrics to look at; * stands for any letters. Without it, those that people rated, and those of "
-        "which higher or lower is better.",
+        "Metrics or rubrics. Without it, those that people rated or that have a better end.",
         "--metrics", "--rubric", "--rubrics", default=None, heading=WHICH, metavar="A,B*", form="names", offers="rated",
     )  # fmt: skip
     raters: Names | None = RATERS

@@ -272,36 +272,30 @@ class CompareSettings(Matched, Within, Chosen, Seeded):
 
     groups: str | None = groups_under(TWO_BY_TWO)
     reference: str | None = option(
-        "Compare each system with this one only, instead of all with all.",
-        default=None, heading=TWO_BY_TWO, metavar="SYSTEM",
+        "Compare each system with this one only.", default=None, heading=TWO_BY_TWO, metavar="SYSTEM",
     )  # fmt: skip
     margin: float | str | Mapping[str, float | str] | None = option(
-        "Also say which systems are alike, or no worse, if a difference up to this is accepted, in the metric's unit; "
-        "empathy=0.3 is the margin of one metric.",
+        "Also say who is alike, or no worse, up to this difference; empathy=0.3 is of one metric.",
         default=None, heading=TWO_BY_TWO, metavar="NUMBER", form="margins",
     )  # fmt: skip
     test: Test = option(
-        "The test. Paired by case: wilcoxon, permutation, t, mcnemar, friedman; unpaired: mannwhitney, fisher, welch, "
-        "student, kruskal; some cases shared: overlapping; auto takes the one that fits the data and says why.",
+        "wilcoxon, permutation, t, mcnemar, friedman (paired); mannwhitney, fisher, welch, student, kruskal "
+        "(unpaired); overlapping (partly); auto: what fits.",
         default="auto", heading=TWO_BY_TWO, metavar="NAME",
     )  # fmt: skip
     alternative: Alternative = option(
-        "two-sided; or one-sided, that the first system of a pair is higher (greater) or lower (less). Interval and p "
-        "are then one-sided.",
+        "two-sided, or that the first of a pair is greater or less.",
         default="two-sided", heading=TWO_BY_TWO, metavar="NAME",
     )  # fmt: skip
     family: CorrectionFamily = option(
-        "Which p-values are corrected together: all of them, those of one metric, or those of one level.",
+        "p-values corrected together: all, or of one metric or level.",
         default="all", heading=TWO_BY_TWO, metavar="NAME",
     )  # fmt: skip
     correction: Correction = option(
-        "How p-values are corrected: holm, bonferroni or bh (Benjamini-Hochberg).",
-        default="holm",
-        heading=TWO_BY_TWO,
-        metavar="NAME",
+        "How p-values are corrected: holm, bonferroni or bh.", default="holm", heading=TWO_BY_TWO, metavar="NAME"
     )
     adjusted_intervals: bool = option(
-        "Intervals that hold all at once within a family of tests (Bonferroni).", default=False, heading=TWO_BY_TWO
+        "Intervals that hold all at once in a family of tests.", default=False, heading=TWO_BY_TWO
     )
 
 

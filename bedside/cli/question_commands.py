@@ -91,9 +91,7 @@ def estimate(source: Path, settings: questions.EstimateSettings, shown: Shown, o
 class ComparedSettings(questions.CompareSettings, questions.DriftSettings, questions.TrendSettings):
     """Compare systems: with one another, over length, with a reference.
 
-    Each case counts once: its transcripts, passes and raters are averaged first. The answer has means, a test with its
-    estimate and interval, and the effect; values are paired where both systems have the case. --preferences, --over
-    and --against each ask another question in place of that.
+    Each case counts once, and values are paired by case. --preferences, --over and --against each ask another question.
 
     Examples:
         $ bedside compare run --systems A,B
@@ -105,17 +103,13 @@ class ComparedSettings(questions.CompareSettings, questions.DriftSettings, quest
         $ bedside compare run --against annomi-run --metrics 'percent_*'
     """
 
-    preferences: bool = option(
-        "Show which system is preferred where two conversations were compared.", default=False, heading=OPTIONS
-    )
+    preferences: bool = option("Show which system is preferred in pairs.", default=False, heading=OPTIONS)
     over: Literal["length", "messages"] | None = option(
-        "Show how metrics change from the shortest to the longest conversations (length), or with the number of "
-        "messages (messages), with a test of the trend.",
+        "Show how metrics change with length or messages.",
         default=None, heading=OPTIONS, metavar="length|messages",
     )  # fmt: skip
     against: str | None = option(
-        "Show how far systems' means lie from those of a reference corpus: a run, a file of ratings, or one of the "
-        "run's systems.",
+        "Compare with a reference: a run, a file or a system.",
         default=None, heading=OPTIONS, metavar="REFERENCE",
     )  # fmt: skip
 

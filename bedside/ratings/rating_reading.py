@@ -64,14 +64,9 @@ Struck = Literal["keep", "leave"]
 
 #: The scales of a file's ratings, for settings that say how it is read.
 SCALES: Any = option(
-    "Scale of the ratings, such as 1-5, 0,1,2, none/open/closed or 'mild<moderate<severe' (labels in order); "
-    "METRIC=SCALE is the scale of one metric.",
-    "--scale",
-    default=(),
-    heading=READING,
-    metavar="SCALE",
-    form="repeated",
-)
+    "Scale: 1-5, none/open/closed or, in order, 'mild<severe'; METRIC=SCALE is of one metric.",
+    "--scale", default=(), heading=READING, metavar="SCALE", form="repeated",
+)  # fmt: skip
 
 
 @settings_class
@@ -79,18 +74,16 @@ class CellReading:
     """What the cells of a file of ratings are."""
 
     form: str | None = option(
-        "Form of a file of ratings, such as by_rater or by_metric, where bedside doesn't recognise it.",
+        "Form of a file of ratings, such as by_rater or by_metric.",
         default=None, heading=READING, metavar="NAME", offers="rating_forms",
     )  # fmt: skip
     missing: Names = option(
-        "What stands for no answer in a file of ratings: 99,-9; of one metric: stars=99. With stars= all its numbers "
-        "are ratings.",
+        "What stands for no answer: 99,-9; of one metric: stars=99, or stars= for none.",
         default=(), heading=READING, metavar="CODE,…", form="names",
     )  # fmt: skip
     struck: Struck | None = option(
-        "Whether a workbook's cells that are struck through count.",
-        default=None, heading=READING, metavar="keep|leave",
-    )  # fmt: skip
+        "Whether cells that are struck through count.", default=None, heading=READING, metavar="keep|leave"
+    )
 
 
 @settings_class
@@ -98,20 +91,17 @@ class FileReading(CellReading):
     """How a file of ratings is read; a run says all of itself."""
 
     columns: Mapping[str, str] | None = option(
-        "Which columns of the file hold what bedside needs, such as item=Session,rater=Coder.",
+        "Columns that hold what is needed: item=Session,rater=Coder.",
         default=None, heading=READING, metavar="NAME=COLUMN,…", form="pairs",
     )  # fmt: skip
     sheet: str | None = SHEET
     header_row: int | None = HEADER_ROW
     encoding: str | None = ENCODING
     rename: Mapping[str, str] | None = option(
-        "Names of a file's metrics and raters, and those that they get: Empathy=empathy,AK=anna.",
+        "New names of metrics and raters: Empathy=empathy,AK=anna.",
         default=None, heading=READING, metavar="OLD=NEW,…", form="pairs",
     )  # fmt: skip
-    exact: bool = option(
-        "Keep a file's names and labels as they are written. Without it, Empathy is empathy, and ANNA anna.",
-        default=False, heading=READING,
-    )  # fmt: skip
+    exact: bool = option("Keep names as they are written: Empathy isn't empathy.", default=False, heading=READING)
 
     def parsed(self, scales: Names, known: KnownNames, **more: Any) -> RatingReading:
         """How ratings are read, as the readers of files take it.
