@@ -534,7 +534,7 @@ def _warning(finding: Finding) -> str:
         return f"Fewer than {FEW_CASES} cases enter: the intervals are rough."
     only = [f"only {system} was rated by {names_of(people)}" for system, people in zip(others.systems, others.only,
             strict=True) if people]  # fmt: skip
-    who = _joined(only) or f"{100 * others.share:.0f} % of the ratings are not by the same people"
+    who = _joined(only) if only else f"{100 * others.share:.0f} % of the ratings are not by the same people"
     shift = "they share no ratings that tell what that makes of a difference"
     if others.shift is not None:
         does = "adds {} to" if others.shift >= 0 else "takes {} from"

@@ -41,19 +41,3 @@ def skewness(values: Any, *, adjusted: bool = False, alternative: str = "two-sid
         return replace(result, missing="no p-value: fewer than eight values")
     tested = stats.skewtest(present, axis=0, nan_policy="propagate", alternative=alternative)
     return replace(result, statistic=float(tested.statistic), p=float(tested.pvalue))
-
-
-def differs_from_normal(values: Any) -> Result:
-    """D'Agostino and Pearson's omnibus test of skewness and kurtosis; the statistic is their K², estimate none.
-
-    The test needs twenty values for its kurtosis part to hold.
-    """
-    from scipy import stats
-
-    present, dropped = clean(values)
-    blank = Result(name="K²", method="D'Agostino and Pearson's test of normality", n=int(present.size), dropped=dropped)
-    if present.size < 20 or constant(present):
-        return blank.no_value("fewer than twenty values" if present.size < 20 else "all values are equal")
-    tested = stats.normaltest(present, axis=0, nan_policy="propagate")
-    statistic = float(tested.statistic)
-    return replace(blank, estimate=statistic, statistic=statistic, p=float(tested.pvalue))

@@ -18,6 +18,7 @@ from bedside.analysis.estimation import estimate
 from bedside.analysis.findings import (
     Finding,
     MeasureFinding,
+    OtherRaters,
     agreement_findings,
     comparison_findings,
     deviation_findings,
@@ -156,6 +157,13 @@ def test_leniency_of_those_who_rated_one_system_alone_is_warned_of_by_every_ques
         assert findings
         assert {finding.warning for finding in findings} == {"other raters"}
         assert sentences(findings)[-1].startswith("Only a was rated by ben on empathy; that alone adds 0.")
+
+
+def test_raters_of_both_systems_who_rated_them_in_other_shares_are_warned_of_by_the_share() -> None:
+    others = OtherRaters("Empathy", ("a", "b"), ((), ()), 0.25, None, 3)
+    *_, warning = sentences([Finding("no difference shown", systems=("a", "b"), measures=(_measure("Empathy", 0.0),),
+                                     of=1, tests=1, warning="other raters", other_raters=others)])  # fmt: skip
+    assert warning.startswith("25 % of the ratings are not by the same people on empathy; they share no ratings")
 
 
 def test_a_judges_favour_is_no_finding_once_it_is_corrected() -> None:

@@ -121,7 +121,6 @@ OF_PAIRS: dict[str, Callable[[Any, Any], Result | Effect]] = {
     "mean bca": lambda x, y: intervals.mean_bootstrap(x, resamples=50),
     "mean percentile": lambda x, y: intervals.mean_bootstrap(x, method="percentile", resamples=50),
     "skewness": lambda x, y: shape.skewness(x),
-    "normality": lambda x, y: shape.differs_from_normal(x),
     "kruskal": lambda x, y: several.kruskal_wallis([x, y]),
     "ppi": lambda x, y: prediction_powered.mean(x, y, y),
     "ppi t": lambda x, y: prediction_powered.mean(x, y, x, interval="t"),
