@@ -455,7 +455,7 @@ def _screen(tables: Tables[Any], sentences: list[str], shown: Shown) -> str:
     size = shutil.get_terminal_size((_WIDTH, _LINES))
     console = Console(width=size.columns)
     said = _first(tables, sentences)
-    findings = [finding for each in tables.levels.values() or [tables] for finding in each.findings]
+    findings = [finding for level in tables.levels.values() or [tables] for finding in level.findings]
     marked = [table for table in tables if any(column.brief for column in table.columns)] or [tables[0]]
     whole, apart = marked[0], len(tables) - 1
     if tables.levels:
@@ -464,7 +464,7 @@ def _screen(tables: Tables[Any], sentences: list[str], shown: Shown) -> str:
     warnings = _warnings([whole] if tables.levels or len(marked) > 1 else tables)
     hidden = len(warnings[_MOST_WARNINGS:])
     table = _fitting(_with_short_names(_shown_first(whole.brief(), findings)), size.columns)
-    notes = list(dict.fromkeys(text for each in tables for text in each.notes))
+    notes = list(dict.fromkeys(text for part in tables for text in part.notes))
     title = f"\n{_wrapped(console, whole.title)}" if len(marked) > 1 else ""
     under = "\n".join(notes if shown.notes else warnings[:_MOST_WARNINGS])
     answer, below = _wrapped(console, "\n".join(said)), _wrapped(console, under) if under else ""
