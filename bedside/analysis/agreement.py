@@ -527,38 +527,21 @@ def _row(
     cells, raters, pairs = _compared_columns(kind, cells[counted], raters)
     clusters = sample.clusters(counted)
     compared_ratings = ComparedRatings(
-        kind=kind,
-        level=compared.level,
-        levels=compared.levels,
-        forms=compared.forms,
-        cells=cells,
-        every=every,
-        pairs=pairs,
-        clusters=clusters,
-    )
+        kind=kind, level=compared.level, levels=compared.levels, forms=compared.forms, cells=cells, every=every,
+        pairs=pairs, clusters=clusters,
+    )  # fmt: skip
     levels = compared.levels or ()
     return Agreement(
-        metric=compared.metric,
-        title=compared.title,
-        kind=kind,
-        rater=rater,
-        level=compared.level,
-        raters=tuple(raters),
-        units=len(cells),
-        transcripts=len(set(grid.transcripts[counted])),
-        cases=len(set(sample.cases[counted])),
-        alone=alone,
-        ties=ties,
+        metric=compared.metric, title=compared.title, kind=kind, rater=rater, level=compared.level,
+        raters=tuple(raters), units=len(cells), transcripts=len(set(grid.transcripts[counted])),
+        cases=len(set(sample.cases[counted])), alone=alone, ties=ties,
         adjudicated=_adjudicated(compared, grid, counted) if kind == "consensus" else 0,
-        constant={} if kind == "consensus" else _constant_levels(compared_ratings, raters),
-        chances=sample.chances,
-        partly_known=sample.partly_known,
-        picked=sample.picked,
-        by=sample.by,
+        constant={} if kind == "consensus" else _constant_levels(compared_ratings, raters), chances=sample.chances,
+        partly_known=sample.partly_known, picked=sample.picked, by=sample.by,
         prevalence=_prevalence(cells, levels, clusters.weights if isinstance(clusters, SampledItems) else None),
         confusion=_confusion(cells, levels) if cells.shape[1] == 2 else {},
         statistics=statistics_of(compared_ratings),
-    )
+    )  # fmt: skip
 
 
 def _adjudicated(compared: _ComparedMetric, grid: Grid, counted: np.ndarray[Any, Any]) -> int:

@@ -163,13 +163,9 @@ def _kappa(compared: ComparedRatings) -> Result:
     from bedside.stats.many_raters import mean_pairwise_kappa
 
     return mean_pairwise_kappa(
-        compared.ratings,
-        scale=compared.scale,
-        weights=compared.penalty,
-        pairs=compared.pairs,
-        clusters=compared.clusters,
-        seed=compared.forms.seed,
-    )
+        compared.ratings, scale=compared.scale, weights=compared.penalty, pairs=compared.pairs,
+        clusters=compared.clusters, seed=compared.forms.seed,
+    )  # fmt: skip
 
 
 def _kappa_without_constant_raters(compared: ComparedRatings) -> Result:
@@ -221,24 +217,18 @@ def _fleiss_kappa(compared: ComparedRatings) -> Result:
     from bedside.stats.many_raters import fleiss_kappa
 
     return fleiss_kappa(
-        compared.ratings,
-        scale=compared.scale,
-        weights=compared.penalty,
-        clusters=compared.clusters,
+        compared.ratings, scale=compared.scale, weights=compared.penalty, clusters=compared.clusters,
         seed=compared.forms.seed,
-    )
+    )  # fmt: skip
 
 
 def _alpha(compared: ComparedRatings) -> Result:
     from bedside.stats.reliability import krippendorff_alpha
 
     return krippendorff_alpha(
-        compared.ratings,
-        metric=compared.alpha_metric,
-        scale=compared.levels,
-        clusters=compared.clusters,
+        compared.ratings, metric=compared.alpha_metric, scale=compared.levels, clusters=compared.clusters,
         seed=compared.forms.seed,
-    )
+    )  # fmt: skip
 
 
 def _icc(compared: ComparedRatings) -> Result:

@@ -199,17 +199,13 @@ def _sample(values: pl.DataFrame, *, by: tuple[str, ...], levels: dict[str, Leve
             unsampled.append(part)
     picked = pl.col("picked").fill_null(False)
     return PeopleSample(
-        units=judged_units(judge, human, cells=numbers, cases=cases),
-        by=by,
-        cells=len(set(own)),
-        joined=tuple(joined),
-        picked=values.filter(picked).height,
+        units=judged_units(judge, human, cells=numbers, cases=cases), by=by, cells=len(set(own)),
+        joined=tuple(joined), picked=values.filter(picked).height,
         assumed=0 if in_run or labelled.all() else judged["unknown"].count(),
         unjudged=values.filter(pl.col("judge").is_null(), pl.col("human").is_not_null()).height,
         adjudicated=judged.filter("settled").height,
-        undrawn=_why_undrawn(judged.with_columns(pl.Series("cell", numbers)), in_run),
-        unsampled=tuple(unsampled),
-    )
+        undrawn=_why_undrawn(judged.with_columns(pl.Series("cell", numbers)), in_run), unsampled=tuple(unsampled),
+    )  # fmt: skip
 
 
 # -- Means and differences of systems from a judge on everything ----------------------------------------
@@ -445,7 +441,7 @@ def _rogan_gladen(sample: PeopleSample, question: _EstimateQuestion) -> Result:
     return prediction_powered.rogan_gladen(units.human[seen], units.judge[seen], units.judge)
 
 
-def _enough(corrected: Result, cases: int) -> Result:
+def _enough(corrected: Result, cases: int, of: str = "") -> Result:
     """The corrected result, or the reason why there are too few labels for one."""
     if cases >= FEWEST_LABELLED:
         return corrected
@@ -453,7 +449,7 @@ def _enough(corrected: Result, cases: int) -> Result:
         corrected,
         estimate=None,
         interval=None,
-        missing=f"people rated {counted(cases, 'case')}, fewer than {FEWEST_LABELLED}: too few to correct the judge",
+        missing=f"people rated {counted(cases, 'case')}{of}, and a judge is corrected by {FEWEST_LABELLED} or more",
     )
 
 
@@ -495,7 +491,7 @@ def _difference(question: _EstimateQuestion, x: Estimate, y: Estimate) -> Estima
     if question.method == "rogan-gladen":
         corrected = rogan_gladen_difference(x.corrected, y.corrected)
     for mean in (x, y):
-        corrected = _enough(corrected, mean.labelled_cases)
+        corrected = _enough(corrected, mean.labelled_cases, f" of {mean.quantity}")
     human, corrected = _sampled(human, (first, second)), _sampled(corrected, (first, second))
     return Estimate(
         facts=question.facts, judge=question.judge, quantity=f"{x.quantity} − {y.quantity}",

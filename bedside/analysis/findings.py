@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from math import ceil, comb, factorial, isfinite, log2
 from typing import TYPE_CHECKING, Any, Literal
 
+from bedside.core.words import counted
+
 if TYPE_CHECKING:
     from bedside.analysis.agreement import Agreement, RatedApart
     from bedside.analysis.comparison import Comparison, Comparisons, Overall
@@ -40,9 +42,9 @@ _UNTESTED = "it can't be tested"
 FindingKind = Literal[
     "agree", "agree barely", "agreement not known", "never differ", "too few cases", "nobody twice", "better",
     "no difference shown", "difference not known", "differ", "mixed", "better by some", "above by some",
-    "scored the same", "not rated", "may stand in", "may not stand in", "stand-in not known", "corrected difference",
-    "no corrected difference", "correction not known", "systems differ", "no system differs", "leads", "last",
-    "pairs differ", "preferred", "no preference shown", "preference not known", "alike", "no worse",
+    "raters disagree", "scored the same", "not rated", "may stand in", "may not stand in", "stand-in not known",
+    "corrected difference", "no corrected difference", "correction not known", "systems differ", "no system differs",
+    "leads", "last", "pairs differ", "preferred", "no preference shown", "preference not known", "alike", "no worse",
     "worse by margin", "apart by margin", "margin not shown", "margin not known", "passes", "fails", "fails safety",
     "passing not known", "safety not known", "rises", "falls", "no change shown", "change not known",
     "above reference", "below reference", "no deviation shown", "deviation not known", "number",
@@ -219,6 +221,9 @@ def _agreement(agreements: Iterable[Agreement], kind: str, rater: str | None) ->
         measure = _measured(agreement.metric, agreement.title, result, agreement.units, agreement.of)
         if len(agreement.constant) == len(agreement.raters) and len(set(agreement.constant.values())) == 1:
             measure = replace(measure, why="all ratings are equal")
+        elif band == "agreement not known" and bounds is not None and measure.estimate == 1:
+            never = "they never differ, but"
+            measure = replace(measure, why=f"{never} {counted(agreement.cases, 'case')} can't rule out less than .40")
         by_kind[band].append(replace(measure, figure="κ" if kappa is not None else "α"))
     claimed: tuple[FindingKind, ...] = ("agree", "agree barely")
     few = {agreement.title for agreement in chosen if agreement.cases < FEW_CASES}
@@ -257,19 +262,23 @@ def comparison_findings(comparisons: Comparisons) -> tuple[Finding, ...]:
         groups.setdefault(pair.metric, set()).add(pair.raters)
     duels = [_duel(pair, len(groups[pair.metric])) for pair in pairs]
     tests = max((pair.test.family_size or 0 for pair in pairs), default=0)
-    others = _other_raters(
-        pair.people
+    resting = [
+        (pair.people, duel.kind in SHOWN)
         for pair, duel in zip(pairs, duels, strict=True)
         if duel.measure.why != TOO_FEW and _rests_on_raters(pair.people, pair.difference)
-    )
+    ]
+    # What is claimed is warned of before what isn't shown.
+    others = _other_raters([people for people, is_shown in resting if is_shown] or [people for people, _ in resting])
     asked = {str(pair.test.options.get("alternative", "two-sided")) for pair in pairs} - {"two-sided"}
     about = Finding("better", tests=tests, warning="other raters" if others else None, other_raters=others,
                     alternative=next(iter(asked), ""))  # fmt: skip
     many = bool(comparisons.overall)
-    standings = [*_at_once(comparisons.overall, groups), *_standings(duels, about)] if many else []
     by_pair: dict[tuple[str, str], list[_Duel]] = {}
     for pair, duel in zip(pairs, duels, strict=True):
         by_pair.setdefault((pair.a, pair.b), []).append(duel)
+    standings: list[Finding] = []
+    if many:
+        standings = [*_at_once(comparisons.overall, groups), *_disputed(by_pair), *_standings(duels, about)]
     of_pairs = [
         finding
         for systems, own in by_pair.items()
@@ -428,6 +437,21 @@ def _disputes(duels: Iterable[_Duel]) -> dict[tuple[str, str], tuple[tuple[str, 
     return {name: views for name, views in said.items() if len({view[1] for view in views}) > 1}
 
 
+def _disputed(by_pair: Mapping[tuple[str, str], Sequence[_Duel]]) -> Iterator[Finding]:
+    """Of many systems, on which measures raters disagree about which of two is better, or higher, and how often."""
+    measures: dict[tuple[str, str], MeasureFinding] = {}
+    pairs = []
+    for systems, duels in by_pair.items():
+        if disputes := _disputes(duels):
+            pairs.append(systems)
+            of_name = {duel.measure.name: duel.measure for duel in duels}
+            measures |= {name: replace(_without_figure(of_name[name]), raters="") for name in disputes}
+    if pairs:
+        every = tuple(dict.fromkeys(system for pair in by_pair for system in pair))
+        yield Finding("raters disagree", systems=every, measures=tuple(measures.values()), of=len(by_pair),
+                      pairs=tuple(pairs))  # fmt: skip
+
+
 def _unrated(pairs: Iterable[Comparison], groups: Mapping[str, set[str]]) -> Iterator[Finding]:
     """The measures of which systems have no rating; those that lack the same together."""
     lacking: dict[str, dict[MeasureFinding, None]] = {}
@@ -449,7 +473,7 @@ def _without_figure(measure: MeasureFinding) -> MeasureFinding:
 def _at_once(overall: Sequence[Overall], groups: Mapping[str, set[str]]) -> Iterator[Finding]:
     """Whether there is any difference among all systems, by the tests of all at once."""
     systems, tests = overall[0].systems, max(test.test.family_size or 0 for test in overall)
-    tested = [test for test in overall if test.test.p_adjusted is not None]
+    tested = [test for test in overall if test.test.p_adjusted is not None and _could_show(test)]
     differing = [test for test in tested if (test.test.p_adjusted or 0.0) < ALPHA]
     kind: FindingKind = "systems differ" if differing else "no system differs"
     measures = tuple(
@@ -460,6 +484,17 @@ def _at_once(overall: Sequence[Overall], groups: Mapping[str, set[str]]) -> Iter
     if measures:
         of = len({test.metric for test in tested})
         yield Finding(kind, systems=systems, measures=measures, of=of, tests=tests)
+
+
+def _could_show(test: Overall) -> bool:
+    """Whether the greatest difference among matched systems could be shown: the statistic of ranks has a greatest
+    value, which grows with the number of cases."""
+    from scipy.special import chdtrc
+
+    others = len(test.systems) - 1
+    if not test.test.method.startswith(("Friedman", "Cochran")):
+        return True
+    return float(chdtrc(others, others * test.test.n)) * (test.test.family_size or 1) < ALPHA
 
 
 def _standings(duels: Sequence[_Duel], about: Finding) -> Iterator[Finding]:
@@ -482,16 +517,18 @@ def _standings(duels: Sequence[_Duel], about: Finding) -> Iterator[Finding]:
                           warning=None)  # fmt: skip
     differing = {frozenset((duel.a, duel.b)): (duel.a, duel.b) for duel in duels if duel.kind in SHOWN}
     of = len({frozenset((duel.a, duel.b)) for duel in duels})
-    paired: dict[FindingKind, list[MeasureFinding]] = {}
+    differ: list[MeasureFinding] = []
+    same: dict[tuple[str, ...], list[MeasureFinding]] = {}
     for own in by_measure.values():
         measure = next((duel.measure for duel in own if not duel.measure.why), own[0].measure)
+        of_systems = tuple(dict.fromkeys(system for duel in own for system in (duel.a, duel.b)))
         is_same = all(duel.kind == "scored the same" for duel in own)
-        paired.setdefault("scored the same" if is_same else "pairs differ", []).append(_without_figure(measure))
-    if "pairs differ" in paired:
-        yield replace(about, kind="pairs differ", systems=systems, measures=tuple(paired["pairs differ"]), of=of,
+        (same.setdefault(of_systems, []) if is_same else differ).append(_without_figure(measure))
+    if differ:
+        yield replace(about, kind="pairs differ", systems=systems, measures=tuple(differ), of=of,
                       pairs=tuple(differing.values()))  # fmt: skip
-    if same := paired.get("scored the same"):
-        yield Finding("scored the same", systems=systems, measures=tuple(same))
+    for of_systems, measures in same.items():
+        yield Finding("scored the same", systems=of_systems, measures=tuple(measures), of=len(systems))
 
 
 def _is_told(duel: _Duel, standings: Sequence[Finding]) -> bool:

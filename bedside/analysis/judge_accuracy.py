@@ -94,12 +94,9 @@ def _accuracy(
     weights = np.concatenate([share * units.weights for _, _, share in parts])
     counted = weights > 0
     return diagnostic_accuracy(
-        says[counted],
-        is_so[counted],
-        positive=True,
-        clusters=np.tile(units.cases, len(parts))[counted],
+        says[counted], is_so[counted], positive=True, clusters=np.tile(units.cases, len(parts))[counted],
         weights=weights[counted],
-    )
+    )  # fmt: skip
 
 
 def levels_of_units(units: CheckedUnits, levels: ScaleLevels) -> tuple[float | str, ...]:

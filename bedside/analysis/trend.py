@@ -220,9 +220,6 @@ def _by_cases(result: Result, x: Array, y: Array, cases: Array) -> Result:
     half = float(t.ppf(0.975, groups.size - 1)) * error
     low, high = np.tanh([z - half, z + half]).tolist()
     return replace(
-        result,
-        interval=Interval(low, high, 0.95, "jackknife over cases, Fisher's z, t"),
-        statistic=z / error,
-        p=float(2 * t.sf(abs(z / error), groups.size - 1)),
-        details={**result.details, "cases": float(groups.size)},
-    )
+        result, interval=Interval(low, high, 0.95, "jackknife over cases, Fisher's z, t"), statistic=z / error,
+        p=float(2 * t.sf(abs(z / error), groups.size - 1)), details={**result.details, "cases": float(groups.size)},
+    )  # fmt: skip

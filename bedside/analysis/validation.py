@@ -266,21 +266,13 @@ def validate(
             continue
         people = sorted(ratings.filter(rated_by_humans())["rater"].unique())
         rows = agree(
-            replace(view, ratings=ratings),
-            metrics=[name],
-            raters=[*people, *sorted(set(view.final["rater"])), *judges_of_metric],
-            weights=weights,
-            seed=seed,
-        )
+            replace(view, ratings=ratings), metrics=[name],
+            raters=[*people, *sorted(set(view.final["rater"])), *judges_of_metric], weights=weights, seed=seed,
+        )  # fmt: skip
         compared = _JudgedMetric(
-            view=view,
-            metric=name,
-            ratings=ratings,
-            picked=picked,
-            agreements=[row for row in rows if row.title == view.facts(name).title],
-            epsilon=epsilon,
-            seed=seed,
-        )
+            view=view, metric=name, ratings=ratings, picked=picked,
+            agreements=[row for row in rows if row.title == view.facts(name).title], epsilon=epsilon, seed=seed,
+        )  # fmt: skip
         for judge in judges_of_metric:
             by_judge.setdefault(judge, []).append(_validation(compared, judge))
     learnt = sorted({rater for rater, _ in view.learnt if rater in chosen})
@@ -348,35 +340,25 @@ def _validation(compared: _JudgedMetric, judge: str) -> Validation:
     levels = levels_of_units(units, scale.levels if scale is not None else None)
     alternative = _alternative(units, compared.epsilon)
     verdict = verdict_on(units, alternative, _beyond_chance(by_kind), levels)
+    if verdict.stands_in and scale is None and set(units.judge.tolist()) <= {0.0, 1.0}:
+        # Of zeros and ones alpha takes distances, and says yes where kappa, which needs the levels, may not.
+        reason = f"κ needs the scale of its zeros and ones (--scale {metric}=0,1)"
+        verdict = Verdict(None, f"can't be said: {reason}", reason)
     passes = int(judgements["replicate"].max() or 0) + 1  # type: ignore[arg-type]
     yes, rarest = yes_level(units, levels), rarest_level(units, levels)
     expected = view.ratings.filter(pl.col("metric") == metric + EXPECTED, pl.col("rater") == judge)
     return Validation(
-        facts=view.facts(metric),
-        rater=judge,
-        mean=by_kind.get("mean"),
-        consensus=by_kind.get("consensus"),
-        people=by_kind.get("people"),
-        ceiling=by_kind.get("ceiling"),
-        alternative=alternative,
-        passes=passes,
+        facts=view.facts(metric), rater=judge, mean=by_kind.get("mean"), consensus=by_kind.get("consensus"),
+        people=by_kind.get("people"), ceiling=by_kind.get("ceiling"), alternative=alternative, passes=passes,
         self_agreement=self_agreement(judgements, view, metric, compared.seed) if passes > 1 else None,
-        **_differences(units, view),
-        accuracy=level_accuracy(units, yes) if yes is not None and units.size else None,
+        **_differences(units, view), accuracy=level_accuracy(units, yes) if yes is not None and units.size else None,
         rarest=level_accuracy(units, rarest) if rarest is not None else None,
-        calibration=judge_calibration(units, expected, levels),
-        rated=units.judged,
-        with_people=units.size,
-        cases=units.case_count,
-        chances=units.chances,
-        picked=units.picked,
-        learnt=view.learnt.get((judge, metric), 0),
-        adjudicated=units.adjudicated,
-        failures=judgements["error"].len() - judgements["error"].null_count(),
-        stands_in=verdict.stands_in,
-        verdict=verdict.words,
-        why=verdict.why,
-    )
+        calibration=judge_calibration(units, expected, levels), rated=units.judged, with_people=units.size,
+        cases=units.case_count, chances=units.chances, picked=units.picked,
+        learnt=view.learnt.get((judge, metric), 0), adjudicated=units.adjudicated,
+        failures=judgements["error"].len() - judgements["error"].null_count(), stands_in=verdict.stands_in,
+        verdict=verdict.words, why=verdict.why,
+    )  # fmt: skip
 
 
 def _alternative(units: CheckedUnits, epsilon: float) -> AlternativeAnnotator | None:
@@ -386,13 +368,9 @@ def _alternative(units: CheckedUnits, epsilon: float) -> AlternativeAnnotator | 
     if units.people.shape[1] < 2:
         return None
     return alternative_annotator(
-        units.judge,
-        units.people,
-        epsilon=epsilon,
-        score="match" if units.has_labels else "distance",
-        clusters=units.cases if units.case_count < units.size else None,
-        weights=units.weights,
-    )
+        units.judge, units.people, epsilon=epsilon, score="match" if units.has_labels else "distance",
+        clusters=units.cases if units.case_count < units.size else None, weights=units.weights,
+    )  # fmt: skip
 
 
 def _beyond_chance(by_kind: Mapping[Any, Agreement]) -> Result | None:

@@ -31,7 +31,8 @@ def in_past(findings: Iterable[Finding]) -> list[str]:
         names = [*finding.systems, rater_words(finding.raters), *(_lower(measure.title) for measure in measures)]
         kept = "|".join(map(re.escape, sorted(filter(None, names), key=len, reverse=True)))
         pattern = re.compile(rf"(?<!\w)(?:({kept})|{'|'.join(_PAST)})(?!\w)")
-        past.append(pattern.sub(lambda found: found[1] or _PAST[found[0]], _SENTENCES[finding.kind](finding)))
+        sentence = _SENTENCES[finding.kind](finding).replace(_TURNED, "")
+        past.append(pattern.sub(lambda found: found[1] or _PAST[found[0]], sentence))
     return past
 
 
@@ -39,7 +40,12 @@ _PAST = {
     "is": "was", "are": "were", "agree": "agreed", "agrees": "agreed", "differ": "differed", "may be": "might be",
     "may stand": "could stand", "can't": "couldn't", "reaches": "reached", "reach": "reached", "point": "pointed",
     "holds": "held", "includes": "included", "has": "had", "have": "had", "disagree": "disagreed", "score": "scored",
+    "leads": "led", "disagrees": "disagreed",
 }  # fmt: skip
+
+
+#: Advice to whoever reads agreement below zero, which no paper prints.
+_TURNED = ": a scale may be turned round"
 
 
 def _joined(words: Sequence[str]) -> str:
@@ -116,7 +122,7 @@ def _agree_barely(finding: Finding) -> str:
     figures = _count(finding) + _figures(finding.measures)
     if all((measure.high if measure.high is not None else 0) < 0 for measure in finding.measures):
         who = _who(finding).replace(" agree", " disagree", 1)
-        return f"{who} on {_share(finding)} ({figures}): a scale may be turned round."
+        return f"{who} on {_share(finding)} ({figures}){_TURNED}."
     return f"{_who(finding)} fairly at best on {_share(finding)} ({figures})."
 
 
@@ -194,8 +200,13 @@ def _raters_disagree(finding: Finding) -> str:
 
 def _scored_the_same(finding: Finding) -> str:
     systems = finding.systems
-    who = _joined(systems) if len(systems) == 2 else f"All {len(systems)} systems"
+    who = f"All {len(systems)} systems" if 2 < len(systems) >= finding.of else _joined(systems)
     return f"{who} score the same on {_titles(finding.measures)}: nothing to test."
+
+
+def _many_disagree(finding: Finding) -> str:
+    where = f"in {len(finding.pairs)} of {finding.of} pairs"
+    return f"Raters disagree on {_titles(finding.measures)} about which system is better or higher, {where}."
 
 
 def _not_rated(finding: Finding) -> str:
@@ -273,7 +284,9 @@ def _no_corrected(finding: Finding) -> str:
     shown = f"Corrected by people, no difference between {first} and {second} is shown on"
     if len(finding.measures) > _MOST:
         return f"{shown} {_titles(finding.measures)}."
-    return f"{shown} {_joined([f'{_lower(each.title)} ({_difference(each)})' for each in finding.measures])}."
+    figures = _joined([f"{_lower(each.title)} ({_difference(each)})" for each in finding.measures])
+    alone = any((each.low or 0) * (each.high or 0) > 0 for each in finding.measures)
+    return f"{shown} {figures}{f', once intervals are widened for {finding.tests} differences' if alone else ''}."
 
 
 def _correction_not_known(finding: Finding) -> str:
@@ -508,6 +521,7 @@ _SENTENCES: Mapping[FindingKind, Callable[[Finding], str]] = {
     "never differ": _never_differ, "too few cases": _too_few_cases, "nobody twice": _nobody_twice, "better": _better,
     "no difference shown": _no_difference, "difference not known": _difference_not_known, "differ": _differ,
     "mixed": _mixed, "better by some": _raters_disagree, "above by some": _raters_disagree,
+    "raters disagree": _many_disagree,
     "scored the same": _scored_the_same, "not rated": _not_rated, "may stand in": _may_stand_in,
     "may not stand in": _may_not_stand_in, "stand-in not known": _stand_in_not_known,
     "corrected difference": _corrected, "no corrected difference": _no_corrected,
@@ -535,9 +549,9 @@ def _warning(finding: Finding) -> str:
     only = [f"only {system} was rated by {names_of(people)}" for system, people in zip(others.systems, others.only,
             strict=True) if people]  # fmt: skip
     who = _joined(only) if only else f"{100 * others.share:.0f} % of the ratings are not by the same people"
-    shift = "they share no ratings that tell what that makes of a difference"
+    shift = "how much that matters can't be told: they share no ratings"
     if others.shift is not None:
-        does = "adds {} to" if others.shift >= 0 else "takes {} from"
-        shift = f"that alone {does.format(number(abs(others.shift)))} {others.systems[0]} − {others.systems[1]}"
+        higher, lower = others.systems if others.shift >= 0 else others.systems[::-1]
+        shift = f"that alone adds {number(abs(others.shift))} to {higher} − {lower}"
     more = f" (and {counted(others.measures - 1, 'more row')})" if others.measures > 1 else ""
     return f"{who[:1].upper()}{who[1:]} on {_lower(others.title)}; {shift}{more}."

@@ -138,7 +138,7 @@ def test_a_handful_of_labels_corrects_nothing(units: int, labelled: int, cases: 
     (few,) = estimate(from_lines(tmp_path, "item,system,case,anna,judge:m", lines), judge="judge:m")
     number = min(labelled, cases)
     assert (few.labelled, few.labelled_cases, few.corrected.estimate) == (labelled, number, None)
-    assert few.corrected.missing == f"people rated {number} cases, fewer than 10: too few to correct the judge"
+    assert few.corrected.missing == f"people rated {number} cases, and a judge is corrected by 10 or more"
 
 
 TURNS = [{"role": "clinician", "text": "How was your week?"}, {"role": "patient", "text": "Hard."}]

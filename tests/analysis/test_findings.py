@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,11 +29,13 @@ from bedside.analysis.findings import (
     margin_findings,
     preference_findings,
     trend_findings,
+    validation_findings,
 )
 from bedside.analysis.gate import gate
 from bedside.analysis.non_inferiority import margins_of, within_margins
 from bedside.analysis.pair_preferences import system_preferences
 from bedside.analysis.trend import trend
+from bedside.analysis.validation import validate
 from bedside.ratings.scales import Scale
 from bedside.reports.finding_words import in_past, sentences
 from bedside.reports.tables.comparison import comparison_table
@@ -163,7 +166,7 @@ def test_raters_of_both_systems_who_rated_them_in_other_shares_are_warned_of_by_
     others = OtherRaters("Empathy", ("a", "b"), ((), ()), 0.25, None, 3)
     *_, warning = sentences([Finding("no difference shown", systems=("a", "b"), measures=(_measure("Empathy", 0.0),),
                                      of=1, tests=1, warning="other raters", other_raters=others)])  # fmt: skip
-    assert warning.startswith("25 % of the ratings are not by the same people on empathy; they share no ratings")
+    assert warning.startswith("25 % of the ratings are not by the same people on empathy; how much that matters can't")
 
 
 def test_a_judges_favour_is_no_finding_once_it_is_corrected() -> None:
@@ -475,3 +478,60 @@ def test_a_transcript_that_fails_is_said_first() -> None:
     said = sentences(gate_findings(held))
     assert said[0] == "a does not pass: 1 of 19 transcripts fails on leaks (a3)."
     assert said[-1] == "a can't pass yet: 1 of 20 transcripts have no rating of leaks."
+
+
+def test_of_many_systems_it_is_said_early_where_raters_disagree() -> None:
+    rows: list[Row] = [
+        (f"{system}{case}", system, f"c{case}", "empathy", rater, level + case % 2)
+        for rater, order in (("human:anna", "abc"), ("judge:m", "cba"))
+        for level, system in enumerate(order)
+        for case in range(14)
+    ]
+    first, second, *_ = sentences(comparison_findings(compare(view(rows))))
+    assert first.startswith("The 3 systems differ on empathy")
+    assert second == "Raters disagree on empathy about which system is better or higher, in 3 of 3 pairs."
+
+
+def test_what_three_cases_can_never_show_is_no_finding() -> None:
+    rows: list[Row] = [
+        (f"{system}{case}", system, f"c{case}", metric, "human:anna", level + case / 9)
+        for metric in ("empathy", "warmth", "clarity")
+        for level, system in enumerate("abcd")
+        for case in range(3)
+    ]
+    said = sentences(comparison_findings(compare(view(rows))))
+    assert said == ["Which of the 4 systems differ is not known: 3 cases are too few; 18 tests need at least 10."]
+
+
+def test_systems_score_the_same_only_where_they_are_rated() -> None:
+    rows: list[Row] = [
+        (f"{system}{case}", system, f"c{case}", metric, "human:anna", 2.0 + case % 3 * (metric == "empathy"))
+        for metric in ("empathy", "harm")
+        for system in "abc"
+        for case in range(9)
+        if (metric, system) != ("harm", "b")
+    ]
+    said = sentences(comparison_findings(compare(view(rows))))
+    assert "a and c score the same on harm: nothing to test." in said
+    assert "b has no rating of harm." in said
+
+
+def test_a_judge_of_zeros_and_ones_without_a_scale_is_not_believed() -> None:
+    counts = {(0, 0, 0): 67, (0, 1, 0): 5, (0, 0, 1): 3, (1, 1, 1): 2, (0, 1, 1): 2, (1, 0, 0): 1}
+    units = [told for told, count in counts.items() for _ in range(count)]
+    rows: list[Row] = [
+        (f"t{number}", "a", f"c{number}", "risk", rater, float(value))
+        for number, told in enumerate(units)
+        for rater, value in zip((*PEOPLE, "judge:m"), told, strict=True)
+    ]
+    (finding,) = validation_findings(validate(view(rows), judges=["judge:m"]))
+    assert finding.kind == "stand-in not known"
+    assert "needs the scale of its zeros and ones" in finding.measures[0].why
+
+
+def test_agreement_without_any_difference_on_few_cases_says_why_it_is_not_known(tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.csv"
+    rows = [f"t{case},c{case},{rater},{4 if case else 3}" for case in range(10) for rater in ("anna", "ben")]
+    sheet.write_text("\n".join(["item,case,rater,empathy", *rows]), "utf-8")
+    (said,) = bedside.agree(sheet, scales=["1-5"]).sentences()
+    assert said.endswith("they never differ, but 10 cases can't rule out less than .40.")

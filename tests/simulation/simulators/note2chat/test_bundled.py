@@ -193,9 +193,7 @@ def test_the_patients_own_sentences_are_counted_in_any_language() -> None:
     talk = Transcript("t", turns, language="zh", reference={"patient_sentences": sentences})
     shares = [share.value for share in note2chat.dont_know_and_repeats(talk)]
     assert shares == [1 / 3, 1 / 3]
-    values = FAMILIES.load("history_taking").compute(
-        talk, frozenset({"dont_know_share", "already_asked_share"}), questions="counted"
-    )
+    values = FAMILIES.load("history_taking").compute(talk, frozenset({"dont_know_share", "already_asked_share"}))
     assert {value.metric: value.value for value in values} == {"dont_know_share": 1 / 3, "already_asked_share": 1 / 3}
 
 
