@@ -418,7 +418,7 @@ def test_from_the_command_line(coded: Path, call: Call) -> None:
     with JudgeServer(labelling(fifty()[1])) as server:
         line = f"train test-coder {coded} --judge {server.judge} --codes question --max-concurrency 2 --store s.sqlite"
         code, out, err = call(*line.split())
-        assert (code, " .400 " in out, "Read 5 transcripts" in err) == (0, True, True)
+        assert (code, " .400 " in out, "Read: 5 transcripts" in err) == (0, True, True)
         assert server.most_in_flight <= 2
         assert "Read: 5 transcripts" in call(*line.split(), "--dry-run")[2]
 

@@ -363,7 +363,7 @@ def test_train_show_score_and_evaluate(tmp_path: Path, capsys: pytest.CaptureFix
     assert exit_code("train", "test-coder", coded, "--folds", "2", "--json") == 0
     printed = capsys.readouterr()
     assert len(json.loads(printed.out)) == 4
-    assert "Read 12 transcripts" in printed.err
+    assert "Read: 12 transcripts" in printed.err
 
 
 @pytest.mark.parametrize(
