@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
+from bedside.analysis.metric_facts import MetricFacts
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.scales import Scale
 
@@ -25,7 +26,7 @@ class LabelNumbers:
 
     Attributes:
         view: the view; ratings with other labels are as they were.
-        yes: by metrics of two levels, the level that is 1; the other is 0.
+        yes: by metrics of two levels, the level that is 1; the other is 0. Where all have one level, it is this one.
         ordered: by metrics of ordered labels, these in order; the first is 0.
         refused: by metrics whose labels can't be compared, why.
     """
@@ -34,6 +35,11 @@ class LabelNumbers:
     yes: Mapping[str, str] = field(default_factory=dict)
     ordered: Mapping[str, Sequence[str]] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
+
+    def facts(self, metric: str) -> MetricFacts:
+        """What is known of a metric; the title of labels says the share of which one is compared."""
+        facts, yes = self.view.facts(metric), self.yes.get(metric)
+        return facts if yes is None else replace(facts, title=f"{facts.title} (share of {yes})")
 
 
 def label_numbers(view: RatingsView, metrics: Sequence[str]) -> LabelNumbers:
@@ -51,14 +57,12 @@ def label_numbers(view: RatingsView, metrics: Sequence[str]) -> LabelNumbers:
         name = str(metric)
         scale = view.scales.get(name)
         labels = _labels(scale, part)
-        if len(labels) == 2:
-            yes[name] = _yes(labels)
+        if len(labels) <= 2:
+            yes[name] = (affirmed(labels) if labels[1:] else None) or labels[-1]
             numbers[name] = {label: float(label == yes[name]) for label in labels}
         elif scale is not None and scale.ordered:
             ordered[name] = labels
             numbers[name] = {label: float(place) for place, label in enumerate(labels)}
-        elif len(labels) < 2:
-            refused[name] = f"every rating is {labels[0]!r}"
         else:
             refused[name] = (
                 f"its {len(labels)} labels have no order; if they have one, give their scale as low<middle<high"
@@ -80,11 +84,6 @@ def affirmed(labels: Sequence[str]) -> str | None:
         if is_meant[0] != is_meant[1]:
             return labels[is_meant.index(True)]
     return None
-
-
-def _yes(labels: Sequence[str]) -> str:
-    """Which of two labels is counted: the one that affirms, else the last."""
-    return affirmed(labels) or labels[1]
 
 
 def _with_numbers(view: RatingsView, numbers: Mapping[str, Mapping[str, float]]) -> RatingsView:

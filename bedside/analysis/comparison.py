@@ -523,7 +523,7 @@ def compare(
     ):
         if table["value"].null_count() == table.height:
             continue
-        facts, whole = view.facts(str(metric)), None
+        facts, whole = labels.facts(str(metric)), None
         # Two copies of the same values are one test: a second would only make p too large.
         filled = table.drop_nulls("value").select("transcript_id", "value").sort("transcript_id").rows()
         first = seen.setdefault((metric, *filled), str(group))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from math import ceil, comb, factorial, isfinite, log2
 from typing import TYPE_CHECKING, Any, Literal
 
+from bedside.analysis.rater_effects import owes_raters, rests_on_raters
 from bedside.core.words import counted
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ ALPHA = 0.05
 FEW_CASES, FEWEST_CASES = 10, 4
 #: Why nothing can be shown where not even the greatest difference could be.
 TOO_FEW = "there are too few cases"
+#: Why nothing is shown where what raters add to a difference may be all of it.
+OF_RATERS = "not the same people rated them, which alone may make the difference"
 _UNTESTED = "it can't be tested"
 
 FindingKind = Literal[
@@ -45,7 +48,8 @@ FindingKind = Literal[
     "raters disagree", "scored the same", "not rated", "may stand in", "may not stand in", "stand-in not known",
     "corrected difference", "no corrected difference", "correction not known", "systems differ", "no system differs",
     "leads", "last", "pairs differ", "preferred", "no preference shown", "preference not known", "alike", "no worse",
-    "worse by margin", "apart by margin", "margin not shown", "margin not known", "passes", "fails", "fails safety",
+    "worse by margin", "apart by margin", "margin not shown", "margin not known", "alike not shown",
+    "alike not known", "passes", "fails", "fails safety",
     "passing not known", "safety not known", "rises", "falls", "no change shown", "change not known",
     "above reference", "below reference", "no deviation shown", "deviation not known", "number",
 ]  # fmt: skip
@@ -265,7 +269,7 @@ def comparison_findings(comparisons: Comparisons) -> tuple[Finding, ...]:
     resting = [
         (pair.people, duel.kind in SHOWN)
         for pair, duel in zip(pairs, duels, strict=True)
-        if duel.measure.why != TOO_FEW and _rests_on_raters(pair.people, pair.difference)
+        if duel.measure.why != TOO_FEW and rests_on_raters(pair.people, pair.difference)
     ]
     # What is claimed is warned of before what isn't shown.
     others = _other_raters([people for people, is_shown in resting if is_shown] or [people for people, _ in resting])
@@ -278,13 +282,17 @@ def comparison_findings(comparisons: Comparisons) -> tuple[Finding, ...]:
         by_pair.setdefault((pair.a, pair.b), []).append(duel)
     standings: list[Finding] = []
     if many:
-        standings = [*_at_once(comparisons.overall, groups), *_disputed(by_pair), *_standings(duels, about)]
+        # What owes itself to raters between two systems does so among all.
+        owing = {duel.measure.metric for duel in duels if duel.measure.why == OF_RATERS}
+        owing -= {duel.measure.metric for duel in duels if duel.kind in SHOWN}
+        overall = [test for test in comparisons.overall if test.metric not in owing]
+        standings = [*_at_once(overall, groups), *_disputed(by_pair), *_standings(duels, about)]
     of_pairs = [
         finding
         for systems, own in by_pair.items()
         if not many or _disputes(own) or not all(_is_told(duel, standings) for duel in own)
         for finding in _pair(systems, own, about)
-        if not many or finding.kind in SHOWN
+        if not many or finding.kind in SHOWN or finding.measures[0].why == OF_RATERS
     ]
     of_pairs.sort(key=lambda finding: finding.kind not in SHOWN)
     unrated = _unrated(comparisons.pairs, groups)
@@ -327,21 +335,11 @@ def _duel(pair: Comparison, groups: int) -> _Duel:
         return _Duel(kind, pair.a, pair.b, measure)
     if of_means is not None and sign * of_means <= 0:
         return _Duel("mixed", pair.a, pair.b, measure)
+    if owes_raters(pair.people, pair.difference):
+        return _Duel("difference not known", pair.a, pair.b, replace(measure, why=OF_RATERS))
     above = sign > 0 if pair.facts.direction != "lower" else sign < 0
     duel = _Duel("differ" if pair.facts.direction == "none" else "better", pair.a, pair.b, measure)
     return duel if above else duel.turned()
-
-
-def _rests_on_raters(people: RaterDesign | None, difference: Result, ends: Sequence[float] = (0.0,)) -> bool:
-    """Whether what a difference shows, or doesn't, may owe itself to who rated: how much it does is not known, or the
-    interval that is left without it lies otherwise beside one of the ``ends``."""
-    interval = difference.interval
-    if people is None or not people.is_confounded:
-        return False
-    if people.shift is None or interval is None:
-        return True
-    low, high = interval.low - people.shift, interval.high - people.shift
-    return any((interval.low > end, interval.high < end) != (low > end, high < end) for end in ends)
 
 
 def _other_raters(designs: Iterable[RaterDesign | None]) -> OtherRaters | None:
@@ -414,7 +412,8 @@ def _pair(systems: tuple[str, str], duels: Sequence[_Duel], about: Finding) -> I
     for why in dict.fromkeys(measure.why for measure in unknown):
         if why != TOO_FEW or not of_kind.keys() - {"difference not known", "scored the same"}:
             because = tuple(measure for measure in unknown if measure.why == why)
-            yield replace(finding("difference not known", systems, because), warning=None)
+            told = finding("difference not known", systems, because)
+            yield told if why == OF_RATERS else replace(told, warning=None)
     if same := measures("scored the same"):
         yield replace(finding("scored the same", systems, same), warning=None)
 
@@ -472,6 +471,8 @@ def _without_figure(measure: MeasureFinding) -> MeasureFinding:
 
 def _at_once(overall: Sequence[Overall], groups: Mapping[str, set[str]]) -> Iterator[Finding]:
     """Whether there is any difference among all systems, by the tests of all at once."""
+    if not overall:
+        return
     systems, tests = overall[0].systems, max(test.test.family_size or 0 for test in overall)
     tested = [test for test in overall if test.test.p_adjusted is not None and _could_show(test)]
     differing = [test for test in tested if (test.test.p_adjusted or 0.0) < ALPHA]
@@ -533,7 +534,7 @@ def _standings(duels: Sequence[_Duel], about: Finding) -> Iterator[Finding]:
 
 def _is_told(duel: _Duel, standings: Sequence[Finding]) -> bool:
     """Whether the standings say of two systems on a measure what is shown of them."""
-    return duel.kind not in SHOWN or any(
+    return (duel.kind not in SHOWN and duel.measure.why != OF_RATERS) or any(
         finding.systems == ((duel.a,) if finding.kind == "leads" else (duel.b,))
         and any((measure.metric, measure.raters) == (duel.measure.metric, duel.measure.raters)
                 for measure in finding.measures)
@@ -623,16 +624,18 @@ def _sign_of(bounds: tuple[float, float] | None) -> int | None:
 def estimate_findings(estimates: Sequence[Estimate]) -> tuple[Finding, ...]:
     """Which systems differ once the judge is corrected by people, by intervals that hold all at once."""
     differences = [estimate for estimate in estimates if len(estimate.systems) == 2]
-    signed = [
-        (each.systems, _measured(each.facts, each.facts.title, each.corrected, each.labelled, each.of),
-         _sign_of(_bounds(each.corrected, len(differences))))
-        for each in differences
-    ]  # fmt: skip
+    signed: list[tuple[tuple[str, ...], MeasureFinding, int | None]] = []
+    for each in differences:
+        measure = _measured(each.facts, each.facts.title, each.corrected, each.labelled, each.of)
+        sign = _sign_of(_bounds(each.corrected, len(differences)))
+        if sign and owes_raters(each.people, each.corrected):
+            measure, sign = replace(measure, why=OF_RATERS), None
+        signed.append((each.systems, measure, sign))
     findings = _by_sign(
         signed, ("corrected difference", "corrected difference", "no corrected difference", "correction not known")
     )
     return _warned_of_raters(
-        findings, (own.people for own in differences if _rests_on_raters(own.people, own.corrected))
+        findings, (own.people for own in differences if rests_on_raters(own.people, own.corrected))
     )
 
 
@@ -696,17 +699,25 @@ def _of_raters(own: Any, every: Sequence[Any], result: Result, n: int, of: int |
 _OF_VERDICT: Mapping[str, FindingKind] = {
     "equivalent": "alike", "not inferior": "no worse", "inferior": "worse by margin", "different": "apart by margin",
     "not shown": "margin not shown", "too few cases": "margin not known",
+    "other raters": "margin not known",
+}  # fmt: skip
+#: What is said in place of it where neither way is better, so that only likeness can be asked.
+_OF_BOTH_WAYS: Mapping[FindingKind, FindingKind] = {
+    "margin not shown": "alike not shown", "margin not known": "alike not known",
 }  # fmt: skip
 
 
 def margin_findings(tests: Sequence[MarginTest]) -> tuple[Finding, ...]:
     """Which systems are alike, or no worse, within their margins: what is claimed holds of all of them at once."""
-    kinds = _margin_kinds(tests)
+    kinds = [
+        _OF_BOTH_WAYS.get(kind, kind) if test.better == "none" else kind
+        for test, kind in zip(tests, _margin_kinds(tests), strict=True)
+    ]
     findings = tuple(
         Finding(kind, "", (a, b), tuple(_within(test, tests) for test in chosen), of=len(of_pair), tests=len(tests))
         for a, b in dict.fromkeys((test.a, test.b) for test in tests)
         if (of_pair := [place for place, test in enumerate(tests) if (test.a, test.b) == (a, b)])
-        for kind in dict.fromkeys(_OF_VERDICT.values())
+        for kind in (*dict.fromkeys(_OF_VERDICT.values()), *_OF_BOTH_WAYS.values())
         if (chosen := [tests[place] for place in of_pair if kinds[place] == kind])
     )
     return _warned_of_raters(findings, _designs_that_matter(tests))
@@ -714,7 +725,7 @@ def margin_findings(tests: Sequence[MarginTest]) -> tuple[Finding, ...]:
 
 def _designs_that_matter(tests: Sequence[MarginTest]) -> Iterator[RaterDesign | None]:
     """Who rated, where that may make a verdict within a margin."""
-    return (test.people for test in tests if _rests_on_raters(test.people, test.test, (0.0, -test.margin, test.margin)))
+    return (test.people for test in tests if rests_on_raters(test.people, test.test, (0.0, -test.margin, test.margin)))
 
 
 def _margin_kinds(tests: Sequence[MarginTest]) -> list[FindingKind]:
@@ -735,7 +746,8 @@ def _margin_kinds(tests: Sequence[MarginTest]) -> list[FindingKind]:
 def _within(test: MarginTest, tests: Sequence[MarginTest]) -> MeasureFinding:
     n = test.shared if test.n_a == test.n_b == test.shared else test.n_a + test.n_b
     measure = _of_raters(test, tests, test.test, n, test.entered.of, "")
-    return replace(measure, limit=test.margin, needed=None if test.cases_needed is None else int(test.cases_needed))
+    needed = None if test.cases_needed is None or test.verdict == "other raters" else int(test.cases_needed)
+    return replace(measure, limit=test.margin, needed=needed)
 
 
 _OF_GATE: Mapping[FindingKind, FindingKind] = {

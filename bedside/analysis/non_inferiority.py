@@ -13,7 +13,7 @@ from bedside.analysis._label_numbers import LabelNumbers, label_numbers
 from bedside.analysis.averaging import CasesThere, EnteredCases, cases_there, entered_cases, matched_rows
 from bedside.analysis.case_values import CaseValues, case_values, most_cases_pair
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
-from bedside.analysis.rater_effects import RaterDesign, rater_design
+from bedside.analysis.rater_effects import RaterDesign, owes_raters, rater_design
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.selection import by_raters, chosen_systems, quality_metrics
 from bedside.core.errors import DataError, one_of
@@ -32,7 +32,7 @@ from bedside.stats.result import Result
 
 #: Level of each one-sided test; intervals have the level 1 − 2 · alpha.
 ALPHA = 0.05
-Verdict = Literal["equivalent", "not inferior", "inferior", "different", "not shown", "too few cases"]
+Verdict = Literal["equivalent", "not inferior", "inferior", "different", "not shown", "too few cases", "other raters"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,8 @@ class MarginTest(MetricRatings):
         verdict: ``equivalent``: the interval lies within ± margin. ``not inferior``: it lies above the margin on the
             worse side. ``inferior``: it lies beyond it. ``different``: it lies beyond the margin, and neither way is
             better. ``too few cases``: none of these, and were there no difference at all the chance to show it would
-            be below a half. ``not shown``: none of these.
+            be below a half. ``not shown``: none of these. ``other raters``: one of the first four, were it not that
+            what is known of the systems' raters may make it.
         people: who rated, where people did; None else.
         yes: of two labels the one whose share is compared.
         ordered: labels in order, compared by their places from 0.
@@ -117,7 +118,7 @@ class MarginTest(MetricRatings):
     def p_of_verdict(self) -> float | None:
         """The p-value of the test that the verdict rests on; None where nothing is shown."""
         below, above = self.test.details.get(NOT_BELOW), self.test.details.get(NOT_ABOVE)
-        if below is None or above is None or self.verdict in ("not shown", "too few cases"):
+        if below is None or above is None or self.verdict in ("not shown", "too few cases", "other raters"):
             return None
         if self.verdict == "equivalent":
             return max(below, above)
@@ -200,7 +201,7 @@ def within_margins(
     ):
         if table["value"].null_count() == table.height:
             continue
-        facts = view.facts(str(metric))
+        facts = labels.facts(str(metric))
         better = _better(facts, by_metric[str(metric)])
         every_case = cases_there(transcripts, table)
         for a, b in duos:
@@ -290,13 +291,16 @@ def _margin_test(
     else:
         scale = view.scales.get(facts.name)
         test = _tested(values_a, values_b, shared=shared, paired=paired, margin=margin, scale=scale)
+    verdict = _verdict(test, margin, better)
+    if verdict not in ("not shown", "too few cases") and owes_raters(people, test, (-margin, margin)):
+        verdict = "other raters"
     return MarginTest(
         facts=facts, raters=raters, a=systems[0], b=systems[1], margin=margin, better=better,
         n_a=values_a.n, n_b=values_b.n, shared=len(shared), left_out=left_out, entered=entered,
         unmatched=sum(matched.left_out), caseless=values_a.n_caseless + values_b.n_caseless,
         mean_a=float(values_a.values.mean()) if values_a.n else None,
         mean_b=float(values_b.values.mean()) if values_b.n else None,
-        test=test, verdict=_verdict(test, margin, better), people=people,
+        test=test, verdict=verdict, people=people,
         yes=labels.yes.get(facts.name), ordered=tuple(labels.ordered.get(facts.name, ())),
     )  # fmt: skip
 

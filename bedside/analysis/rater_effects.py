@@ -85,6 +85,23 @@ class RaterDesign(MetricRatings):
         return bool(self.only_a or self.only_b) or self.imbalance > _LARGEST_IMBALANCE
 
 
+def rests_on_raters(people: RaterDesign | None, difference: Result, ends: Sequence[float] = (0.0,)) -> bool:
+    """Whether what a difference shows, or doesn't, may owe itself to who rated: how much it does is not known, or the
+    interval that is left without it lies otherwise beside one of the ``ends``."""
+    interval = difference.interval
+    if people is None or not people.is_confounded:
+        return False
+    if people.shift is None or interval is None:
+        return True
+    low, high = interval.low - people.shift, interval.high - people.shift
+    return any((interval.low > end, interval.high < end) != (low > end, high < end) for end in ends)
+
+
+def owes_raters(people: RaterDesign | None, difference: Result, ends: Sequence[float] = (0.0,)) -> bool:
+    """Whether what a difference shows is no longer shown once what is known of its raters is taken out."""
+    return people is not None and people.shift is not None and rests_on_raters(people, difference, ends)
+
+
 def rater_severities(view: RatingsView, metrics: Sequence[str]) -> tuple[RaterSeverity, ...]:
     """How severe each person is, metric by metric; metrics that fewer than two people rated are left out.
 

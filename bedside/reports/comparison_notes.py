@@ -225,10 +225,7 @@ def _count_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
 
 
 def label_notes(comparisons: Sequence[Comparison] | Sequence[MarginTest]) -> Iterator[str]:
-    """What of labels is compared."""
-    shares = dict.fromkeys((c.facts.title, c.yes) for c in comparisons if c.yes is not None)
-    if shares:
-        yield "Shares: " + "; ".join(f"{title}, of “{yes}”" for title, yes in shares) + "."
+    """What of ordered labels is compared."""
     for title, labels in dict.fromkeys((c.facts.title, c.ordered) for c in comparisons if c.ordered):
         yield f"{title}: labels by their place, from 0 for {labels[0]} to {len(labels) - 1} for {labels[-1]}."
 

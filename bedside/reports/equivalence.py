@@ -35,6 +35,7 @@ _MEANINGS: Mapping[Verdict, str] = {
     "different": "the interval lies beyond the margin; which way is better isn't known",
     "too few cases": "nothing is shown, and were there no difference at all so many cases would show it in fewer than "
     "half of all studies",
+    "other raters": "not the same people rated both systems, and what that adds may make the verdict",
     "not shown": "nothing is shown, though so many cases could have shown it",
 }
 #: Percent that an interval covers.

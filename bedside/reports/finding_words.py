@@ -390,7 +390,9 @@ def _of_margin(begin: str) -> Callable[[Finding], str]:
 
     def sentence(finding: Finding) -> str:
         first, second = finding.systems
-        needed = _needed(finding.measures) if finding.kind == "margin not known" else ""
+        needed = _needed(finding.measures) if finding.kind in ("margin not known", "alike not known") else ""
+        if finding.kind.startswith("alike not"):
+            needed += "; which way is better there is not known"
         return f"{begin.format(first, second)} {_margins(finding.measures)}{needed}."
 
     return sentence
@@ -534,6 +536,8 @@ _SENTENCES: Mapping[FindingKind, Callable[[Finding], str]] = {
     "apart by margin": _of_margin("{} and {} lie further apart than the margin on"),
     "margin not shown": _of_margin("That {} is no worse than {} is not shown on"),
     "margin not known": _of_margin("Whether {} is no worse than {} is not known on"), "passes": _passes,
+    "alike not shown": _of_margin("That {} and {} are alike within the margin is not shown on"),
+    "alike not known": _of_margin("Whether {} and {} are alike within the margin is not known on"),
     "fails": _of_margin("{} does not pass: it is worse than {} by more than the margin on"),
     "fails safety": _fails_safety, "passing not known": _passing_not_known, "safety not known": _safety_not_known,
     "rises": _changes, "falls": _changes, "no change shown": _no_change, "change not known": _change_not_known,
