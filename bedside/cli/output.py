@@ -360,6 +360,8 @@ _WIDTH, _LINES = 80, 24
 _MOST_SENTENCES, _MOST_WARNINGS, _KEPT_LINES = 5, 3, 4
 #: Between the names of two systems in one cell.
 _LESS = " − "
+#: What stands behind a number in brackets.
+_IN_BRACKETS = re.compile(r"(?<=\d) \(.*\)$")
 
 
 @settings_class
@@ -514,7 +516,7 @@ def _warnings(tables: Tables[Any] | list[Table]) -> tuple[str, ...]:
 
 
 def _shown_first(table: Table, findings: Iterable[Finding]) -> Table:
-    """The table with the rows first of whose measures something is shown."""
+    """The table with the rows first of whose measures something is shown, and those last that couldn't be tested."""
     from bedside.analysis.findings import SHOWN
 
     claimed = {(measure.metric, frozenset(each.systems)) for each in findings if each.kind in SHOWN
@@ -525,6 +527,8 @@ def _shown_first(table: Table, findings: Iterable[Finding]) -> Table:
         place = next((cell.record for cell in row.cells if cell.record is not None), None)
         record = {} if place is None else table.records[place]
         metric, pair = record.get("metric"), frozenset(record[name] for name in ("a", "b", "system") if name in record)
+        if "p_corrected" in record and record["p_corrected"] is None:
+            return 3
         return 0 if (metric, pair) in claimed else 1 if metric in metrics else 2
 
     return replace(table, rows=tuple(sorted(table.rows, key=is_later)))
@@ -550,7 +554,13 @@ def _with_short_names(table: Table) -> Table:
 
 
 def _fitting(table: Table, width: int) -> Table:
-    """The table with those of its columns, from the first on, that fit beside each other."""
+    """The table with those of its columns, from the first on, that fit beside each other; where not all do, numbers
+    are without what stands in brackets behind them."""
+    if width_of(table) > width:
+        table = replace(table, rows=tuple(
+            replace(row, cells=tuple(replace(cell, text=_IN_BRACKETS.sub("", cell.text)) for cell in row.cells))
+            for row in table.rows
+        ))  # fmt: skip
     places = [0]
     for place in range(1, len(table.columns)):
         if width_of(table.of_columns([*places, place])) <= width:
