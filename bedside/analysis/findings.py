@@ -161,7 +161,7 @@ def _measured(facts: MetricFacts | str, title: str, result: Result | None, n: in
         facts if isinstance(facts, str) else facts.name, title, result.estimate if result is not None else None,
         interval.low if interval and isfinite(interval.low) else None,
         interval.high if interval and isfinite(interval.high) else None, n, of,
-        (result.missing or "") if result is not None else "",
+        (result.missing or "").removeprefix("no interval: ") if result is not None else "",
     )  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Literal
 
 import polars as pl
@@ -186,9 +187,10 @@ def shown_transcripts(plan: AnnotationPlan, run: Run) -> dict[str, Transcript]:
 
 
 def named_systems(plan: AnnotationPlan, run: Run) -> dict[str, tuple[str, ...]]:
-    """System or assistant → the turns whose words say its name, as ``transcript, turn 3`` (from 0).
+    """System or assistant → the turns whose words say its name, as ``transcript, turn 3`` (from 0): first what a
+    clinician of that system says, then what other clinicians say.
 
-    Who reads them isn't blind. A name of letters alone may be an ordinary word or a person's, and counts where somebody
+     A name of letters alone may be an ordinary word or a person's, and counts where somebody
     introduces themselves.
 
     Raises:
@@ -202,14 +204,16 @@ def named_systems(plan: AnnotationPlan, run: Run) -> dict[str, tuple[str, ...]]:
         if len(name) > 1
     }
     shown = (*shown_transcripts(plan, run).values(), *second_transcripts(plan, run).values())
-    places: dict[str, list[str]] = {}
+    places: dict[str, list[tuple[int, str]]] = {}
     for transcript in {transcript.id: transcript for transcript in shown}.values():
+        own = str(transcript.system).rsplit("/")[-1].casefold()
         for turn in transcript.turns:
             said = turn.text.casefold()
             for name, pattern in written.items():
                 if name in said and pattern.search(said):
-                    places.setdefault(name, []).append(f"{transcript.id}, turn {turn.index}")
-    return {name: tuple(turns) for name, turns in places.items()}
+                    later = 2 if turn.role != "clinician" else int(name != own)
+                    places.setdefault(name, []).append((later, f"{transcript.id}, turn {turn.index}"))
+    return {name: tuple(place for _, place in sorted(turns, key=itemgetter(0))) for name, turns in places.items()}
 
 
 def second_transcripts(plan: AnnotationPlan, run: Run) -> dict[str, Transcript]:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from bedside.annotation.label_studio_server import OwnServer
     from bedside.ratings.run import Run
 
+#: Turns that a warning names.
+_MOST_PLACES = 6
+
 PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan that bedside sample wrote.")]
 
 annotate_app: App = App(
@@ -68,8 +71,8 @@ def sample(
     say(f"Drew {here:,} of {counted(there, 'unit')} for {counted(len(drawn.plan.raters), 'rater')} to rate.")
     show_tables(drawn.tables)
     for name, places in drawn.named.items():
-        more = f" and {counted(len(places) - 1, 'more turn')}" if len(places) > 1 else ""
-        note(f"Raters will read the name {name}: {places[0]}{more}. Who reads it isn't blind.")
+        more = f" and {counted(len(places) - _MOST_PLACES, 'more turn')}" if places[_MOST_PLACES:] else ""
+        note(f"Raters will read the name {name}, and may know who spoke: {'; '.join(places[:_MOST_PLACES])}{more}.")
     _note_plan(drawn.file, opened)
 
 

@@ -87,7 +87,7 @@ def report(
             say(f"The report: {written.page}")
         say(f"{'Beside it' if written.page else folder}: {what} ({endings}). All {len(written.files)} names: --all.")
     if settings.tables is None and (groups := comparing_groups(open_run(run))):
-        note(f"To compare groups: {groups.removeprefix('; ')}")
+        note(f"To compare groups: {groups}")
     if settings.tables is None and settings.formats is None and "docx" not in usual_formats():
         note('No Word document: that needs python-docx, which isn\'t installed; pip install "bedside[forms]".')
     return None

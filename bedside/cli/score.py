@@ -119,13 +119,13 @@ def _first_measures(run: Run, *, judged: bool = False) -> list[Table]:
 
 
 def comparing_groups(run: Run) -> str:
-    """The command that compares groups, to be said after others; empty where there are systems or no groups."""
+    """The command that compares groups; empty where there are systems or no groups."""
     from bedside.analysis.selection import comparable_groups
 
     if run.index["system"].drop_nulls().n_unique() > 1:
         return ""
     groups = list(comparable_groups(run.factors, declared=run.declared_kinds))
-    return f"; bedside compare {typed(run.path)} --groups {typed(groups[0])}" if groups else ""
+    return f"bedside compare {typed(run.path)} --groups {typed(groups[0])}" if groups else ""
 
 
 def _say_warnings(run: Run) -> None:
@@ -261,7 +261,8 @@ def _score_alone(files: list[str], settings: ScoreSettings, beside: BesideScorin
             "(see docs/judges.md)."
         )
     run = typed(out)
-    say(f"Next: bedside agree {run}; bedside report {run}{comparing_groups(summary.run)}")
+    commands = (f"bedside agree {run}", f"bedside report {run}", comparing_groups(summary.run))
+    say(f"Next: {'; '.join(filter(None, commands))}")
 
 
 def _judging_call(files: list[str], settings: ScoreSettings, judging: ScoredJudging) -> JudgingCall:

@@ -134,8 +134,9 @@ def is_of_ranks(comparison: Comparison) -> bool:
 
 
 def _method_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
-    for method in dict.fromkeys(c.test.method for c in comparisons):
-        members = [c for c in comparisons if c.test.method == method]
+    tested = [c for c in comparisons if c.test.p is not None]
+    for method in dict.fromkeys(c.test.method for c in tested):
+        members = [c for c in tested if c.test.method == method]
         reasons = "; ".join(said_once(c.why for c in members))
         effects = " and ".join(dict.fromkeys(c.test.effect.name for c in members if c.test.effect is not None))
         ways = " or ".join(dict.fromkeys(c.test.interval.method for c in members if c.test.interval))

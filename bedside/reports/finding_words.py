@@ -310,7 +310,7 @@ def _no_system_differs(finding: Finding) -> str:
 
 def _leads(finding: Finding) -> str:
     by = f" by {rater_words(finding.raters)}" if finding.raters else ""
-    count = f" ({_count(finding, _TESTED).rstrip('; ')})" if _count(finding) else ""
+    count = f", {_count(finding, _TESTED).rstrip('; ')}" if _count(finding) else ""
     place = "leads all others" if finding.kind == "leads" else "is last, below all others,"
     return f"{finding.systems[0]} {place} on {_share(finding, _TESTED)}{by}{count}."
 
@@ -321,6 +321,8 @@ def _pairs_differ(finding: Finding) -> str:
     on = _titles(finding.measures) + by if count == 1 else f"at least one of {count} {_TESTED}"
     if finding.pairs:
         differ = "differs" if len(finding.pairs) == 1 else "differ"
+        if len(finding.pairs) == finding.of:
+            return f"All {finding.of} pairs of systems differ on {on} {_tested(finding)}."
         return f"Of {finding.of} pairs of systems, {len(finding.pairs)} {differ} on {on} {_tested(finding)}."
     if all(measure.why for measure in finding.measures):
         return f"Which of the {len(finding.systems)} systems differ is not known: {_why_not_known(finding)}."

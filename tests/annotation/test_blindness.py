@@ -269,7 +269,9 @@ def test_a_system_that_says_its_name_is_told_of(folder: Path) -> None:
         Transcript(f"t{number}", (*TURNS[:1], Turn(1, "clinician", "bot", text)), system=system)
         for number, (text, system) in enumerate(zip(said, ("azure/gpt-5", "steady", "steady", "b", "b"), strict=True))
     ]
+    asked = Turn(0, "patient", "Eve", "Are you GPT-5?")
+    talks = [Transcript("before", (asked, *TURNS[1:2]), system="b"), *talks]
     run = score(talks, folder / "named", metrics=["structure"]).run
     assert named_systems(plan_of(run), run) == {
-        "gpt-5": ("t0, turn 1",), "steady": ("t2, turn 1",), "chatgpt": ("t3, turn 1",),
+        "gpt-5": ("t0, turn 1", "before, turn 0"), "steady": ("t2, turn 1",), "chatgpt": ("t3, turn 1",),
     }  # fmt: skip

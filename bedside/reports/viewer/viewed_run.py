@@ -556,6 +556,9 @@ class ViewedRun:
 
     def findings(self) -> list[str]:
         """What the whole run comes to, as its report's page begins: a sentence each, warnings last."""
+        return self._once(("findings",), self._findings)
+
+    def _findings(self) -> list[str]:
         from bedside.analysis.ratings_view import open_ratings_view
         from bedside.reports.build import answers_of
         from bedside.reports.finding_words import sentences
