@@ -571,7 +571,7 @@ def validation_findings(cards: Sequence[JudgeCard]) -> tuple[Finding, ...]:
         ("stand-in not known", lambda validation: validation.stands_in is None),
     )
     return tuple(
-        Finding(kind, card.rater, measures=tuple(map(_validated, chosen)), of=len(card.validations))
+        Finding(kind, card.rater, measures=tuple(map(validated, chosen)), of=len(card.validations))
         for card in cards
         for kind, belongs in kinds
         for why in dict.fromkeys(validation.why for validation in card.validations if belongs(validation))
@@ -579,10 +579,20 @@ def validation_findings(cards: Sequence[JudgeCard]) -> tuple[Finding, ...]:
     )
 
 
-def _validated(validation: Validation) -> MeasureFinding:
-    kappa = validation.mean.statistics.get("kappa") if validation.mean else None
-    measure = _measured(validation.facts, validation.facts.title, kappa, validation.with_people, validation.rated)
-    return replace(measure, why=validation.why)
+def validated(validation: Validation) -> MeasureFinding:
+    """The measure with the reason of the verdict: where a decision is it, its difference from one person."""
+    from bedside.stats.stand_in import CASES_NEEDED
+
+    facts, n, of = validation.facts, validation.with_people, validation.rated
+    if validation.because is None:
+        kappa = validation.mean.statistics.get("kappa") if validation.mean else None
+        return replace(_measured(facts, facts.title, kappa, n, of), why=validation.why)
+    decision, test = validation.because
+    needed = test.details.get(CASES_NEEDED)
+    return replace(
+        _measured(facts, facts.title, test, n, of), figure=f"{test.name.partition(',')[0]} for {decision.words}",
+        limit=float(test.options["margin"]), needed=None if needed is None else int(needed),
+    )  # fmt: skip
 
 
 # -- What lies above, below, or can't be told from none: estimates, change over length, a reference ------

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import eq
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +27,14 @@ from bedside.stats.diagnostic_accuracy import (
     diagnostic_accuracy,
 )
 from bedside.stats.result import Result
+from bedside.stats.stand_in import Costs, no_worse_than_one_person
 
 #: Ends the name of the metric that holds a judge's expected level: the mean of the levels by their probabilities.
 EXPECTED = ".expected"
 #: A level that people gave to fewer units says too little.
 FEWEST_OF_LEVEL = 5
+#: Level of the one-sided tests of a decision.
+ALPHA = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,90 @@ class JudgeCalibration:
     curve: CalibrationCurve
     area: Result | None
     units: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A level, or a cut of an ordered scale, by which people decide, and whether a judge decides no worse than one.
+
+    Attributes:
+        words: what is decided: a level, ``≥ 3``, or ``fails (≤ 2)``.
+        given: units to which at least one person gave it; units: those that two people or more rated.
+        tests: sensitivity, specificity and, where errors have costs, loss, beside one person's.
+    """
+
+    words: str
+    given: int
+    units: int
+    tests: tuple[Result, ...]
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the judge is shown to be no worse than one person by the margin."""
+        return all(test.p is not None and test.p < ALPHA for test in self.tests)
+
+
+def decisions(
+    units: CheckedUnits,
+    levels: tuple[float | str, ...],
+    *,
+    margin: float,
+    ordered: bool,
+    fails: tuple[float, bool] | None = None,
+    costs: Costs | None = None,
+) -> tuple[Decision, ...]:
+    """What people decide by a scale, and whether the judge decides it no worse than one of them.
+
+    Args:
+        units: what the judge and people rated.
+        levels: of the scale, the lowest first; empty where there is none.
+        margin: by how much the judge may fall short.
+        ordered: whether the levels have an order, so that cuts are decided, else levels.
+        fails: the level from which on a transcript fails, and whether that is so of lower ones; then it alone is
+            decided.
+        costs: of errors, where there are two levels or a transcript fails: elsewhere nothing is missed.
+
+    Returns:
+        Of two levels one decision; none where people gave one side of a cut to no unit, or where no two people rated.
+    """
+    asked: list[tuple[str, Callable[[Any], bool]]] = []
+    places = {level: place for place, level in enumerate(levels)}
+    if fails is not None:
+        level, is_below = fails
+        sign = "≤" if is_below else "≥"
+        asked = [(f"fails ({sign} {level:g})", lambda cell: cell <= level if is_below else cell >= level)]
+    elif len(levels) == 2:
+        yes = yes_level(units, levels)
+        asked = [(level_words(yes), lambda cell: bool(cell == yes))]
+    elif ordered:
+        asked = [(f"≥ {level_words(cut)}", partial(_reaches, places, cut)) for cut in levels[1:]]
+    else:
+        asked = [(level_words(level), partial(eq, level)) for level in levels]
+    found = []
+    costs = costs if fails is not None or len(levels) == 2 else None
+    present = units.present
+    twice = present.sum(axis=1) > 1
+    for words, holds in asked:
+        people = np.full(units.people.shape, np.nan)
+        people[present] = [float(holds(cell)) for cell in units.people[present]]
+        judge = np.array([float(holds(cell)) for cell in units.judge])
+        said = people[present & twice[:, None]]
+        if 0 < said.sum() < said.size:
+            tests = no_worse_than_one_person(
+                judge, people, margin=margin, clusters=units.cases, weights=units.weights, costs=costs
+            )
+            given = int((np.nansum(people, axis=1) > 0)[twice].sum())
+            found.append(Decision(words, given, int(twice.sum()), tests))
+    return tuple(found)
+
+
+def _reaches(places: Mapping[float | str, int], cut: float | str, level: float | str) -> bool:
+    return places[level] >= places[cut]
+
+
+def level_words(level: object) -> str:
+    """A level as printed."""
+    return f"{level:g}" if isinstance(level, float) else str(level)
 
 
 def level_accuracy(units: CheckedUnits, level: float | str) -> LevelAccuracy:
@@ -117,12 +207,6 @@ def yes_level(units: CheckedUnits, levels: tuple[float | str, ...]) -> float | s
     if not isinstance(levels[1], str):
         return levels[1]
     return affirmed([str(level) for level in levels]) or min(reversed(levels), key=units.units_given)
-
-
-def rarest_level(units: CheckedUnits, levels: tuple[float | str, ...]) -> float | str | None:
-    """The level that people gave to the fewest units, but to five or more; None where there is none."""
-    common = [level for level in levels if units.units_given(level) >= FEWEST_OF_LEVEL]
-    return min(common, key=units.units_given) if len(common) > 1 else None
 
 
 def judge_calibration(

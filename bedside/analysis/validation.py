@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,17 @@ from bedside.analysis.checked_units import Chances, CheckedUnits, checked_units,
 from bedside.analysis.choices import Weights
 from bedside.analysis.fresh_view import fresh_view
 from bedside.analysis.judge_accuracy import (
+    ALPHA,
     EXPECTED,
     FEWEST_OF_LEVEL,
+    Decision,
     JudgeCalibration,
     LevelAccuracy,
+    decisions,
     judge_calibration,
     level_accuracy,
+    level_words,
     levels_of_units,
-    rarest_level,
     yes_level,
 )
 from bedside.analysis.metric_facts import MetricRatings
@@ -32,12 +36,13 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import beside_preferences
 from bedside.analysis.self_preference import SelfPreference, self_preferences
 from bedside.analysis.trend import correlation_by_case
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, one_of
 from bedside.core.words import counted
 from bedside.judges.rubrics.description import tuning_words
 from bedside.ratings.names import is_human, is_judge, rated_by_humans
 from bedside.stats.alternative_annotator import FEWEST_CLUSTERS, FEWEST_CLUSTERS_OF_TWO, AlternativeAnnotator
 from bedside.stats.result import Result
+from bedside.stats.stand_in import CASES_NEEDED, P_WORSE, Costs
 
 # -- May a judge stand in for one of the people ---------------------------------------------------------
 
@@ -50,14 +55,15 @@ class Verdict:
     """Whether a judge may stand in for one of the people.
 
     Attributes:
-        stands_in: True where it may, False where that is not shown, None where it can't be said.
-        words: the same in words, with the reasons.
-        why: the reasons alone; empty where it may.
+        stands_in: True where it may, False where it is shown to be worse than a person, None where that isn't known.
+        why: the reasons in words; empty where it may, and where a decision is the reason.
+        because: the decision that speaks against it most, or needs the most cases, and the test of it; None where
+            there is none.
     """
 
     stands_in: bool | None
-    words: str
     why: str = ""
+    because: tuple[Decision, Result] | None = None
 
 
 def verdict_on(
@@ -65,34 +71,42 @@ def verdict_on(
     alternative: AlternativeAnnotator | None,
     agreement: Result | None,
     levels: tuple[float | str, ...],
+    decided: Sequence[Decision],
 ) -> Verdict:
-    """The verdict on a judge.
+    """The verdict on a judge, about what people decide by its ratings.
 
-    A judge that never flags what is rare agrees with people nearly always, so the alternative annotator test alone says
-    yes to it. It must also vary, agree with people beyond chance, and give every level that people give to five units
-    or more.
+    It may stand in where it is shown, of every level or cut that people use, to find it no worse than one of them by
+    the margin, and to clear the others no worse. Where the scale has no levels, the alternative annotator test stands
+    for that. The judge must also vary and agree with people beyond chance.
 
     Args:
         units: what it and people rated.
         alternative: the alternative annotator test; None where fewer than two people rated.
         agreement: a coefficient of agreement with people that corrects for chance, such as kappa.
         levels: of the scale; empty where there is none.
+        decided: what people decide by these levels.
     """
-    unknown = _unknown(units, alternative)
+    unknown = _unknown(units, alternative, is_decided=bool(decided))
     if unknown is not None or alternative is None:
-        reason = unknown or ""
-        return Verdict(None, f"can't be said: {reason}", reason)
-    reasons = _reasons(units, agreement, levels)
-    worse = [] if alternative.replaceable else ["one of these people may be better"]
-    why = "; ".join((*worse, *reasons))
-    if not alternative.replaceable:
-        reasons.insert(0, "not shown to be as good as one of these people")
-    elif reasons:
-        reasons[0] = f"not shown: {reasons[0]}"
-    return Verdict(not reasons, "; ".join(reasons) or "may stand in for one of these people", why)
+        return Verdict(None, unknown or "")
+    against, doubts = _reasons(units, agreement, levels)
+    tests = [(decision, test) for decision in decided for test in decision.tests]
+    worse = [each for each in tests if (each[1].details.get(P_WORSE) or 1.0) * len(tests) < ALPHA]
+    if against or worse:
+        return Verdict(False, "; ".join(against), None if against else min(worse, key=_p_worse))
+    if not decided and not alternative.replaceable:
+        doubts.append("one of these people may be better")
+    unsettled = [each for each in tests if each[1].p is None or each[1].p >= ALPHA]
+    if doubts or not unsettled:
+        return Verdict(None if doubts else True, "; ".join(doubts))
+    return Verdict(None, "", max(unsettled, key=lambda each: each[1].details.get(CASES_NEEDED) or inf))
 
 
-def _unknown(units: CheckedUnits, alternative: AlternativeAnnotator | None) -> str | None:
+def _p_worse(each: tuple[Decision, Result]) -> float:
+    return each[1].details.get(P_WORSE) or 0.0
+
+
+def _unknown(units: CheckedUnits, alternative: AlternativeAnnotator | None, *, is_decided: bool) -> str | None:
     """Why nothing can be said; None where something can."""
     if alternative is None:
         return "fewer than two people rated"
@@ -107,43 +121,61 @@ def _unknown(units: CheckedUnits, alternative: AlternativeAnnotator | None) -> s
         )
     if units.chances == "none":
         return "every unit that people rated was picked for what it is, none was drawn at random"
-    if alternative.replaceable is None:
-        return alternative.missing
     if len({cell for cell in units.people.ravel() if cell is not None}) == 1:
         return "people gave every unit the same"
+    if alternative.replaceable is None and not is_decided:
+        return alternative.missing
     return None
 
 
-def _reasons(units: CheckedUnits, agreement: Result | None, levels: tuple[float | str, ...]) -> list[str]:
-    """What speaks against a judge that loses to no one."""
+def _reasons(
+    units: CheckedUnits, agreement: Result | None, levels: tuple[float | str, ...]
+) -> tuple[list[str], list[str]]:
+    """What speaks against a judge whatever it decides, and what leaves it open."""
     values = set(units.judge.tolist())
     if len(values) == 1:
-        return [f"it gives every unit the same, {_level_words(values.pop())}"]
-    reasons = [
-        f"it never gives {_level_words(level)}, which people gave to {counted(units.units_given(level), 'unit')}"
+        return [f"it gives every unit the same, {level_words(values.pop())}"], []
+    if agreement is not None and agreement.interval is not None and agreement.interval.high < 0:
+        return ["it says the opposite of people: its scale may be turned round"], []
+    doubts = [
+        f"it never gives {level_words(level)}, which people gave to {counted(units.units_given(level), 'unit')}"
         for level in levels
         if level not in values and units.units_given(level) >= FEWEST_OF_LEVEL
     ]
     if agreement is None or agreement.estimate is None:
-        reasons.append("whether it agrees with people beyond chance can't be computed")
+        doubts.append("whether it agrees with people beyond chance can't be computed")
     elif agreement.interval is None:
         if agreement.estimate < 1 - 1e-12:
-            reasons.append("its agreement with people has no interval, so that it may be chance")
-    elif agreement.interval.high < 0:
-        reasons.append("it says the opposite of people: its scale may be turned round")
+            doubts.append("its agreement with people has no interval, so that it may be chance")
     elif agreement.interval.low <= 0:
-        reasons.append("its agreement with people may be no more than chance: the interval includes 0")
-    return reasons
-
-
-def _level_words(level: object) -> str:
-    return f"{level:g}" if isinstance(level, float) else str(level)
+        doubts.append("its agreement with people may be no more than chance: the interval includes 0")
+    return [], doubts
 
 
 # -- May this judge be believed? What checks it against people ------------------------------------------
 
 #: How much worse than a person a judge may be, by who the people are (Calderon et al. 2025).
 EPSILONS: Mapping[str, float] = {"experts": 0.2, "skilled": 0.15, "crowd": 0.1}
+
+
+def costs_of(loss: Mapping[str, Any] | None) -> Costs | None:
+    """The costs of errors as typed: of a ``miss``, of a ``false_alarm``, or of both; the other is 1.
+
+    Raises:
+        DataError: another name, or no number above 0.
+    """
+    if loss is None:
+        return None
+    costs = {"miss": 1.0, "false_alarm": 1.0}
+    for name, text in loss.items():
+        one_of(name, tuple(costs), "error", DataError, where="`loss`")
+        try:
+            costs[name] = float(text)
+        except ValueError:
+            costs[name] = 0.0
+        if not 0 < costs[name] < inf:
+            raise DataError(f"{text!r} is no cost", where="`loss`", todo=f"give a number above 0, such as {name}=10")
+    return Costs(**costs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +197,8 @@ class Validation(MetricRatings):
             turns, its interval by case: a judge that favours long conversations shows here; None for labels and
             outside a run.
         accuracy: where there are two levels, how well the rater finds the one that means yes; else None.
-        rarest: how well it finds the level that people give most seldom, of those they give to five units or more.
+        decisions: for each level that people give, or each cut of an ordered scale, whether it finds it no worse than
+            one of them; empty where the scale has no levels.
         calibration: its expected levels beside what people say; None where it gives none.
         rated: units the rater rated; with_people: those of them that people rated too; cases: the cases of these.
         chances: how the units that people rated were drawn. Where their chances differ, agreement, the alternative
@@ -176,7 +209,7 @@ class Validation(MetricRatings):
             of what people said; agreement with each person and the alternative annotator test take the originals.
         failures: ratings the rater failed to give.
         stands_in: whether it may stand in for one of these people; None where that can't be said.
-        verdict: the same in words, with the reason; why: the reason alone, empty where it may.
+        why, because: the reason, as of :class:`Verdict`.
     """
 
     rater: str
@@ -191,7 +224,7 @@ class Validation(MetricRatings):
     limits: Result | None
     length: Result | None
     accuracy: LevelAccuracy | None
-    rarest: LevelAccuracy | None
+    decisions: tuple[Decision, ...]
     calibration: JudgeCalibration | None
     rated: int
     with_people: int
@@ -202,8 +235,13 @@ class Validation(MetricRatings):
     adjudicated: int
     failures: int
     stands_in: bool | None
-    verdict: str
     why: str
+    because: tuple[Decision, Result] | None
+
+    @property
+    def has_loss(self) -> bool:
+        """Whether what its errors cost was held against one person's."""
+        return any(len(decision.tests) > 2 for decision in self.decisions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +270,7 @@ def validate(
     judges: Sequence[str] | None = None,
     metrics: Sequence[str] | None = None,
     epsilon: float = EPSILONS["experts"],
+    costs: Costs | None = None,
     weights: Weights | None = None,
     made_by: Mapping[str, str] | None = None,
     seed: int = 0,
@@ -242,7 +281,9 @@ def validate(
         view: the ratings.
         judges: raters or patterns; every rater that is no person unless named.
         metrics: metrics or patterns; every one that people and a judge rated unless named.
-        epsilon: how much worse than a person the judge may be in the alternative annotator test.
+        epsilon: how much worse than a person the judge may be: in sensitivity and specificity, in loss, and in the
+            alternative annotator test.
+        costs: of errors; with them the judge's loss must not be worse either.
         weights: of kappa on ordered scales.
         made_by: the model that made each system's conversations, where the view doesn't know it.
         seed: of what is drawn at random.
@@ -271,10 +312,17 @@ def validate(
         )  # fmt: skip
         compared = _JudgedMetric(
             view=view, metric=name, ratings=ratings, picked=picked,
-            agreements=[row for row in rows if row.title == view.facts(name).title], epsilon=epsilon, seed=seed,
+            agreements=[row for row in rows if row.title == view.facts(name).title], epsilon=epsilon, costs=costs,
+            seed=seed,
         )  # fmt: skip
         for judge in judges_of_metric:
             by_judge.setdefault(judge, []).append(_validation(compared, judge))
+    checked = [validation for validations in by_judge.values() for validation in validations]
+    if costs is not None and checked and not any(each.has_loss for each in checked):
+        raise DataError(
+            "no metric that was checked has two levels, or a level at which a transcript fails", where="`loss`",
+            todo="leave it out, or give the scale of zeros and ones with `scale`",
+        )  # fmt: skip
     learnt = sorted({rater for rater, _ in view.learnt if rater in chosen})
     if not by_judge and learnt:
         raise DataError(
@@ -319,7 +367,7 @@ class _JudgedMetric:
         view: all ratings; metric: the metric's name; ratings: those of the metric that count.
         picked: units left out because they were picked.
         agreements: agreement of all raters on it.
-        epsilon: how much worse than a person a judge may be; seed: of what is drawn at random.
+        epsilon: how much worse than a person a judge may be; costs: of its errors; seed: of what is drawn at random.
     """
 
     view: RatingsView
@@ -328,6 +376,7 @@ class _JudgedMetric:
     picked: int
     agreements: Sequence[Agreement]
     epsilon: float
+    costs: Costs | None
     seed: int
 
 
@@ -339,25 +388,27 @@ def _validation(compared: _JudgedMetric, judge: str) -> Validation:
     scale = view.scales.get(metric)
     levels = levels_of_units(units, scale.levels if scale is not None else None)
     alternative = _alternative(units, compared.epsilon)
-    verdict = verdict_on(units, alternative, _beyond_chance(by_kind), levels)
-    if verdict.stands_in and scale is None and set(units.judge.tolist()) <= {0.0, 1.0}:
-        # Of zeros and ones alpha takes distances, and says yes where kappa, which needs the levels, may not.
-        reason = f"κ needs the scale of its zeros and ones (--scale {metric}=0,1)"
-        verdict = Verdict(None, f"can't be said: {reason}", reason)
+    facts = view.facts(metric)
+    fails = None if facts.fails_at is None or units.has_labels else (facts.fails_at, facts.direction != "lower")
+    decided = decisions(
+        units, levels, margin=compared.epsilon, ordered=scale is not None and scale.ordered, fails=fails,
+        costs=compared.costs,
+    ) if compared.epsilon else ()  # fmt: skip
+    verdict = verdict_on(units, alternative, _beyond_chance(by_kind), levels, decided)
     passes = int(judgements["replicate"].max() or 0) + 1  # type: ignore[arg-type]
-    yes, rarest = yes_level(units, levels), rarest_level(units, levels)
+    yes = yes_level(units, levels)
     expected = view.ratings.filter(pl.col("metric") == metric + EXPECTED, pl.col("rater") == judge)
     return Validation(
-        facts=view.facts(metric), rater=judge, mean=by_kind.get("mean"), consensus=by_kind.get("consensus"),
+        facts=facts, rater=judge, mean=by_kind.get("mean"), consensus=by_kind.get("consensus"),
         people=by_kind.get("people"), ceiling=by_kind.get("ceiling"), alternative=alternative, passes=passes,
         self_agreement=self_agreement(judgements, view, metric, compared.seed) if passes > 1 else None,
         **_differences(units, view), accuracy=level_accuracy(units, yes) if yes is not None and units.size else None,
-        rarest=level_accuracy(units, rarest) if rarest is not None else None,
+        decisions=decided,
         calibration=judge_calibration(units, expected, levels), rated=units.judged, with_people=units.size,
         cases=units.case_count, chances=units.chances, picked=units.picked,
         learnt=view.learnt.get((judge, metric), 0), adjudicated=units.adjudicated,
         failures=judgements["error"].len() - judgements["error"].null_count(), stands_in=verdict.stands_in,
-        verdict=verdict.words, why=verdict.why,
+        why=verdict.why, because=verdict.because,
     )  # fmt: skip
 
 

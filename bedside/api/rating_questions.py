@@ -136,10 +136,9 @@ def agree(source: RatingSource | View, settings: AgreeSettings) -> Tables[tuple[
 class ValidateSettings(RatingsPart, Within, Seeded):
     """Answer "may this judge stand in for people?".
 
-    It shows the judge's agreement with people beside people's own, the alternative annotator test by case, its bias,
-    how well it finds what is rare, its sensitivity and specificity where there are two levels, and whether the levels
-    that it expects come true. There is no yes for a judge that always gives the same level, that may agree by chance
-    only, or that never gives a level that people use.
+    It is about what people decide: each level, or each cut of an ordered scale. The judge must be shown to find it, and
+    to clear the rest, no worse than one person by the margin. It shows, too, its agreement with people beside people's
+    own, the alternative annotator test by case, its bias, and whether the levels that it expects come true.
     """
 
     judges: Names | None = option(
@@ -151,6 +150,10 @@ class ValidateSettings(RatingsPart, Within, Seeded):
         "How much worse than a person the judge may be, in return for what it saves: .2 where the people are experts, "
         ".15 where they are skilled, .1 where they are crowd workers.",
         default=0.2, heading=HOW, metavar="NUMBER",
+    )  # fmt: skip
+    loss: Mapping[str, str] | None = option(
+        "What errors cost, such as miss=10,false_alarm=1: then the judge's loss must be no worse, too.",
+        default=None, heading=HOW, metavar="miss=NUMBER,…", form="pairs",
     )  # fmt: skip
     weights: Weights | None = _WEIGHTS
     made_by: Mapping[str, str] | None = option(
@@ -166,7 +169,7 @@ def validate(source: RatingSource | View, settings: ValidateSettings) -> Tables[
     BedsideError: an unknown name, or nothing that a judge and people rated.
     """
     from bedside.analysis.findings import validation_findings
-    from bedside.analysis.validation import validate as run_validate
+    from bedside.analysis.validation import costs_of, validate as run_validate
     from bedside.reports.levels import answered
     from bedside.reports.validation import validation_tables
 
@@ -176,6 +179,7 @@ def validate(source: RatingSource | View, settings: ValidateSettings) -> Tables[
             judges=listed(settings.judges, "judges"),
             metrics=listed(settings.metrics, "metrics"),
             epsilon=settings.epsilon,
+            costs=costs_of(settings.loss),
             weights=settings.weights,
             made_by=settings.made_by,
             seed=settings.seed,

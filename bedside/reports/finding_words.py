@@ -12,8 +12,8 @@ from bedside.analysis.ratings_view import ALL, PEOPLE
 from bedside.core.words import counted
 from bedside.reports.number_text import between, decimal, n_of, number, rater_words, signed
 
-#: Measures that a sentence names one by one.
-_MOST = 3
+#: Measures that a sentence names one by one; and cases beyond which no study is made.
+_MOST, _MOST_CASES = 3, 10_000
 
 
 def sentences(findings: Iterable[Finding]) -> list[str]:
@@ -254,11 +254,28 @@ def _may_stand_in(finding: Finding) -> str:
 
 
 def _with_reasons(finding: Finding, begin: str) -> str:
-    return f"{begin} {_titles(finding.measures)}: {finding.measures[0].why or 'there is no interval'}."
+    return f"{begin} {_titles(finding.measures)}: {stand_in_reason(finding.measures)}."
+
+
+def stand_in_reason(measures: Sequence[MeasureFinding]) -> str:
+    """Why something isn't claimed: in words as given, or by how far a judge lies from one person in a decision."""
+    first = measures[0]
+    most = max((each.needed or 0 for each in measures), default=0)
+    needed = f"; about {most:,} cases could show it" if 0 < most <= _MOST_CASES else ""
+    if first.limit is None:
+        return first.why or "there is no interval"
+    if measures[1:]:
+        return f"in some decision it is not shown to be within {decimal(first.limit)} of one person{needed}"
+    if first.low is None:
+        return f"{first.figure} {first.why}"
+    interval = between(first.low, first.high)
+    is_worse = first.high is not None and first.high < -first.limit
+    beside = f"its {first.figure} minus one person's is {decimal(first.estimate)} {interval}"
+    return f"{beside}, margin {decimal(first.limit)}{'' if is_worse else needed}"
 
 
 def _may_not_stand_in(finding: Finding) -> str:
-    return _with_reasons(finding, f"{rater_words(finding.raters)} is not shown to be able to stand in on")
+    return _with_reasons(finding, f"{rater_words(finding.raters)} may not stand in for one of these people on")
 
 
 def _stand_in_not_known(finding: Finding) -> str:

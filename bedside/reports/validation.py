@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from operator import itemgetter
@@ -10,8 +10,9 @@ from typing import Any
 
 from bedside.analysis.agreement import Agreement
 from bedside.analysis.checked_units import Chances
+from bedside.analysis.findings import validated
 from bedside.analysis.fresh_view import learnt_words
-from bedside.analysis.judge_accuracy import FEWEST_OF_LEVEL, LevelAccuracy
+from bedside.analysis.judge_accuracy import ALPHA, FEWEST_OF_LEVEL, Decision, LevelAccuracy, level_words
 from bedside.analysis.metric_facts import facts
 from bedside.analysis.rater_kinds import is_carded
 from bedside.analysis.ratings_view import RatingsView
@@ -22,9 +23,11 @@ from bedside.core.words import counted
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import is_human
 from bedside.reports.columns import recorded, table_of
+from bedside.reports.finding_words import stand_in_reason
 from bedside.reports.notes import Note, NoteText, note
 from bedside.reports.number_text import (
     DASH,
+    between,
     bounded_record,
     decimal,
     number,
@@ -40,6 +43,7 @@ from bedside.stats.diagnostic_accuracy import DiagnosticAccuracy
 from bedside.stats.equivalence import CASES, PLANNED_POWER
 from bedside.stats.kappa_bands import reading
 from bedside.stats.result import Result
+from bedside.stats.stand_in import CASES_NEEDED, FEWEST_EFFECTIVE, JUDGE, P_WORSE, PERSON
 from bedside.tuning.probes.contract import BASE_LINE
 from bedside.tuning.probes.movement import ProbeEffect, probe_effects
 from bedside.tuning.probes.probe_record import ProbeRecord, probe_records
@@ -273,25 +277,98 @@ _AGAINST = ("judge", "people")
 
 def accuracy_tables(card: JudgeCard, position: int) -> tuple[Table, ...]:
     """The tables of a card that have something to show."""
+    decided = [(validation, decision) for validation in card.validations for decision in validation.decisions]
     with_yes = [validation for validation in card.validations if validation.accuracy is not None]
     with_expected = [validation for validation in card.validations if validation.calibration is not None]
     return (
+        *((_decisions(card.rater, decided, position),) if decided else ()),
         *((_accuracy(card.rater, with_yes, position),) if with_yes else ()),
         *((_calibration(card.rater, with_expected, position),) if with_expected else ()),
     )
 
 
-def level_words(level: float | str) -> str:
-    """A level as printed."""
-    return level if isinstance(level, str) else f"{level:g}"
+def _of_test(name: str, form: Callable[[Result], Any]) -> Callable[[tuple[Validation, Decision]], Any]:
+    """What a cell or record has of one of a decision's tests."""
+    return lambda row: next((form(test) for test in row[1].tests if test.name.startswith(name)), DASH)
 
 
-def rarest_words(rarest: LevelAccuracy) -> str:
-    """How well a judge finds the rarest level, in words."""
-    return (
-        f"{level_words(rarest.level)}, which people gave to {rarest.given:,} of {counted(rarest.units, 'unit')}: "
-        f"sensitivity {share_words(rarest.judge.sensitivity)}, specificity {share_words(rarest.judge.specificity)}"
+def _two_shares(test: Result) -> str:
+    return f"{decimal(test.details.get(JUDGE))}, {decimal(test.details.get(PERSON))}"
+
+
+def _shortfall(test: Result) -> str:
+    return decimal(test.estimate) + (f" {between(test.interval.low, test.interval.high)}" if test.interval else "")
+
+
+def _decided(row: tuple[Validation, Decision]) -> str:
+    decision = row[1]
+    is_worse = any((test.details.get(P_WORSE) or 1.0) * len(row[0].decisions) * len(decision.tests) < ALPHA
+                   for test in decision.tests)  # fmt: skip
+    return "yes" if decision.is_shown else "no" if is_worse else "not known"
+
+
+def _needed(row: tuple[Validation, Decision]) -> str:
+    known = [test.details.get(CASES_NEEDED) for test in row[1].tests]
+    if row[1].is_shown or None in known:
+        return DASH
+    most = max(cases or 0.0 for cases in known)
+    return f"{most:,.0f}" if most <= _MOST_CASES else f"over {_MOST_CASES:,}"
+
+
+def _decision_record(row: tuple[Validation, Decision]) -> dict[str, Any]:
+    record: dict[str, Any] = {}
+    for test in row[1].tests:
+        name = test.name.partition(",")[0]
+        record |= {**bounded_record(f"{name}_difference", test), f"{name}_p": test.p, f"{name}_missing": test.missing}
+        record |= {f"{name}_{key.replace(' ', '_')}": value for key, value in test.details.items()}
+    return record
+
+
+_LOSS_COLUMNS = (
+    Column("Judge, person", group="Loss", text=_of_test("loss", _two_shares)),
+    Column("Difference [90 % CI]", group="Loss", text=_of_test("loss", _shortfall)),
+)
+DECISION_COLUMNS = (
+    recorded(metric=lambda row: row[0].metric, rater=lambda row: row[0].rater, decision=lambda row: row[1].words,
+             given_by_people=lambda row: row[1].given, units=lambda row: row[1].units),
+    Recorded(_decision_record),
+    Column("Decision", "left", text=lambda row: row[1].words),
+    Column("Given by people", text=lambda row: f"{row[1].given:,} of {row[1].units:,}"),
+    Column("Judge, person", group="Sensitivity", text=_of_test("sensitivity", _two_shares)),
+    Column("Difference [90 % CI]", group="Sensitivity", text=_of_test("sensitivity", _shortfall)),
+    Column("Judge, person", group="Specificity", text=_of_test("specificity", _two_shares)),
+    Column("Difference [90 % CI]", group="Specificity", text=_of_test("specificity", _shortfall)),
+)  # fmt: skip
+
+
+@note("decisions.meaning")
+def _decision_notes(rows: Sequence[tuple[Validation, Decision]]) -> Iterator[str]:
+    margin = rows[0][1].tests[0].options["margin"]
+    yield (
+        "Each person in turn says what is so; the judge, and each other person, is set beside them on units that two "
+        "people or more rated. Difference: judge minus one person; of losses the person's minus the judge's."
     )
+    yield (
+        f"No worse: by one-sided tests of 5 % over cases, within a margin of {decimal(margin)}; nothing is shown with "
+        f"fewer than {FEWEST_EFFECTIVE} cases in effect. No: worse by more, corrected over a metric's tests. Cases "
+        "needed: for a chance of 80 %, were the judge as good as a person."
+    )
+    if any(validation.has_loss for validation, _ in rows):
+        yield (
+            "Loss: what misses and false alarms cost, as a share of what a rater loses who never looks and takes the "
+            "cheaper answer throughout."
+        )
+
+
+def _decisions(rater: str, rows: Sequence[tuple[Validation, Decision]], position: int) -> Table:
+    columns = (
+        *DECISION_COLUMNS,
+        *(_LOSS_COLUMNS if any(validation.has_loss for validation, _ in rows) else ()),
+        Column("No worse", "left", text=_decided),
+        Column("Cases needed", text=_needed),
+    )
+    return table_of(f"decisions_{position}", f"{rater}: no worse than one person in each decision?", rows, columns,
+                    group=lambda row: row[0].facts.title, notes=(_decision_notes,))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,11 +510,6 @@ def card_tables(view: RatingsView, seed: int = 0) -> tuple[Table, ...]:
 def _card(card: JudgeCard, position: int) -> Table:
     facts = [
         *card.facts,
-        *(
-            (f"Rarest level, {validation.facts.title}", rarest_words(validation.rarest))
-            for validation in card.validations
-            if validation.rarest is not None
-        ),
         *((f"Position, {bias.facts.title}", position_words(bias)) for bias in card.positions),
         *(
             (f"Self-preference, {preference.facts.title}", self_preference_words(preference))
@@ -467,8 +539,12 @@ def _agreement_notes(card: JudgeCard) -> Iterator[str]:
         yield (
             "ω: share of people whom the judge is shown to equal, up to a shortfall of ε = "
             f"{tests[0].epsilon:g} (Calderon et al. 2025). ρ: mean share of units on which it is at least as close to "
-            "the other people as the one left out. It may stand in for one of these people where ω is .5 or more, on "
-            f"{FEWEST_UNITS} units or more of {FEWEST_CASES} cases or more. κ (or α) must be above 0 with its whole "
+            "the other people as the one left out."
+        )
+        yield (
+            "It may stand in for one of these people where it is shown no worse than one in every decision: each "
+            "level, or each cut of an ordered scale. Where a scale has no levels, ω must be .5 or more. It takes "
+            f"{FEWEST_UNITS} units or more of {FEWEST_CASES} cases or more, and κ (or α) above 0 with its whole "
             f"interval. It must give every level that people gave to {FEWEST_OF_LEVEL} units or more."
         )
         methods = dict.fromkeys(test.method.capitalize() for test in tests)
@@ -503,7 +579,7 @@ def _agreement_notes(card: JudgeCard) -> Iterator[str]:
             )
             yield NoteText(text, "validation.constant people", warns=True)
         if not validation.stands_in:
-            yield f"{validation.facts.title}: {validation.verdict}."
+            yield f"{validation.facts.title}: {_MAY_STAND_IN[validation.stands_in]}, {_reason(validation)}."
 
 
 _DRAWING: Mapping[Chances, str] = {
@@ -546,7 +622,7 @@ def _validation_record(validation: Validation) -> Mapping[str, Any]:
         "picked": validation.picked, "learnt": validation.learnt, "failures": validation.failures,
         "adjudicated": validation.adjudicated,
         "passes": validation.passes,
-        "verdict": validation.verdict,
+        "may_stand_in": validation.stands_in, "why": "" if validation.stands_in else _reason(validation),
     }  # fmt: skip
     results: dict[str, Result | None] = {
         "kappa": _kappa(validation),
@@ -574,6 +650,13 @@ def _validation_record(validation: Validation) -> Mapping[str, Any]:
     shares = beside.prevalence if beside else {}
     record["prevalence"] = "; ".join(f"{label} {share:.4f}" for label, share in shares.items())
     return record
+
+
+_MAY_STAND_IN = {True: "yes", False: "no", None: "not known"}
+
+
+def _reason(validation: Validation) -> str:
+    return stand_in_reason((validated(validation),))
 
 
 def _beside_people(validation: Validation) -> Agreement | None:
@@ -619,7 +702,7 @@ AGREEMENT_COLUMNS = (
     Column("ω", value=lambda validation: getattr(validation.alternative, "winning_rate", None), form=decimal),
     Column("ρ", value=lambda validation: getattr(validation.alternative, "advantage", None), form=decimal),
     Column("May stand in", "left", brief=True,
-           text=lambda validation: {True: "yes", False: "not shown", None: "can't be said"}[validation.stands_in]),
+           text=lambda validation: _MAY_STAND_IN[validation.stands_in]),
 )  # fmt: skip
 _NUMBERS = "of levels, and not of labels, on two units or more that differ"
 BIAS_COLUMNS = (

@@ -1,0 +1,204 @@
+"""Does a judge find a level no worse than one of the people does? Sensitivity, specificity and loss, by case.
+
+Each person in turn says what is so; the judge, and each other person, is set against them on the same units. Shares are
+differences, judge minus one person, so that below zero the judge is worse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bedside.core.errors import DataError
+from bedside.stats._resampling import aligned
+from bedside.stats.arrays import Array, vector
+from bedside.stats.equivalence import PLANNED_POWER
+from bedside.stats.result import Interval, Result
+
+#: With fewer cases that speak for a level, in effect, nothing is shown of it.
+FEWEST_EFFECTIVE = 20
+#: Names of what a result's details hold.
+JUDGE, PERSON = "judge", "one person"
+EFFECTIVE, P_WORSE, CASES_NEEDED = "cases in effect", "p worse", "cases needed"
+_ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What an error costs, in any unit; only their ratio counts.
+
+    Attributes:
+        miss: of a level that people give and the judge doesn't.
+        false_alarm: of a level that the judge gives and people don't.
+    """
+
+    miss: float
+    false_alarm: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """Sums over the units of each case.
+
+    Attributes:
+        so, not_so: the share of people who give the level, and who don't.
+        found, found_by_person: of ``so``, what the judge gives, and one other person.
+        cleared, cleared_by_person: of ``not_so``, what the judge doesn't give, and one other person.
+    """
+
+    so: Array
+    found: Array
+    found_by_person: Array
+    not_so: Array
+    cleared: Array
+    cleared_by_person: Array
+
+
+def no_worse_than_one_person(
+    judge: Any, people: Any, *, margin: float, clusters: Any = None, weights: Any = None, costs: Costs | None = None
+) -> tuple[Result, ...]:
+    """The judge's sensitivity and specificity minus one person's, and with costs one person's loss minus the judge's.
+
+    Args:
+        judge: of each unit 1 where the judge gives the level, 0 where it doesn't.
+        people: units × people, likewise; NaN where a person didn't rate. Units of one person don't count.
+        margin: by how much the judge may fall short, above 0 and below 1; of the loss, in shares of what a rater loses
+            who never looks and takes the cheaper answer throughout.
+        clusters: the case of each unit; unless given, each is its own.
+        weights: of each unit, above 0.
+        costs: of errors; without them there is no loss.
+
+    Returns:
+        Each with its 90 % interval, whose ends are the margins at which the one-sided tests of 5 % turn; p, that the
+        judge is no worse by the margin; and in the details both shares, p that it is worse by more, how many cases
+        carry it in effect, and how many would show it in 80 % of studies were the judge as good as a person. There is
+        no p with fewer than :data:`FEWEST_EFFECTIVE` cases in effect.
+
+    The test is of the cases' sums, linearised at the margin, by Hall's transformation of t, which takes out their
+    skewness. Its degrees of freedom are those of a sum of squares whose terms weigh as the squared shares; its standard
+    error is no smaller than that of as many independent cases of which the margin's share differs. In simulated studies
+    (a prevalence of .02 to .5, two to five people, cases of one and five units) a judge at the margin passes in 0 to
+    5.6 %: ``benchmarks/validate_error_rates.py``.
+
+    Source:
+        Hall (1992), On the removal of skewness by transformation, J R Stat Soc B 54.
+    """
+    if not 0 < margin < 1:
+        raise DataError(f"the margin is a share above 0 and below 1, not {margin}")
+    sums, cases = _sums(vector(judge, "the judge's ratings"), np.asarray(people, dtype=float), clusters, weights)
+    results = []
+    for name, of, hits, by_person in (
+        ("sensitivity", sums.so, sums.found, sums.found_by_person),
+        ("specificity", sums.not_so, sums.cleared, sums.cleared_by_person),
+    ):
+        blank = _blank(f"{name}, judge minus one person", margin, cases)
+        results.append(_tested(blank, hits - by_person, of, hits, by_person))
+    if costs is not None:
+        missed = costs.miss * (sums.found - sums.found_by_person)
+        gain = missed + costs.false_alarm * (sums.cleared - sums.cleared_by_person)
+        kinds = (costs.miss * sums.so, costs.false_alarm * sums.not_so)
+        unlooked = kinds[int(kinds[1].sum() < kinds[0].sum())]
+        lost, lost_by_person = (
+            costs.miss * (sums.so - found) + costs.false_alarm * (sums.not_so - cleared)
+            for found, cleared in (
+                (sums.found, sums.cleared), (sums.found_by_person, sums.cleared_by_person),
+            )
+        )  # fmt: skip
+        blank = _blank("loss, one person minus judge", margin, cases)
+        results.append(_tested(blank, gain, unlooked, lost, lost_by_person))
+    return tuple(results)
+
+
+def _blank(name: str, margin: float, cases: int) -> Result:
+    method = f"{name}, margin {margin:g}, Hall's transformed t over cases"
+    return Result(name=name, method=method, n=cases, options={"margin": margin})
+
+
+def _sums(judge: Array, people: Array, clusters: Any, weights: Any) -> tuple[_Sums, int]:
+    """The sums of each case, and how many cases there are."""
+    if people.ndim != 2 or judge.shape != people.shape[:1]:
+        raise DataError("people's ratings must be units by people, with one rating of the judge a unit")
+    votes = (~np.isnan(people)).sum(axis=1)
+    kept = (votes > 1) & ~np.isnan(judge)
+    members = np.arange(judge.size) if clusters is None else aligned(clusters, judge.size).astype(str)
+    _, places = np.unique(members[kept], return_inverse=True)
+    loads = (np.ones(judge.size) if weights is None else vector(weights, "weights"))[kept]
+    m, yes, says = votes[kept], np.nansum(people[kept], axis=1), judge[kept]
+    no, others = m - yes, m - 1
+    cases = int(places.max()) + 1 if places.size else 0
+
+    def summed(values: Array) -> Array:
+        return np.bincount(places, values * loads, cases).astype(float)
+
+    sums = _Sums(
+        so=summed(yes / m), found=summed(says * yes / m), found_by_person=summed(yes * (yes - 1) / (m * others)),
+        not_so=summed(no / m), cleared=summed((1 - says) * no / m),
+        cleared_by_person=summed(no * (no - 1) / (m * others)),
+    )  # fmt: skip
+    return sums, cases
+
+
+def _tested(blank: Result, gains: Array, totals: Array, judge: Array, person: Array) -> Result:
+    """The ratio of the sums of gains and totals, held against the margin."""
+    from scipy.optimize import brentq
+    from scipy.special import ndtri
+
+    margin, counted = float(blank.options["margin"]), totals > 0
+    whole = float(totals.sum())
+    if not whole:
+        return blank.no_value("no person gave it" if "sens" in blank.name else "people gave it to every unit")
+    gain, total = gains[counted], totals[counted]
+    if blank.name.startswith("loss"):
+        # An error of the other kind may stand in a case that has nothing to lose by not looking.
+        gain, total, counted = gains, totals, np.ones(totals.size, dtype=bool)
+    estimate = float(gain.sum() / whole)
+    effective = float((total**2).sum() ** 2 / (total**4).sum())
+    details: dict[str, float | None] = {
+        JUDGE: float(judge.sum() / whole), PERSON: float(person.sum() / whole), EFFECTIVE: effective,
+    }  # fmt: skip
+    result = replace(blank, estimate=estimate, details=details)
+    if gain.size < 3 or effective <= 2:
+        return replace(result, missing="no interval: it rests on too few cases")
+
+    def p_above(bound: float) -> float:
+        """p of the test that the difference is no higher than the bound."""
+        return _p_above(gain - bound * total, total, abs(bound), effective)
+
+    # A share differs by 1 at most; a loss may be any multiple of what not looking loses.
+    most = 1.0 if blank.name[0] == "s" else 100 * (1 + abs(estimate))
+    low = brentq(lambda bound: p_above(bound) - _ALPHA, -most, estimate) if p_above(-most) < _ALPHA else -most
+    high = brentq(lambda bound: p_above(bound) - 1 + _ALPHA, estimate, most) if p_above(most) > 1 - _ALPHA else most
+    # What the standard error may be for the chance to show it, were there no difference; and the fewest cases.
+    wanted = margin / float(ndtri(1 - _ALPHA) + ndtri(PLANNED_POWER))
+    error = _error(gain - estimate * total, total, margin, effective) * gain.size / whole
+    needed = blank.n * max((error / wanted) ** 2, FEWEST_EFFECTIVE / effective)
+    enough = effective >= FEWEST_EFFECTIVE
+    return replace(
+        result,
+        interval=Interval(low, high, 1 - 2 * _ALPHA, "inverted one-sided tests"),
+        p=p_above(-margin) if enough else None,
+        details={**details, P_WORSE: 1 - p_above(-margin) if enough else None, CASES_NEEDED: float(np.ceil(needed))},
+        missing=None if enough else f"it rests on {effective:.0f} cases in effect, fewer than {FEWEST_EFFECTIVE}",
+    )
+
+
+def _error(values: Array, totals: Array, margin: float, effective: float) -> float:
+    """The standard error of the mean of the cases' values, no smaller than independent cases would have it of which so
+    many differ."""
+    independent = np.sqrt(margin * max(1 - margin, 0.0) / effective) * totals.mean()
+    return float(max(values.std(ddof=1) / np.sqrt(values.size), independent, 1e-12))
+
+
+def _p_above(values: Array, totals: Array, margin: float, effective: float) -> float:
+    """p of the test that the mean of the cases' values is no higher than 0."""
+    from scipy.special import stdtr
+
+    n, mean = values.size, float(values.mean())
+    error = _error(values, totals, margin, effective)
+    third = float(((values - mean) ** 3).mean()) * n**2 / ((n - 1) * (n - 2))
+    skewness = third / (error * np.sqrt(n)) ** 3
+    t = mean / error
+    transformed = t + skewness * (t**2 / 3 + 1 / 6) / np.sqrt(n) + skewness**2 * t**3 / (27 * n)
+    return float(1 - stdtr(max(effective - 1, 1.0), transformed))
