@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         figure as figure,
         gate as gate,
         plan_difference as plan_difference,
+        plan_judge as plan_judge,
         plan_kappa as plan_kappa,
         preferences as preferences,
         tables as tables,
@@ -116,8 +117,8 @@ _NAMES = {
     ),
     "bedside.api.model_training": "evaluate_coder fit_redirection train_coder",
     "bedside.api.rating_questions": (
-        "agree compare deviation drift estimate explain figure gate plan_difference plan_kappa preferences tables "
-        "trend validate"
+        "agree compare deviation drift estimate explain figure gate plan_difference plan_judge plan_kappa preferences "
+        "tables trend validate"
     ),
     "bedside.api.run_files": "export import_ratings merge read_ratings report to_convokit view",
     "bedside.api.scrubbing": "scrub",

@@ -635,12 +635,13 @@ def estimate_findings(estimates: Sequence[Estimate]) -> tuple[Finding, ...]:
     """Which systems differ once the judge is corrected by people, by intervals that hold all at once."""
     differences = [estimate for estimate in estimates if len(estimate.systems) == 2]
     signed: list[tuple[tuple[str, ...], MeasureFinding, int | None]] = []
-    for each in differences:
-        measure = _measured(each.facts, each.facts.title, each.corrected, each.labelled, each.of)
-        sign = _sign_of(_bounds(each.corrected, len(differences)))
-        if sign and owes_raters(each.people, each.corrected):
+    for difference in differences:
+        corrected = difference.corrected
+        measure = _measured(difference.facts, difference.facts.title, corrected, difference.labelled, difference.of)
+        sign = _sign_of(_bounds(corrected, len(differences)))
+        if sign and owes_raters(difference.people, corrected):
             measure, sign = replace(measure, why=OF_RATERS), None
-        signed.append((each.systems, measure, sign))
+        signed.append((difference.systems, measure, sign))
     findings = _by_sign(
         signed, ("corrected difference", "corrected difference", "no corrected difference", "correction not known")
     )

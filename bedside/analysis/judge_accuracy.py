@@ -73,7 +73,7 @@ class JudgeCalibration:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class LevelDecision:
     """A level, or a cut of an ordered scale, by which people decide, and whether a judge decides no worse than one.
 
     Attributes:
@@ -101,7 +101,7 @@ def decisions(
     ordered: bool,
     fails: tuple[float, bool] | None = None,
     costs: Costs | None = None,
-) -> tuple[Decision, ...]:
+) -> tuple[LevelDecision, ...]:
     """What people decide by a scale, and whether the judge decides it no worse than one of them.
 
     Args:
@@ -129,7 +129,7 @@ def decisions(
         asked = [(f"≥ {level_words(cut)}", partial(_reaches, places, cut)) for cut in levels[1:]]
     else:
         asked = [(level_words(level), partial(eq, level)) for level in levels]
-    found = []
+    decided = []
     costs = costs if fails is not None or len(levels) == 2 else None
     present = units.present
     twice = present.sum(axis=1) > 1
@@ -143,8 +143,8 @@ def decisions(
                 judge, people, margin=margin, clusters=units.cases, weights=units.weights, costs=costs
             )
             given = int((np.nansum(people, axis=1) > 0)[twice].sum())
-            found.append(Decision(words, given, int(twice.sum()), tests))
-    return tuple(found)
+            decided.append(LevelDecision(words, given, int(twice.sum()), tests))
+    return tuple(decided)
 
 
 def _reaches(places: Mapping[float | str, int], cut: float | str, level: float | str) -> bool:

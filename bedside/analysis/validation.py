@@ -19,9 +19,9 @@ from bedside.analysis.judge_accuracy import (
     ALPHA,
     EXPECTED,
     FEWEST_OF_LEVEL,
-    Decision,
     JudgeCalibration,
     LevelAccuracy,
+    LevelDecision,
     decisions,
     judge_calibration,
     level_accuracy,
@@ -63,7 +63,7 @@ class Verdict:
 
     stands_in: bool | None
     why: str = ""
-    because: tuple[Decision, Result] | None = None
+    because: tuple[LevelDecision, Result] | None = None
 
 
 def verdict_on(
@@ -71,7 +71,7 @@ def verdict_on(
     alternative: AlternativeAnnotator | None,
     agreement: Result | None,
     levels: tuple[float | str, ...],
-    decided: Sequence[Decision],
+    decided: Sequence[LevelDecision],
 ) -> Verdict:
     """The verdict on a judge, about what people decide by its ratings.
 
@@ -91,19 +91,23 @@ def verdict_on(
         return Verdict(None, unknown or "")
     against, doubts = _reasons(units, agreement, levels)
     tests = [(decision, test) for decision in decided for test in decision.tests]
-    worse = [each for each in tests if (each[1].details.get(P_WORSE) or 1.0) * len(tests) < ALPHA]
+    worse = [(decision, test) for decision, test in tests if (test.details.get(P_WORSE) or 1.0) * len(tests) < ALPHA]
     if against or worse:
         return Verdict(False, "; ".join(against), None if against else min(worse, key=_p_worse))
     if not decided and not alternative.replaceable:
         doubts.append("one of these people may be better")
-    unsettled = [each for each in tests if each[1].p is None or each[1].p >= ALPHA]
+    unsettled = [(decision, test) for decision, test in tests if test.p is None or test.p >= ALPHA]
     if doubts or not unsettled:
         return Verdict(None if doubts else True, "; ".join(doubts))
-    return Verdict(None, "", max(unsettled, key=lambda each: each[1].details.get(CASES_NEEDED) or inf))
+    return Verdict(None, "", max(unsettled, key=_cases_needed))
 
 
-def _p_worse(each: tuple[Decision, Result]) -> float:
-    return each[1].details.get(P_WORSE) or 0.0
+def _cases_needed(tested: tuple[LevelDecision, Result]) -> float:
+    return tested[1].details.get(CASES_NEEDED) or inf
+
+
+def _p_worse(tested: tuple[LevelDecision, Result]) -> float:
+    return tested[1].details.get(P_WORSE) or 0.0
 
 
 def _unknown(units: CheckedUnits, alternative: AlternativeAnnotator | None, *, is_decided: bool) -> str | None:
@@ -224,7 +228,7 @@ class Validation(MetricRatings):
     limits: Result | None
     length: Result | None
     accuracy: LevelAccuracy | None
-    decisions: tuple[Decision, ...]
+    decisions: tuple[LevelDecision, ...]
     calibration: JudgeCalibration | None
     rated: int
     with_people: int
@@ -236,7 +240,7 @@ class Validation(MetricRatings):
     failures: int
     stands_in: bool | None
     why: str
-    because: tuple[Decision, Result] | None
+    because: tuple[LevelDecision, Result] | None
 
     @property
     def has_loss(self) -> bool:

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from bedside.reports.explanation import Explanation
     from bedside.reports.figures import Drawing
     from bedside.reports.preference_tables import PreferenceAnswer
+    from bedside.stats.sample_size import SampleSize
 
 #: Headings of what belongs to one of the questions that ``bedside compare`` answers.
 TWO_BY_TWO, OVER_LENGTH, OVER_MESSAGES = "Systems two by two", "With --over length", "With --over messages"
@@ -763,6 +764,53 @@ def plan_kappa(settings: KappaPlanSettings) -> Tables[KappaSizes]:
         seed=settings.seed,
     )
     return Tables([kappa_table(sizes)], sizes)
+
+
+@settings_class
+class JudgePlanSettings(Seeded):
+    """Say how many cases show that a judge may stand in for one of the people.
+
+    It is the question of `validate`: may it find what people look for, and clear the rest, no worse than one of them?
+    The judge is taken to be as good as a person.
+
+    Examples:
+        $ bedside plan judge --prevalence .1
+        $ bedside plan judge --prevalence .05 --sensitivity .7 --raters 3 --epsilon .1
+    """
+
+    prevalence: float = option(
+        "Share of the units of which the level is true, such as danger in one of ten: .1.",
+        heading=OPTIONS, metavar="NUMBER", kw_only=False,
+    )  # fmt: skip
+    sensitivity: float = option("Share of these that one person finds.", default=0.8, heading=OPTIONS, metavar="NUMBER")
+    specificity: float = option(
+        "Share of the others that one person clears.", default=0.95, heading=OPTIONS, metavar="NUMBER"
+    )
+    raters: Sequence[int] = option(
+        "Numbers of people to plan for.", default=(2, 3, 5), heading=OPTIONS, metavar="N,N", form="whole_numbers"
+    )
+    epsilon: float = option(
+        "How much worse than a person the judge may be.", default=0.2, heading=OPTIONS, metavar="NUMBER"
+    )
+
+
+@question_alone(JudgePlanSettings)
+def plan_judge(settings: JudgePlanSettings) -> Tables[tuple[SampleSize, ...]]:
+    """Raises:
+    DataError: impossible values.
+    """
+    from bedside.reports.study_size import judge_table
+    from bedside.stats.stand_in import cases_to_stand_in
+
+    raters = (settings.raters,) if isinstance(settings.raters, int) else tuple(settings.raters)
+    sizes = tuple(
+        cases_to_stand_in(
+            settings.prevalence, settings.sensitivity, settings.specificity, raters=count, margin=settings.epsilon,
+            seed=settings.seed,
+        )
+        for count in raters
+    )  # fmt: skip
+    return Tables([judge_table(raters, sizes, settings.epsilon)], sizes)
 
 
 @settings_class

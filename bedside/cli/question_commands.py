@@ -203,6 +203,7 @@ plan_app: App = App(
     Examples:
         $ bedside plan kappa --half-width .1 --kappa .6 --raters 2,3
         $ bedside plan difference --difference .5 --sd 1
+        $ bedside plan judge --prevalence .1
     """
 )
 
@@ -219,3 +220,9 @@ def plan_difference(settings: questions.DifferencePlanSettings) -> None:
     with files_told():
         tables = questions.plan_difference.with_settings(settings)
     show_tables(tables)
+
+
+@plan_app.command("judge")
+@takes_settings
+def plan_judge(settings: questions.JudgePlanSettings) -> None:
+    show_tables(questions.plan_judge.with_settings(settings))

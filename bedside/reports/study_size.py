@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from bedside.analysis.study_size import DifferenceSizes, KappaSizes, PairedTestSize
@@ -9,6 +10,7 @@ from bedside.reports.columns import recorded, table_of
 from bedside.reports.number_text import decimal, number, rater_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Column
+from bedside.stats.sample_size import SampleSize
 
 _whole = partial(number, digits=0)
 _TEST_WORDS = {"t": "paired t", "wilcoxon": "Wilcoxon signed-rank"}
@@ -110,4 +112,27 @@ def _signed_rank_note(size: PairedTestSize, sizes: DifferenceSizes) -> str:
     return (
         f"{how} Of fewer than {size.fewest} cases its smallest possible p is above {sizes.alpha:.3g}. Ties, as whole "
         "levels have them, cost power: below 20 cases about a tenth of it."
+    )
+
+
+JUDGE_COLUMNS = (
+    Column("People", "left", value=lambda row: row[0]),
+    Column("Cases", field="cases", value=lambda row: row[1].n, form=_whole),
+    Column("Power", field="power", value=lambda row: row[1].reached, form=decimal),
+    recorded(method=lambda row: row[1].method, missing=lambda row: row[1].missing,
+             simulations=lambda row: row[1].simulations),
+)  # fmt: skip
+
+
+def judge_table(raters: Sequence[int], sizes: Sequence[SampleSize], margin: float) -> Table:
+    """Cases that show a judge to be no worse than one person, for each number of people."""
+    return table_of(
+        "plan",
+        f"Cases to show that a judge is no worse than one person, within {decimal(margin)}",
+        list(zip(raters, sizes, strict=True)),
+        JUDGE_COLUMNS,
+        notes=(
+            *dict.fromkeys(f"{size.method[0].upper()}{size.method[1:]}." for size in sizes),
+            "Every person rates one unit of each case. Units that share a case tell less: more cases are needed then.",
+        ),
     )

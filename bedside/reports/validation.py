@@ -12,7 +12,7 @@ from bedside.analysis.agreement import Agreement
 from bedside.analysis.checked_units import Chances
 from bedside.analysis.findings import validated
 from bedside.analysis.fresh_view import learnt_words
-from bedside.analysis.judge_accuracy import ALPHA, FEWEST_OF_LEVEL, Decision, LevelAccuracy, level_words
+from bedside.analysis.judge_accuracy import ALPHA, FEWEST_OF_LEVEL, LevelAccuracy, LevelDecision, level_words
 from bedside.analysis.metric_facts import facts
 from bedside.analysis.rater_kinds import is_carded
 from bedside.analysis.ratings_view import RatingsView
@@ -287,7 +287,7 @@ def accuracy_tables(card: JudgeCard, position: int) -> tuple[Table, ...]:
     )
 
 
-def _of_test(name: str, form: Callable[[Result], Any]) -> Callable[[tuple[Validation, Decision]], Any]:
+def _of_test(name: str, form: Callable[[Result], Any]) -> Callable[[tuple[Validation, LevelDecision]], Any]:
     """What a cell or record has of one of a decision's tests."""
     return lambda row: next((form(test) for test in row[1].tests if test.name.startswith(name)), DASH)
 
@@ -300,14 +300,14 @@ def _shortfall(test: Result) -> str:
     return decimal(test.estimate) + (f" {between(test.interval.low, test.interval.high)}" if test.interval else "")
 
 
-def _decided(row: tuple[Validation, Decision]) -> str:
+def _decided(row: tuple[Validation, LevelDecision]) -> str:
     decision = row[1]
     is_worse = any((test.details.get(P_WORSE) or 1.0) * len(row[0].decisions) * len(decision.tests) < ALPHA
                    for test in decision.tests)  # fmt: skip
     return "yes" if decision.is_shown else "no" if is_worse else "not known"
 
 
-def _needed(row: tuple[Validation, Decision]) -> str:
+def _needed(row: tuple[Validation, LevelDecision]) -> str:
     known = [test.details.get(CASES_NEEDED) for test in row[1].tests]
     if row[1].is_shown or None in known:
         return DASH
@@ -315,7 +315,7 @@ def _needed(row: tuple[Validation, Decision]) -> str:
     return f"{most:,.0f}" if most <= _MOST_CASES else f"over {_MOST_CASES:,}"
 
 
-def _decision_record(row: tuple[Validation, Decision]) -> dict[str, Any]:
+def _decision_record(row: tuple[Validation, LevelDecision]) -> dict[str, Any]:
     record: dict[str, Any] = {}
     for test in row[1].tests:
         name = test.name.partition(",")[0]
@@ -332,7 +332,7 @@ DECISION_COLUMNS = (
     recorded(metric=lambda row: row[0].metric, rater=lambda row: row[0].rater, decision=lambda row: row[1].words,
              given_by_people=lambda row: row[1].given, units=lambda row: row[1].units),
     Recorded(_decision_record),
-    Column("Decision", "left", text=lambda row: row[1].words),
+    Column("LevelDecision", "left", text=lambda row: row[1].words),
     Column("Given by people", text=lambda row: f"{row[1].given:,} of {row[1].units:,}"),
     Column("Judge, person", group="Sensitivity", text=_of_test("sensitivity", _two_shares)),
     Column("Difference [90 % CI]", group="Sensitivity", text=_of_test("sensitivity", _shortfall)),
@@ -342,7 +342,7 @@ DECISION_COLUMNS = (
 
 
 @note("decisions.meaning")
-def _decision_notes(rows: Sequence[tuple[Validation, Decision]]) -> Iterator[str]:
+def _decision_notes(rows: Sequence[tuple[Validation, LevelDecision]]) -> Iterator[str]:
     margin = rows[0][1].tests[0].options["margin"]
     yield (
         "Each person in turn says what is so; the judge, and each other person, is set beside them on units that two "
@@ -360,7 +360,7 @@ def _decision_notes(rows: Sequence[tuple[Validation, Decision]]) -> Iterator[str
         )
 
 
-def _decisions(rater: str, rows: Sequence[tuple[Validation, Decision]], position: int) -> Table:
+def _decisions(rater: str, rows: Sequence[tuple[Validation, LevelDecision]], position: int) -> Table:
     columns = (
         *DECISION_COLUMNS,
         *(_LOSS_COLUMNS if any(validation.has_loss for validation, _ in rows) else ()),

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from bedside.core.errors import DataError
-from bedside.stats._resampling import aligned
+from bedside.stats._resampling import aligned, generator
 from bedside.stats.arrays import Array, vector
 from bedside.stats.equivalence import PLANNED_POWER
 from bedside.stats.result import Interval, Result
+from bedside.stats.sample_size import SampleSize
 
 #: With fewer cases that speak for a level, in effect, nothing is shown of it.
 FEWEST_EFFECTIVE = 20
@@ -23,6 +24,8 @@ FEWEST_EFFECTIVE = 20
 JUDGE, PERSON = "judge", "one person"
 EFFECTIVE, P_WORSE, CASES_NEEDED = "cases in effect", "p worse", "cases needed"
 _ALPHA = 0.05
+#: No study of more cases is planned.
+_MOST_CASES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,3 +205,65 @@ def _p_above(values: Array, totals: Array, margin: float, effective: float) -> f
     t = mean / error
     transformed = t + skewness * (t**2 / 3 + 1 / 6) / np.sqrt(n) + skewness**2 * t**3 / (27 * n)
     return float(1 - stdtr(max(effective - 1, 1.0), transformed))
+
+
+def cases_to_stand_in(
+    prevalence: float,
+    sensitivity: float,
+    specificity: float,
+    *,
+    raters: int,
+    margin: float,
+    power: float = PLANNED_POWER,
+    simulations: int = 500,
+    seed: int = 0,
+) -> SampleSize:
+    """Cases, one unit each, on which a judge as good as a person is shown to be no worse, by simulated studies.
+
+    Args:
+        prevalence: share of the units of which the level is true.
+        sensitivity, specificity: of each person and of the judge, who err independently of each other.
+        raters: people who rate every unit, two or more.
+        margin: by how much the judge may fall short.
+        power: the chance to show it, of sensitivity and specificity together.
+        simulations: studies for each number of cases that is tried.
+        seed: of the studies.
+    """
+    for name, share in (("prevalence", prevalence), ("sensitivity", sensitivity), ("specificity", specificity)):
+        if not 0 < share < 1:
+            raise DataError(f"a share is above 0 and below 1, and {share:g} is not", where=f"`{name}`")
+    if raters < 2:
+        raise DataError("at least two people must rate, and more are better", where="`raters`")
+    if not 0 < margin < 1:
+        raise DataError(f"the margin is above 0 and below 1, and {margin:g} is not", where="`epsilon`")
+    rng = generator(seed)
+
+    def drawn(cases: int) -> _Sums:
+        truth = rng.random(cases) < prevalence
+        says = rng.random((cases, raters + 1)) < np.where(truth, sensitivity, 1 - specificity)[:, None]
+        return _sums(says[:, 0].astype(float), says[:, 1:].astype(float), None, None)[0]
+
+    def is_shown(sums: _Sums) -> bool:
+        sides = ((sums.so, sums.found - sums.found_by_person), (sums.not_so, sums.cleared - sums.cleared_by_person))
+        return all(_is_no_worse(gains, totals, margin) for totals, gains in sides)
+
+    words = (
+        f"{raters} people and a judge of sensitivity {sensitivity:g} and specificity {specificity:g}, prevalence "
+        f"{prevalence:g}, margin {margin:g}, by simulated studies"
+    )
+    cases, reached = 2 * FEWEST_EFFECTIVE, 0.0
+    while reached < power:
+        if cases > _MOST_CASES:
+            return SampleSize(None, words, missing=f"more than {_MOST_CASES:,} cases")
+        reached = float(np.mean([is_shown(drawn(cases)) for _ in range(simulations)]))
+        if reached < power:
+            # Far from it by half as many again, near it by a twentieth.
+            cases = int(np.ceil(cases * (1.5 if reached < 0.4 else 1.15 if reached < 0.7 else 1.05)))
+    return SampleSize(cases, words, reached, simulations=simulations)
+
+
+def _is_no_worse(gains: Array, totals: Array, margin: float) -> bool:
+    counted = totals > 0
+    gain, total = gains[counted], totals[counted]
+    effective = float((total**2).sum() ** 2 / (total**4).sum()) if total.size else 0.0
+    return effective >= FEWEST_EFFECTIVE and _p_above(gain + margin * total, total, margin, effective) < _ALPHA

@@ -95,7 +95,13 @@ SEVERAL: dict[str, dict[str, Any]] = {
     "read_transcripts": {"paths": str(TALKS)},
 }  # fmt: skip
 #: Arguments that take several numbers.
-NUMBERS = {("drift", "lengths"), ("trend", "edges"), ("plan_kappa", "shares"), ("plan_kappa", "raters")}
+NUMBERS = {
+    ("drift", "lengths"),
+    ("trend", "edges"),
+    ("plan_kappa", "shares"),
+    ("plan_kappa", "raters"),
+    ("plan_judge", "raters"),
+}
 #: Whose arguments are transcripts or a corpus, never names.
 NO_NAMES = {"to_convokit", "from_convokit", "read_run", "report"}
 

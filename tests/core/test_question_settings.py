@@ -26,6 +26,7 @@ COMMANDS = {
     "annotation_status": "annotate status", "answer_revisions": "annotate revisions",
     "export_tasks": "annotate export", "import_answers": "annotate import", "propose_next": "annotate next",
     "pull": "annotate pull", "push": "annotate push", "rating_page": "annotate page", "plan_kappa": "plan kappa",
+    "plan_judge": "plan judge",
     "plan_difference": "plan difference", "train_coder": "train coder", "evaluate_coder": "train test-coder",
     "fit_redirection": "train redirection", "judgements": "judge answers list", "reassign": "annotate reassign",
     "import_judgements": "judge answers import", "export_judgements": "judge answers export",
