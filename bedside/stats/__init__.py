@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         shape,
         shares,
         skewed_means,
+        stand_in,
         stratified_means,
         two_raters,
         unpaired,
@@ -58,8 +59,8 @@ __all__ = [
     "effects", "equivalence", "families", "interactions", "intervals", "kappa_bands", "kappa_gain", "letter_display",
     "many_raters", "matched_shares", "one_against_many", "overlapping", "paired", "prediction_powered",
     "preference_shares", "proportion_scores", "rater_models", "reliability", "result", "sample_size", "sampled_items",
-    "sampled_means", "sampling_cells", "scale_means", "several", "shape", "shares", "skewed_means", "stratified_means",
-    "two_raters", "unpaired", "variance_components",
+    "sampled_means", "sampling_cells", "scale_means", "several", "shape", "shares", "skewed_means", "stand_in",
+    "stratified_means", "two_raters", "unpaired", "variance_components",
 ]  # fmt: skip
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,9 +12,9 @@ from bedside.core.errors import DataError, one_of
 from bedside.stats.arrays import Array, vector
 from bedside.stats.result import Result
 
-#: Our names of the corrections, and statsmodels'.
-CORRECTIONS = {
-    "holm": "holm", "bonferroni": "bonferroni", "benjamini-hochberg": "fdr_bh", "benjamini-yekutieli": "fdr_by",
+#: Corrections; the last two are of the false discovery rate, by their names in scipy.
+CORRECTIONS: Mapping[str, Literal["bh", "by"] | None] = {
+    "holm": None, "bonferroni": None, "benjamini-hochberg": "bh", "benjamini-yekutieli": "by",
 }  # fmt: skip
 
 
@@ -27,15 +27,19 @@ def adjusted(p_values: Any, *, method: str = "holm") -> Array:
             discovery rate), ``"benjamini-yekutieli"`` (the same under any dependence).
     """
     one_of(method, tuple(CORRECTIONS), "correction", DataError)
-    from statsmodels.stats.multitest import multipletests
+    from scipy.stats import false_discovery_control
 
     values = vector(p_values, "p-values")
-    present = ~np.isnan(values)
+    present = np.flatnonzero(~np.isnan(values))
+    order = present[np.argsort(values[present], kind="stable")]
     result = np.full(values.size, np.nan)
-    if present.any():
-        result[present] = multipletests(
-            values[present], alpha=0.05, method=CORRECTIONS[method], is_sorted=False, returnsorted=False
-        )[1]
+    rate, ranked = CORRECTIONS[method], values[order]
+    if rate is not None:
+        result[order] = false_discovery_control(ranked, method=rate) if order.size else ranked
+    elif method == "bonferroni":
+        result[order] = np.minimum(1.0, ranked * order.size)
+    else:
+        result[order] = np.minimum(1.0, np.maximum.accumulate(ranked * np.arange(order.size, 0, -1)))
     return result
 
 
