@@ -248,8 +248,8 @@ def cases_to_stand_in(
         return all(_is_no_worse(gains, totals, margin) for totals, gains in sides)
 
     words = (
-        f"{raters} people and a judge of sensitivity {sensitivity:g} and specificity {specificity:g}, prevalence "
-        f"{prevalence:g}, margin {margin:g}, by simulated studies"
+        f"the judge and each person of sensitivity {sensitivity:g} and specificity {specificity:g}, prevalence "
+        f"{prevalence:g}, margin {margin:g}, by {simulations:,} simulated studies a number"
     )
     cases, reached = 2 * FEWEST_EFFECTIVE, 0.0
     while reached < power:

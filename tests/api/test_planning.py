@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import bedside
 from bedside.cli import main
 from bedside.cli.help import _ELSEWHERE
 from bedside.core.errors import DataError, InputError, with_options
+from bedside.stats.stand_in import no_worse_than_one_person
 from tests.cli.test_errors import commands
 
 
@@ -20,6 +22,22 @@ def test_sizes_for_kappa_are_those_of_the_settings() -> None:
     ).results  # fmt: skip
     with pytest.raises(TypeError, match=r"^plan_kappa\(\) got an unexpected keyword argument 'rater'$"):
         bedside.plan_kappa(rater=2)  # type: ignore[call-arg]
+
+
+def test_so_many_cases_show_that_a_judge_may_stand_in() -> None:
+    """In new studies of the planned size the test itself shows it in 80 %, within three standard errors."""
+    (size,) = bedside.plan_judge(0.2, sensitivity=0.75, raters=[3]).results
+    assert size.n is not None
+    rng = np.random.default_rng(5)
+    shown = 0
+    for _ in range(150):
+        truth = rng.random(size.n) < 0.2
+        says = (rng.random((size.n, 4)) < np.where(truth, 0.75, 0.05)[:, None]).astype(float)
+        shown += all(
+            test.p is not None and test.p < 0.05
+            for test in no_worse_than_one_person(says[:, 0], says[:, 1:], margin=0.2)
+        )
+    assert 0.7 < shown / 150 < 0.93
 
 
 @pytest.mark.parametrize("arguments", [["--levels", "0"], ["--raters", "2.5"]])
