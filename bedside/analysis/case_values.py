@@ -7,7 +7,7 @@ own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,6 +85,27 @@ def mean_in_group(value: str | pl.Expr) -> pl.Expr:
     """
     column = pl.col(value) if isinstance(value, str) else value
     return column.implode().list.sort().list.mean()
+
+
+def means_within(values: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
+    """The mean of several metrics within each transcript, by group of raters; missing where one has no value.
+
+    Args:
+        values: as :meth:`~bedside.analysis.ratings_view.RatingsView.transcript_values` gives them; of the result, too,
+            but for the metric.
+        metrics: the metrics.
+    """
+    whole = (pl.col("value").is_not_null().sum() == len(metrics)) & (pl.len() == len(metrics))
+    return (
+        values.filter(pl.col("metric").is_in(list(metrics)))
+        .group_by("transcript_id", "system", "case_id", "group", maintain_order=True)
+        .agg(
+            pl.when(whole).then(mean_in_group("value")).alias("value"),
+            pl.when(~whole)
+            .then(pl.col("error").drop_nulls().first().fill_null("not all of its parts are there"))
+            .alias("error"),
+        )
+    )
 
 
 def own_case() -> pl.Expr:

@@ -36,6 +36,9 @@ WEIGHTS: tuple[Weights, ...] = get_args(Weights)
 AlphaMetric = Literal["nominal", "ordinal", "interval"]
 ALPHA_METRICS: tuple[AlphaMetric, ...] = get_args(AlphaMetric)
 
+#: From one length to another: the change of the mean in per cent, or the mean of each pair's.
+ChangeOf = Literal["means", "pairs"]
+
 #: Forms of the intraclass correlation: Shrout and Fleiss's model, then one rater or the mean of all.
 IccForm = Literal["1,1", "1,k", "2,1", "2,k", "3,1", "3,k"]
 ICC_FORMS: tuple[IccForm, ...] = get_args(IccForm)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from bedside.analysis.case_values import mean_in_group, own_case
+from bedside.analysis.case_values import mean_in_group, means_within, own_case
+from bedside.analysis.choices import ChangeOf
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.ratings_view import ALL, RatingsView
 from bedside.analysis.selection import (
@@ -34,8 +37,8 @@ class Change(MetricRatings):
 
     Attributes:
         facts, raters, system: what changed, by whom it was rated.
-        change: in per cent of the mean at the shortest, paired by case, with its bootstrap interval; its details
-            hold both means. Its p is a paired t test's, which few cases don't mislead, corrected by Holm over all.
+        change: in per cent, paired by case, with its bootstrap interval; its details hold both means. Its p is a
+            paired t test's, which few cases don't mislead, corrected by Holm over all.
         alone_shortest, alone_longest: cases that have only one of the conditions, or whose value is missing in the
             other.
     """
@@ -46,24 +49,39 @@ class Change(MetricRatings):
     alone_shortest: int
     alone_longest: int
 
+    @property
+    def without(self) -> int:
+        """Pairs whose value at the shortest isn't above zero, and which so have no change of their own in per cent."""
+        return int(self.change.details.get("without") or 0)
+
+    @property
+    def signed(self) -> float | None:
+        """The change, negative where it is for the worse; as it is where neither way is better."""
+        estimate = self.change.estimate
+        return -estimate if self.facts.direction == "lower" and estimate is not None else estimate
+
 
 @dataclass(frozen=True, slots=True)
 class MeanChange:
-    """A system's changes taken together: the mean of their absolute values.
+    """A system's changes taken together.
 
     Attributes:
         system: the system.
         raters: ``algorithms``, :data:`~bedside.analysis.ratings_view.PEOPLE` or a judge; ``all`` for all of them.
         mean: of the absolute changes in per cent; None where no change is defined.
-        n: number of changes in it.
+        signed: of the changes, each negative where it is for the worse.
+        n: number of changes in both.
         undefined: changes that can't be computed.
+        level: what the metrics have in common; empty for all of them.
     """
 
     system: str
     raters: str
     mean: float | None
+    signed: float | None
     n: int
     undefined: int
+    level: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +93,9 @@ class Drift:
         shortest, longest: the two conditions.
         between: conditions between them, which are left out.
         changes: one by one.
-        means: of absolute changes, by system and kind of raters.
+        means: of changes, by system and kind of raters.
         without: number of transcripts that the factor says nothing of.
+        of: whether a change is one of the means, or the mean of the pairs' own changes.
     """
 
     by: str
@@ -86,6 +105,7 @@ class Drift:
     changes: tuple[Change, ...]
     means: tuple[MeanChange, ...]
     without: int
+    of: ChangeOf = "means"
 
 
 def drift(
@@ -93,13 +113,15 @@ def drift(
     by: str,
     *,
     lengths: tuple[float, float] | None = None,
+    change: ChangeOf = "means",
     systems: Sequence[str] | None = None,
     metrics: Sequence[str] | None = None,
+    together: Mapping[str, Sequence[str]] = MappingProxyType({}),
     raters: Sequence[str] | None = None,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Drift:
-    """Percentage change of each metric's mean from the shortest to the longest length condition, paired by case.
+    """Percentage change of each metric from the shortest to the longest length condition, paired by case.
 
     Only cases with a value in both conditions count. Several transcripts of a case in a condition are averaged.
 
@@ -107,9 +129,12 @@ def drift(
         view: the ratings of a run.
         by: the factor that holds the length condition, such as ``target_length``.
         lengths: the two conditions; the least and the greatest unless given.
+        change: ``means``: the change of the mean in per cent of the mean at the shortest; ``pairs``: the mean of the
+            pairs' own changes in per cent, of which a pair has none whose value at the shortest isn't above zero.
         systems: the systems; all unless named.
         metrics: metrics or patterns; unless named, those for which higher or lower is better and those that people
             or judges rated.
+        together: further metrics by name, each the mean of several within each transcript that has all.
         raters: raters or patterns such as ``human:*``; all unless named.
         resamples, seed: of the bootstrap.
 
@@ -121,13 +146,17 @@ def drift(
     view = by_raters(view, raters)
     chosen = systems_or_all(view, systems)
     condition, without = _conditions(view, by)
-    names = view.metrics(metrics) if metrics is not None else quality_metrics(view)
-    values = system_values(view, names, chosen).join(condition, on="transcript_id")
+    names = quality_metrics(view) if metrics is None else view.metrics(metrics)
+    names = [*names, *together]
+    values = system_values(view, {*names, *chain(*together.values())}, chosen)
+    means = [means_within(values, parts).with_columns(metric=pl.lit(name)) for name, parts in together.items()]
+    values = pl.concat([values, *means], how="diagonal").filter(pl.col("metric").is_in(names))
+    values = values.join(condition, on="transcript_id")
     conditions = sorted(values["length"].unique())
     shortest, longest = _two_conditions(by, conditions, lengths, view.name)
     changes = [
         _change(
-            view.facts(metric), raters=group, system=system, table=table, lengths=(shortest, longest),
+            view.facts(metric), raters=group, system=system, table=table, lengths=(shortest, longest), of=change,
             resamples=resamples, seed=seed,
         )
         for metric, group, system, table in rated_groups(view, values, names)
@@ -135,11 +164,11 @@ def drift(
     if not changes:
         raise NothingError("no metric to follow has a value", where=view.name, todo="name some with `metrics`")
     tested = family([each.change for each in changes], "changes from the shortest to the longest", method="holm")
-    changes = [replace(each, change=change) for each, change in zip(changes, tested, strict=True)]
+    changes = [replace(each, change=result) for each, result in zip(changes, tested, strict=True)]
     between = tuple(length for length in conditions if shortest < length < longest)
     return Drift(
-        by=by, shortest=shortest, longest=longest, between=between, changes=tuple(changes), means=_means(changes),
-        without=without,
+        by=by, shortest=shortest, longest=longest, between=between, changes=tuple(changes), means=mean_changes(changes),
+        without=without, of=change,
     )  # fmt: skip
 
 
@@ -186,17 +215,21 @@ def _change(
     system: str,
     table: pl.DataFrame,
     lengths: tuple[float, float],
+    of: ChangeOf,
     resamples: int,
     seed: int,
 ) -> Change:
     from bedside.stats import paired
-    from bedside.stats.change import percentage_change
+    from bedside.stats.change import mean_percentage_change, percentage_change
 
     at_shortest, at_longest = (_case_means(table.filter(pl.col("length") == length)) for length in lengths)
     shared = sorted(at_shortest.keys() & at_longest.keys())
     before, after = ([values[case] for case in shared] for values in (at_shortest, at_longest))
-    result = percentage_change(before, after, resamples=resamples, seed=seed)
-    result = replace(result, p=paired.t_test(after, before).p)
+    if of == "pairs":
+        result = mean_percentage_change(before, after, resamples=resamples, seed=seed)
+    else:
+        result = percentage_change(before, after, resamples=resamples, seed=seed)
+        result = replace(result, p=paired.t_test(after, before).p)
     if not shared:
         result = replace(result, missing=_why_unpaired(table, lengths))
     return Change(
@@ -220,17 +253,18 @@ def _why_unpaired(table: pl.DataFrame, lengths: tuple[float, float]) -> str:
     return "no case has a value at both lengths"
 
 
-def _means(changes: Sequence[Change]) -> tuple[MeanChange, ...]:
-    """The mean absolute change of each system, by kind of raters and for all of them."""
+def mean_changes(changes: Sequence[Change], level: str = "") -> tuple[MeanChange, ...]:
+    """The mean changes of each system, absolute and signed, by kind of raters and for all of them."""
     means = []
     for system in dict.fromkeys(change.system for change in changes):
         of_system = [change for change in changes if change.system == system]
         kinds = list(dict.fromkeys(_kind(change.raters) for change in of_system))
         for kind in (*kinds, ALL) if len(kinds) > 1 else kinds:
-            values = [change.change.estimate for change in of_system if kind in (ALL, _kind(change.raters))]
-            sizes = [abs(value) for value in values if value is not None]
-            mean = float(np.mean(sizes)) if sizes else None
-            means.append(MeanChange(system, kind, mean, n=len(sizes), undefined=len(values) - len(sizes)))
+            values = [change.signed for change in of_system if kind in (ALL, _kind(change.raters))]
+            signed = [value for value in values if value is not None]
+            mean, absolute = (float(np.mean(of)) if signed else None for of in (signed, np.abs(signed)))
+            undefined = len(values) - len(signed)
+            means.append(MeanChange(system, kind, absolute, mean, n=len(signed), undefined=undefined, level=level))
     return tuple(means)
 
 

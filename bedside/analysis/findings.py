@@ -656,7 +656,7 @@ def drift_findings(drift: Drift) -> tuple[Finding, ...]:
     signed = []
     for own in changes:
         n = own.change.n
-        measure = _of_raters(own, changes, own.change, n, n + own.alone_shortest + own.alone_longest, "%")
+        measure = _of_raters(own, changes, own.change, n, n + own.without + own.alone_shortest + own.alone_longest, "%")
         signed.append(((own.system,), *_by_p(measure, own.change, few=n < FEWEST_CASES)))
     return _by_sign(signed, _CHANGES, f"{drift.by} {drift.shortest:g} to {drift.longest:g}")
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from bedside.analysis.choices import (
     AlphaMetric,
     Alternative,
+    ChangeOf,
     Correction,
     CorrectionFamily,
     EstimateAbout,
@@ -542,6 +543,10 @@ class DriftSettings(RatingsPart, Within, Chosen, Seeded):
         "The two lengths to compare, such as 20,80. Without it, the shortest and the longest.",
         default=None, heading=OVER_LENGTH, metavar="SHORT,LONG", form="numbers",
     )  # fmt: skip
+    change: ChangeOf = option(
+        "Change of the means, or mean of the pairs' own changes.",
+        default="means", heading=OVER_LENGTH, metavar="means|pairs",
+    )  # fmt: skip
 
 
 @question(DriftSettings, _RATINGS)
@@ -566,12 +571,13 @@ def drift(source: RatingSource | View, settings: DriftSettings) -> Tables[Drift]
             view,
             settings.by,
             lengths=lengths,
+            change=settings.change,
             systems=listed(settings.systems, "systems"),
             metrics=listed(settings.metrics, "metrics"),
             raters=listed(settings.raters, "raters"),
             seed=settings.seed,
         )
-        if not any(metric.change.n for metric in changes.changes):
+        if not any(metric.change.n + metric.without for metric in changes.changes):
             raise DataError(
                 f"no case was run at both lengths, {changes.shortest:g} and {changes.longest:g}",
                 where=view.name,

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from bedside.analysis.case_values import mean_in_group
+from bedside.analysis.case_values import mean_in_group, means_within
 from bedside.analysis.checked_units import OPEN, Bounds, mean_within, value_bounds
 from bedside.analysis.comparison import SystemValues
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
@@ -446,15 +446,7 @@ def _means_within(
 
     It is missing where the rater gave no value of one of them.
     """
-    values = view.transcript_values(measure.mean)
-    origin = ("transcript_id", "system", "case_id", "group")
-    whole = (pl.col("value").is_not_null().sum() == len(measure.mean)) & (pl.len() == len(measure.mean))
-    within = values.group_by(origin, maintain_order=True).agg(
-        pl.when(whole).then(mean_in_group("value")).alias("value"),
-        pl.when(~whole)
-        .then(pl.col("error").drop_nulls().first().fill_null("not all of its parts are there"))
-        .alias("error"),
-    )
+    within = means_within(view.transcript_values(measure.mean), measure.mean)
     samples: dict[str, dict[Place, Sample]] = {}
     for (group,), place, part in _parts(within, ("group",), strata):
         samples.setdefault(group, {})[place] = _mean_sample(part)

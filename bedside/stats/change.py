@@ -1,4 +1,4 @@
-"""By how many per cent does a mean change from one condition to another, on the same units?"""
+"""By how many per cent does a mean change from one condition to another, or does each unit change in the mean?"""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 from bedside.core.errors import DataError, one_of
 from bedside.stats._resampling import StatisticOfTotals, bootstrap_interval, resample
 from bedside.stats.arrays import Array, Seed, pairs
+from bedside.stats.intervals import mean_bootstrap
+from bedside.stats.paired import t_test
 from bedside.stats.result import Result
 
 
@@ -70,3 +72,31 @@ def percentage_change(
         result, estimate=estimate, interval=bounds, standard_error=drawn.standard_error if bounds else None,
         missing=why, remarks=remarks,
     )  # fmt: skip
+
+
+def mean_percentage_change(
+    before: Any, after: Any, *, resamples: int = 10_000, level: float = 0.95, seed: Seed = 0
+) -> Result:
+    """Mean over pairs of each pair's change in per cent, with a BCa bootstrap interval over pairs and a t test's p.
+
+    The mean of ``100 · (after − before) / before``. A pair needs a value before above zero; the others have no change
+    in per cent and are left out. ``n`` counts those that are in, and the means in ``details`` are over them; these
+    count the others as ``without``.
+
+    Args:
+        before, after: values of the same units in the same order; None or NaN where missing.
+        resamples, level, seed: as for :func:`percentage_change`.
+    """
+    base, top, dropped = pairs(before, after)
+    based = base > 0
+    base, top, without = base[based], top[based], int((~based).sum())
+    changes = 100 * (top - base) / base
+    found = mean_bootstrap(changes, method="bca", resamples=resamples, level=level, seed=seed)
+    result = replace(
+        found, name="mean change (%)", dropped=dropped,
+        method=f"mean over pairs of the change in per cent, bootstrap interval over pairs (bca), {level:.0%}",
+    )  # fmt: skip
+    if not base.size:
+        return result.no_value("undefined: no value before is above zero" if without else "no pairs")
+    details = {"mean before": float(base.mean()), "mean after": float(top.mean()), "without": float(without)}
+    return replace(result, details=details, p=t_test(changes, np.zeros(base.size)).p)

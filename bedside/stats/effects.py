@@ -234,56 +234,6 @@ def single_rating_d(difference: Result, *, spread: float, level: float = 0.95) -
     )
 
 
-def relative_change(x: Any, y: Any, *, paired: bool, level: float = 0.95) -> Effect:
-    """Relative change in per cent: by how much the mean of ``x`` lies over the mean of ``y``.
-
-    ``100 · (mean x − mean y) / mean y``; it needs a positive mean of ``y``. The interval is Fieller's (1954) of
-    the ratio of means; it has no bounds where the mean of ``y`` isn't clearly above zero.
-    """
-    from scipy.special import stdtrit
-
-    name = "relative change (%)"
-    if paired:
-        a, b, dropped = pairs(x, y)
-        n = a.size
-    else:
-        (a, lost_a), (b, lost_b) = clean(x, "x"), clean(y, "y")
-        n, dropped = a.size + b.size, lost_a + lost_b
-    if a.size == 0 or b.size == 0:
-        return Effect(name=name, n=n, dropped=dropped, missing="no pairs" if paired else "a group has no values")
-    top, base = float(a.mean()), float(b.mean())
-    if base <= 0:
-        return Effect(name=name, n=n, dropped=dropped, missing="the base of the change is not above zero")
-    estimate = 100 * (top - base) / base
-    if a.size < 2 or b.size < 2:
-        return Effect(name=name, estimate=estimate, n=n, dropped=dropped, missing="no interval: fewer than two values")
-    v_top, v_base = float(a.var(ddof=1)) / a.size, float(b.var(ddof=1)) / b.size
-    covariance = float(np.cov(a, b, ddof=1)[0, 1]) / a.size if paired else 0.0
-    ratio = top / base
-    spread = v_top - 2 * ratio * covariance + ratio**2 * v_base
-    if spread <= 1e-24 * top**2:
-        return Effect(name=name, estimate=estimate, n=n, dropped=dropped, missing="no interval: the ratio doesn't vary")
-    if paired:
-        df = float(n - 1)
-    else:
-        parts = v_top, ratio**2 * v_base
-        df = spread**2 / (parts[0] ** 2 / (a.size - 1) + parts[1] ** 2 / (b.size - 1))
-    t2 = float(stdtrit(df, (1 + level) / 2)) ** 2
-    outer = base**2 - t2 * v_base
-    if outer <= 0:
-        return Effect(
-            name=name, estimate=estimate, n=n, dropped=dropped,
-            missing="no interval: the base is too close to zero (Fieller)",
-        )  # fmt: skip
-    middle = top * base - t2 * covariance
-    root = float(np.sqrt(max(0.0, middle**2 - outer * (top**2 - t2 * v_top))))
-    low, high = ((middle - root) / outer, (middle + root) / outer)
-    return Effect(
-        name=name, estimate=estimate, interval=Interval(100 * (low - 1), 100 * (high - 1), level, "Fieller"), n=n,
-        dropped=dropped,
-    )  # fmt: skip
-
-
 def odds_ratio(table: Any, *, level: float = 0.95) -> Effect:
     """Sample odds ratio of a 2 × 2 table of counts ``[[a, b], [c, d]]``, ``ad / bc``, with Woolf's interval.
 

@@ -10,7 +10,7 @@ import scipy.stats
 from hypothesis import given, strategies as st
 
 from bedside.stats.arrays import Array
-from bedside.stats.change import percentage_change
+from bedside.stats.change import mean_percentage_change, percentage_change
 from tests.stats.results import ends
 
 
@@ -68,6 +68,29 @@ def test_one_pair_and_equal_pairs_have_no_interval() -> None:
     assert equal.estimate == 50
     assert equal.interval is None
     assert equal.missing == "no interval: every resample gives the same value"
+
+
+def test_the_mean_of_pairs_changes_can_have_the_other_sign() -> None:
+    """+100 %, −50 % and −10 % by hand: mean 13.33 %, while the mean falls from 7 to 5.33; two pairs have no base."""
+    before, after = [1.0, 10.0, 10.0, 0.0, -1.0, None], [2.0, 5.0, 9.0, 3.0, 1.0, 2.0]
+    found = mean_percentage_change(before, after)
+    assert found.estimate == pytest.approx(40 / 3)
+    assert (found.n, found.dropped, found.details["without"]) == (3, 1, 2)
+    assert (found.details["mean before"], found.details["mean after"]) == pytest.approx((7, 16 / 3))
+    assert found.p == pytest.approx(scipy.stats.ttest_1samp([100, -50, -10], 0).pvalue)
+    assert (percentage_change(before[:3], after[:3]).estimate or 0) < 0
+    assert mean_percentage_change([0, 0], [1, 2]).missing == "undefined: no value before is above zero"
+    assert mean_percentage_change([None], [1]).missing == "no pairs"
+
+
+def test_the_interval_of_pairs_changes_equals_scipys_bootstrap() -> None:
+    rng = np.random.default_rng(5)
+    before = rng.uniform(1, 5, 40)
+    after = before * rng.normal(1.1, 0.2, 40)
+    found = mean_percentage_change(before, after, resamples=20_000)
+    changes = 100 * (after / before - 1)
+    theirs = scipy.stats.bootstrap((changes,), np.mean, method="BCa", n_resamples=20_000, rng=1).confidence_interval
+    assert ends(found) == pytest.approx((theirs.low, theirs.high), abs=0.03 * (theirs.high - theirs.low))
 
 
 value = st.none() | st.floats(-100, 100)

@@ -98,8 +98,6 @@ OF_PAIRS: dict[str, Callable[[Any, Any], Result | Effect]] = {
     "cliff": effects.cliffs_delta,
     "dz": effects.cohens_dz,
     "d": effects.cohens_d,
-    "relative change": partial(effects.relative_change, paired=True),
-    "relative change, groups": partial(effects.relative_change, paired=False),
     "kappa": two_raters.kappa,
     "kappa linear": partial(two_raters.kappa, scale=SCALE, weights="linear", interval="bca", resamples=50),
     "kappa analytic": partial(two_raters.kappa, scale=SCALE, weights="quadratic", interval="analytic"),

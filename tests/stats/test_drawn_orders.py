@@ -47,6 +47,7 @@ CLUSTERED: dict[str, Callable[[Any, Any, Any], Result]] = {
 }
 PAIRED: dict[str, Callable[[Any, Any], Result]] = {
     "change": change.percentage_change,
+    "changes": change.mean_percentage_change,
     "permutation": lambda x, y: paired.permutation(x, y, interval="inverted"),
     "bootstrap": lambda x, y: paired.permutation(x, y, interval="bca"),
     "mean": lambda x, y: intervals.mean_bootstrap(x),

@@ -121,7 +121,6 @@ CASES = [
         spread=2.0, level=0.9),
     case(effects.cohens_d, (X, Y), hedges=True, level=0.9),
     case(effects.cohens_d_from_summary, (3.1, 1.0, 20, 2.8, 1.4, 30), hedges=True, level=0.9),
-    case(effects.relative_change, (X, Y), {"paired": True}, paired=False, level=0.9),
     case(effects.odds_ratio, ([[9, 5], [2, 8]],), level=0.9),
     case(effects.paired_odds_ratio, (9, 5), level=0.9),
     case(several.pairwise, ({"a": X, "b": Y, "c": TABLE[:, 2]}, paired.wilcoxon), {"name": "f"}, name="g",

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bedside.analysis.drift import Drift, drift
+from bedside.analysis.drift import Drift
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.errors import DataError
 from bedside.reports.figure_kind import INK, SOFT, Drawing, FigureKind
@@ -24,7 +24,7 @@ from bedside.reports.figure_parts import (
     with_arrow,
     wrapped,
 )
-from bedside.reports.measures import named_metrics, rater_choice
+from bedside.reports.measures import named_metrics
 from bedside.reports.number_text import DASH, rater_words, several_raters, signed
 from bedside.reports.tables.drift import DriftOptions, drift_of
 from bedside.stats.result import Result
@@ -42,12 +42,9 @@ class DriftFigureOptions(DriftOptions):
 
     Attributes:
         form: a heat map, or bars with intervals.
-        raters: groups of raters or patterns in order of preference, such as ``[people, "judge:*"]``: a metric is shown
-            of the first that has values. Without it each group has its own row.
     """
 
     form: Literal["tiles", "bars"] = "tiles"
-    raters: tuple[str, ...] = ()
 
 
 def build(view: RatingsView, seed: int, options: DriftFigureOptions) -> Drawing | None:
@@ -56,33 +53,20 @@ def build(view: RatingsView, seed: int, options: DriftFigureOptions) -> Drawing 
     if metrics.none_rated:
         return None
     try:
-        if options.form == "bars":
-            length_drift = drift_of(view, options, seed)
-        else:
-            length_drift = drift(
-                view, options.by, lengths=options.lengths, metrics=metrics.rated or None, resamples=1, seed=seed
-            )
+        length_drift, choice = drift_of(view, options, seed, 10_000 if options.form == "bars" else 1)
     except DataError:
         return None
-    changes = {
-        (system_change.metric, system_change.raters, system_change.system): system_change.change
-        for system_change in length_drift.changes
-    }
+    changes = {(own.metric, own.raters, own.system): own.change for own in length_drift.changes}
     if all(change.estimate is None for change in changes.values()):
         return None
-    choice = rater_choice(view, (key[:2] for key in changes), options.raters)
-    keys = choice.keys
-    if not keys:
-        return None
+    facts = {(own.metric, own.raters): own.facts for own in length_drift.changes}
+    keys = tuple(facts)
     systems = view.order.ordered_systems(key[2] for key in changes)
     labels = [view.order.system_label(system) for system in systems]
     doubled = several_raters(set(keys))
     titles = [
-        with_arrow(
-            view.facts(metric).title + (f" ({rater_words(raters)})" if metric in doubled else ""),
-            view.facts(metric).direction,
-        )
-        for metric, raters in keys
+        with_arrow(of.title + (f" ({rater_words(raters)})" if metric in doubled else ""), of.direction)
+        for (metric, raters), of in facts.items()
     ]
     grid = [[changes.get((*key, system)) for system in systems] for key in keys]
     what = _what(length_drift)
@@ -90,9 +74,10 @@ def build(view: RatingsView, seed: int, options: DriftFigureOptions) -> Drawing 
     def draw() -> Any:
         return (_bars if options.form == "bars" else _tiles)(grid, titles, labels, what)
 
-    heat = "Change of the mean in per cent, paired by case; the table has the intervals."
+    of = "Mean over cases of the change" if options.change == "pairs" else "Change of the mean"
+    heat = f"{of} in per cent, paired by case; the table has the intervals."
     bars = (
-        "Change of the mean in per cent, paired by case, with its 95 % bootstrap interval over cases, cut where it "
+        f"{of} in per cent, paired by case, with its 95 % bootstrap interval over cases, cut where it "
         f"leaves the figure. {DASH}: no value."
     )
     return Drawing(

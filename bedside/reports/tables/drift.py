@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from pydantic import Field
 
-from bedside.analysis.drift import Change, Drift, MeanChange, drift
+from bedside.analysis.choices import ChangeOf
+from bedside.analysis.drift import Change, Drift, MeanChange, drift, mean_changes
 from bedside.analysis.metric_facts import MetricFacts
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
@@ -15,14 +17,16 @@ from bedside.analysis.study_parts import UNLISTED, StudyOrder
 from bedside.core.words import counted
 from bedside.ratings.names import judge_model
 from bedside.reports.columns import Column, MetricRow, Recorded, Table, ends, recorded, table_of
-from bedside.reports.measures import Headed, named_metrics
+from bedside.reports.measures import Headed, RaterChoice, TableMeasure, named_metrics, rater_choice
 from bedside.reports.notes import note, noted
-from bedside.reports.number_text import DASH, number, signed
+from bedside.reports.number_text import DASH, n_of, number, signed
 from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes
 from bedside.stats.result import Result
 
-_MEANS = "mean of absolute changes"
+#: Means of changes as metrics of their own, and what these stand under instead of a family.
+_ABSOLUTE, _SIGNED = "mean of absolute changes", "mean of changes"
+_MEANS = "means"
 
 
 class DriftOptions(Options):
@@ -31,24 +35,31 @@ class DriftOptions(Options):
     Attributes:
         by: the factor that holds the length condition.
         lengths: the two conditions; the least and the greatest unless given.
-        metrics: those that say something of quality unless named.
+        change: of the ``means``, or the mean of the ``pairs``' own changes.
+        metrics: those that say something of quality unless named; under headings, their changes have means by heading.
+        raters: groups of raters or patterns in order of preference, such as ``[people, "judge:*"]``: a metric is shown
+            of the first that has values. Without it each group has its own row.
     """
 
     by: str = "target_length"
     lengths: tuple[float, float] | None = None
+    change: ChangeOf = "means"
     metrics: Headed = Field(default_factory=dict)
+    raters: tuple[str, ...] = ()
 
 
-def _as_change(mean: MeanChange) -> Change:
-    """A mean of changes as the change of a metric of its own."""
-    method = "mean over metrics of the absolute change in per cent"
+def _as_change(mean: MeanChange, name: str) -> Change:
+    """A mean of changes as the change of a metric of its own, which is called ``name``."""
+    method = f"{name} in per cent, over metrics"
     missing = f"{mean.undefined} changes are undefined" if mean.undefined else None
-    result = Result(name=_MEANS, method=method, estimate=mean.mean, n=mean.n, missing=missing)
-    return Change(MetricFacts(_MEANS, _MEANS.capitalize(), ""), mean.raters, mean.system, result, 0, 0)
+    estimate = mean.mean if name == _ABSOLUTE else mean.signed
+    result = Result(name=name, method=method, estimate=estimate, n=mean.n, missing=missing)
+    named = f"{name}, {mean.level}" if mean.level else name
+    return Change(MetricFacts(named, named[0].upper() + named[1:], _MEANS), mean.raters, mean.system, result, 0, 0)
 
 
 def _is_mean(row: MetricRow) -> bool:
-    return bool(row.part.metric == _MEANS)
+    return bool(row.part.facts.group == _MEANS)
 
 
 def _of_change(value: Callable[[Change], Any]) -> Callable[[MetricRow], Any]:
@@ -57,11 +68,11 @@ def _of_change(value: Callable[[Change], Any]) -> Callable[[MetricRow], Any]:
 
 
 def _heading(row: MetricRow) -> str:
-    return _MEANS.capitalize() if _is_mean(row) else row.heading()
+    return row.part.facts.title if _is_mean(row) else row.directed_heading()
 
 
 def _system(row: MetricRow) -> str:
-    by = f" ({judge_model(row.part.raters)})" if _is_mean(row) and row.names.has_several(_MEANS) else ""
+    by = f" ({judge_model(row.part.raters)})" if _is_mean(row) and row.names.has_several(_ABSOLUTE) else ""
     return row.system_label() + by
 
 
@@ -84,16 +95,17 @@ def _mean_column(length: float, field: str, which: str) -> Column:
 def _columns(shown: Drift) -> tuple[Column | Recorded, ...]:
     return (
         MetricRow.record("system"),
-        recorded(lambda row: {"by": shown.by, "shortest": shown.shortest, "longest": shown.longest}),
+        recorded(lambda row: {"by": shown.by, "shortest": shown.shortest, "longest": shown.longest, "of": shown.of}),
         Column("System", "left", text=_system, brief=True),
         Column("n", field="n", value="part.change.n", brief=True,
-               text=lambda row: counted(row.part.change.n, "metric") if _is_mean(row) else str(row.part.change.n)),
-        recorded(alone_shortest=_of_change(lambda own: own.alone_shortest),
+               text=lambda row: counted(row.part.change.n, "metric") if _is_mean(row)
+               else n_of(row.part.change.n, row.part.change.n + row.part.without)),
+        recorded(without=_of_change(lambda own: own.without), alone_shortest=_of_change(lambda own: own.alone_shortest),
                  alone_longest=_of_change(lambda own: own.alone_longest)),
         _mean_column(shown.shortest, "mean_shortest", "mean before"),
         _mean_column(shown.longest, "mean_longest", "mean after"),
         Column("Change, %", field="change_percent", value="part.change.estimate", brief=True,
-               text=lambda row: (number if _is_mean(row) else signed)(row.part.change.estimate, 2)),
+               text=lambda row: (number if row.part.metric == _ABSOLUTE else signed)(row.part.change.estimate, 2)),
         Column("95 % CI", text=_interval, brief=True),
         recorded(lambda row: ends(row.part.change)),
         recorded(method=lambda row: (row.part.change.interval or row.part.change).method,
@@ -104,10 +116,17 @@ def _columns(shown: Drift) -> tuple[Column | Recorded, ...]:
 @note("drift.meaning")
 def meaning(shown: Drift) -> Iterator[str]:
     """What a change and its interval are."""
-    yield (
-        f"Change: from the mean at {shown.by} {shown.shortest:g} to the mean at {shown.longest:g}, in per cent of the "
-        "first. n: cases with a value at both; both means are over these."
-    )
+    if shown.of == "pairs":
+        yield (
+            f"Change: mean over cases of each case's own, from {shown.by} {shown.shortest:g} to {shown.longest:g}, in "
+            "per cent of the first. n: cases that have one; both means are over these."
+        )
+    else:
+        yield (
+            f"Change: from the mean at {shown.by} {shown.shortest:g} to the mean at {shown.longest:g}, in per cent of "
+            "the first. n: cases with a value at both; both means are over these."
+        )
+    yield "Mean of changes: negative is worse. The change of a metric of which lower is better counts turned round."
     changes = [own.change for own in shown.changes]
     yield from dict.fromkeys(f"Interval: {change.interval.method}." for change in changes if change.interval)
     fewer = sum(any("undefined on" in remark for remark in change.remarks) for change in changes)
@@ -129,6 +148,9 @@ def left_out(shown: Drift) -> Iterator[str]:
             f"{counted(alone, 'value')} had no partner at the other length and {'was' if alone == 1 else 'were'} left "
             "out; the CSV counts them."
         )
+    without = sum(own.without for own in shown.changes)
+    if without:
+        yield f"{counted(without, 'pair')} not above zero at {shown.shortest:g}: no change in per cent, so left out."
     if shown.without:
         have, were = ("transcript has", "was") if shown.without == 1 else ("transcripts have", "were")
         yield f"{shown.without:,} {have} no {shown.by} and {were} left out."
@@ -146,24 +168,56 @@ def missing(shown: Drift) -> Iterator[str]:
 
 def drift_table(length_drift: Drift, order: StudyOrder = UNLISTED) -> Table:
     """The table of drift already computed; ``order`` has the labels of systems."""
-    rows = MetricRow.rows([*length_drift.changes, *map(_as_change, length_drift.means)], order)
+    means = [_as_change(mean, _SIGNED) for mean in length_drift.means]
+    means += [_as_change(mean, _ABSOLUTE) for mean in length_drift.means if not mean.level]
+    rows = MetricRow.rows([*length_drift.changes, *means], order)
     title = f"Change from {length_drift.by} {length_drift.shortest:g} to {length_drift.longest:g}"
     notes = noted((meaning, left_out, missing), length_drift)
     return table_of("drift", title, rows, _columns(length_drift), group=_heading,
                     brief=lambda row: not _is_mean(row), notes=notes)  # fmt: skip
 
 
-def drift_of(view: RatingsView, options: DriftOptions, seed: int) -> Drift:
-    """The drift that the options name, computed once for a table and a figure.
+def _renamed(change: Change, measure: TableMeasure) -> Change:
+    """A change under the title, digits and direction that a suite gives the metric."""
+    given = measure.model_dump(include={"title", "digits", "direction"}, exclude_none=True)
+    if given.get("direction") == "reference":
+        given["direction"] = "none"
+    role = change.metric.removeprefix(measure.metric).removeprefix(".")
+    if role and "title" in given:
+        given["title"] += f", {role}"
+    return replace(change, facts=replace(change.facts, **given))
+
+
+def drift_of(view: RatingsView, options: DriftOptions, seed: int, resamples: int = 10_000) -> tuple[Drift, RaterChoice]:
+    """The drift that the options name, computed once for a table and a figure, and whose values it is of.
 
     Raises:
         DataError: as :func:`~bedside.analysis.drift.drift` does.
     """
-    metrics = named_metrics(view, options.metrics).rated
-    return view.once(
-        ("drift", options.by, options.lengths, metrics, seed),
-        lambda: drift(view, options.by, lengths=options.lengths, metrics=metrics or None, seed=seed),
-    )
+    rated = set(view.metrics())
+    measures: dict[str, tuple[str, TableMeasure]] = {}
+    for heading, measure in ((heading, each) for heading, own in options.metrics.items() for each in own):
+        names = view.metrics_like(measure.metric)
+        if measure.mean:
+            names = [measure.metric] if rated.issuperset(measure.mean) else []
+        measures |= dict.fromkeys(names, (heading, measure))
+    together = {name: measure.mean for name, (_, measure) in measures.items() if measure.mean}
+    metrics = tuple(name for name in measures if name not in together) if measures else None
+    found: Drift = view.once(
+        ("drift", options.by, options.lengths, options.change, metrics, *together.items(), resamples, seed),
+        lambda: drift(view, options.by, lengths=options.lengths, change=options.change, metrics=metrics,
+                      together=together, resamples=resamples, seed=seed),
+    )  # fmt: skip
+    choice = rater_choice(view, ((change.metric, change.raters) for change in found.changes), options.raters)
+    changes = [change for change in found.changes if (change.metric, change.raters) in choice.keys]
+    if measures:
+        places = list(measures)
+        changes = [_renamed(change, measures[change.metric][1]) for change in changes]
+        changes.sort(key=lambda change: places.index(change.metric))
+    means = mean_changes(changes)
+    for heading in filter(None, options.metrics):
+        means += mean_changes([change for change in changes if measures[change.metric][0] == heading], heading)
+    return replace(found, changes=tuple(changes), means=means), choice
 
 
 def build(view: RatingsView, seed: int, options: DriftOptions) -> Table | None:
@@ -175,14 +229,14 @@ def build(view: RatingsView, seed: int, options: DriftOptions) -> Table | None:
     metrics = named_metrics(view, options.metrics)
     if metrics.none_rated:
         return None
-    length_drift = drift_of(view, options, seed)
-    if not any(system_change.change.n for system_change in length_drift.changes):
+    length_drift, choice = drift_of(view, options, seed)
+    if not any(own.change.n + own.without for own in length_drift.changes):
         raise NothingError(
             f"no case has a value at {options.by} {length_drift.shortest:g} and at {length_drift.longest:g}",
             where=view.name,
         )
     table = drift_table(length_drift, view.order)
-    return options.finish(table, absent_notes(metrics.absent))
+    return options.finish(table, (*choice.notes(view), *absent_notes(metrics.absent)))
 
 
 TABLE = TableKind("drift", "Change from the shortest to the longest condition", 30, build, DriftOptions)
