@@ -253,18 +253,17 @@ def _why_unpaired(table: pl.DataFrame, lengths: tuple[float, float]) -> str:
     return "no case has a value at both lengths"
 
 
-def mean_changes(changes: Sequence[Change], level: str = "") -> tuple[MeanChange, ...]:
+def mean_changes(changes: Sequence[Change], level: str = "", *, by_raters: bool = True) -> tuple[MeanChange, ...]:
     """The mean changes of each system, absolute and signed, by kind of raters and for all of them."""
     means = []
     for system in dict.fromkeys(change.system for change in changes):
         of_system = [change for change in changes if change.system == system]
         kinds = list(dict.fromkeys(_kind(change.raters) for change in of_system))
-        for kind in (*kinds, ALL) if len(kinds) > 1 else kinds:
+        for kind in kinds if len(kinds) == 1 else (*kinds, ALL) if by_raters else (ALL,):
             values = [change.signed for change in of_system if kind in (ALL, _kind(change.raters))]
             signed = [value for value in values if value is not None]
             mean, absolute = (float(np.mean(of)) if signed else None for of in (signed, np.abs(signed)))
-            undefined = len(values) - len(signed)
-            means.append(MeanChange(system, kind, absolute, mean, n=len(signed), undefined=undefined, level=level))
+            means.append(MeanChange(system, kind, absolute, mean, len(signed), len(values) - len(signed), level))
     return tuple(means)
 
 

@@ -19,7 +19,7 @@ from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.suites import SUITES, Suite
 from bedside.ratings.suites.published_numbers import PublishedNumber, published_numbers
 from bedside.ratings.suites.run_suites import suites_of
-from bedside.ratings.suites.suite import AsPublished, Entry
+from bedside.ratings.suites.suite import AsPublished, Definition, Entry
 from bedside.reports.comparison_notes import with_people_notes
 from bedside.reports.figures import FIGURES, Drawing, FigureKind
 from bedside.reports.measures import TableMeasure
@@ -83,7 +83,8 @@ class PlannedTable:
             noted = with_averaging_notes(table, view, besides=divided_by(options), shown=BY_WHERE)
         if options is not None:
             on_source = tuple(source_notes(view, options, noted))
-            noted = replace(noted, notes=(*noted.notes, *on_source), source_notes=on_source)
+            records = tuple({**record, **_definition_of(record, options)} for record in noted.records)
+            noted = replace(noted, notes=(*noted.notes, *on_source), source_notes=on_source, records=records)
         if printed:
             noted = with_printed(noted, printed, beside=hasattr(options, "published"))
         return with_people_notes(noted, view)
@@ -164,6 +165,28 @@ def _is_shown(measure: TableMeasure, table: Table) -> bool:
     return measure.metric in names
 
 
+def _definition_of(record: Mapping[str, object], options: Options) -> Mapping[str, str]:
+    """The definition that the number of a record follows; nothing where none is declared."""
+    metric, is_ratio, measures = str(record.get("metric")), record.get("level") == "micro", _measures(options)
+    named = (metric, metric.partition(".")[0])
+    own = [each.definition for each in measures if each.metric in named and bool(each.sum) == is_ratio]
+    definition = next(filter(None, own), options.definition if own or not measures else None)
+    return {} if definition is None else {"definition": definition}
+
+
+def _definition_notes(titles: Mapping[str, Definition | None], of_table: Definition | None) -> list[str]:
+    """Which definition measures follow, as far as declared; ``titles`` has the measures' own by their titles."""
+    groups: dict[Definition | None, list[str]] = {} if titles else {of_table: []}
+    for title, own in titles.items():
+        groups.setdefault(own or of_table, []).append(title)
+    most = max(groups, key=lambda each: (each is None, len(groups[each])))
+    words = {each: "by us" if each == "ours" else f"as in the {each}" for each in groups}
+    parts = [f"{words[each]}: {', '.join(own)}" for each, own in groups.items() if each != most]
+    if most is not None:
+        parts.append(f"the rest {words[most]}" if parts else words[most])
+    return [f"Defined {'; '.join(parts)}."] if parts else []
+
+
 def numbers_of(suite: str, options: Options) -> tuple[PublishedNumber, ...]:
     """The numbers that a suite's source printed in the table or figure that this one is after."""
     if options.paper is None:
@@ -213,8 +236,10 @@ def source_notes(view: RatingsView, options: Options, table: Table | None = None
             for deviation in () if rated.reworded else rated.rubric.deviations:
                 if rated.rubric.name in metrics:
                     footnotes.setdefault(deviation, {})[rated.rubric.title] = None
+    definitions = {measure.title or view.facts(measure.metric).title: measure.definition for measure in measures}
     return [
         *_layout_notes(options.paper),
+        *_definition_notes(definitions, options.definition),
         *(f"{', '.join(titles)}: {note}" for note, titles in footnotes.items()),
         *options.notes,
     ]

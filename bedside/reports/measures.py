@@ -11,6 +11,7 @@ import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from bedside.analysis.ratings_view import RatingsView
+from bedside.ratings.suites.suite import Definition
 from bedside.reports.number_text import rater_words
 
 # -- Measures of a table or figure as a suite names them ------------------------------------------------
@@ -39,6 +40,7 @@ class TableMeasure(BaseModel):
             what is printed is how many there are, of a field how many different values.
         direction: which way is better; the metric's own unless given.
         note: a footnote: how the measure differs from the source's.
+        definition: whose definition it follows; its table's unless given.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
@@ -57,6 +59,7 @@ class TableMeasure(BaseModel):
     direction: Better | None = None
     trim: bool = False
     note: str | None = None
+    definition: Definition | None = None
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> TableMeasure:

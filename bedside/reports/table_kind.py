@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.registry import Registry
+from bedside.ratings.suites.suite import Definition
 from bedside.reports.table import Table
 
 
@@ -27,6 +28,7 @@ class Options(BaseModel):
             as the reason, where no transcript has the factor.
         notes: what is said below it besides, such as how it differs from a paper's.
         paper: which table or figure of the suite's source it is after.
+        definition: which definition its numbers follow, but for measures that say it themselves.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
@@ -36,6 +38,7 @@ class Options(BaseModel):
     where: Mapping[str, Annotated[tuple[str, ...], BeforeValidator(_several)]] = {}
     notes: tuple[str, ...] = ()
     paper: str | None = None
+    definition: Definition | None = None
 
     def finish(self, table: Table, notes: Iterable[str] = ()) -> Table:
         """A table under the name and title that are set here, with further notes below it."""

@@ -97,6 +97,7 @@ def mean_percentage_change(
         method=f"mean over pairs of the change in per cent, bootstrap interval over pairs (bca), {level:.0%}",
     )  # fmt: skip
     if not base.size:
-        return result.no_value("undefined: no value before is above zero" if without else "no pairs")
+        why = "undefined: no value before is above zero" if without else "no pairs"
+        return replace(result, details={"without": float(without)}, missing=why)
     details = {"mean before": float(base.mean()), "mean after": float(top.mean()), "without": float(without)}
     return replace(result, details=details, p=t_test(changes, np.zeros(base.size)).p)

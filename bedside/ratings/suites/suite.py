@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
@@ -31,6 +31,10 @@ Labelled = Annotated[
 ]
 
 
+#: What a number of a source's table follows where the two part: its text, its authors' program, or a reading of ours.
+Definition = Literal["paper", "authors' code", "ours"]
+
+
 class Entry(BaseModel):
     """A table or figure of a suite; further keys are options of its kind (`bedside.reports`).
 
@@ -39,6 +43,7 @@ class Entry(BaseModel):
         kind: what kind of table or figure it is.
         title: its caption; the kind's own unless given.
         paper: which table or figure of the source it is after, such as ``Table 2``.
+        definition: which definition its numbers follow, but for measures that say it themselves.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow", frozen=True)
@@ -47,10 +52,11 @@ class Entry(BaseModel):
     kind: str
     title: str | None = None
     paper: str | None = None
+    definition: Definition | None = None
 
     def options(self) -> dict[str, Any]:
         """What the kind is given."""
-        return {"id": self.id, "title": self.title, "paper": self.paper, **(self.model_extra or {})}
+        return {**self.model_dump(include={"id", "title", "paper", "definition"}), **(self.model_extra or {})}
 
 
 def _named_once(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:

@@ -10,8 +10,7 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.figure_kind import INK, Drawing, FigureKind
 from bedside.reports.figure_parts import height_of_names, new_figure, paper, share_axis, style, wrapped
 from bedside.reports.number_text import number
-from bedside.reports.samples import measure
-from bedside.reports.tables.distribution import DistributionOptions
+from bedside.reports.tables.distribution import DistributionOptions, measured_distributions
 
 _BINS = 25
 #: Panels in a row; more systems go on in the next.
@@ -22,7 +21,7 @@ _LETTERS = 30
 
 def build(view: RatingsView, seed: int, options: DistributionOptions) -> Drawing | None:
     """The figure; None where no metric has a value."""
-    items = measure(view, options.metrics).items
+    items = measured_distributions(view, options).items
     if not items:
         return None
     systems = view.order.ordered_systems(system for _, samples in items for system, _ in samples)
@@ -54,7 +53,7 @@ def build(view: RatingsView, seed: int, options: DistributionOptions) -> Drawing
                 axis.grid(axis="y")
                 axis.set_xlim(bins[0], bins[-1])
                 if position % columns == 0:
-                    axis.set_ylabel("transcripts")
+                    axis.set_ylabel("cases" if options.cases else "transcripts")
                 if sample is None or not sample.n:
                     axis.text(0.5, 0.5, "no value", transform=axis.transAxes, ha="center")
                     continue
@@ -66,7 +65,7 @@ def build(view: RatingsView, seed: int, options: DistributionOptions) -> Drawing
                     axis.axvline(0, color=INK, linewidth=0.8, linestyle=":")
                 lean = skewness(values).estimate
                 mean = number(float(values.mean()), item.digits)
-                axis.set_title(f"{title}\nmean {mean}, skewness {number(lean, 2)}")
+                axis.set_title(f"{title}\nmean {mean}, skewness {number(lean, item.measure.digits or 2)}")
             share_axis(axes, [item.key] * len(axes))
         return figure
 

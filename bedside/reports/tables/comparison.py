@@ -33,6 +33,7 @@ from bedside.reports.number_text import (
     number,
     p_value,
     rater_words,
+    signed,
 )
 from bedside.reports.table import Table
 from bedside.reports.table_content import Column, Recorded
@@ -61,6 +62,12 @@ def _effect(comparison: Comparison) -> str:
         return DASH
     interval = effect.interval
     return decimal(effect.estimate) + (f" {between(interval.low, interval.high)}" if interval is not None else "")
+
+
+def _relative(comparison: Comparison) -> float | None:
+    """By how many per cent the second mean lies over the first, which has to be above zero."""
+    mean, reference = comparison.mean_a, comparison.mean_b
+    return None if mean is None or reference is None or mean <= 0 else 100 * (reference - mean) / mean
 
 
 def _estimate(result: Result, comparison: Comparison) -> str:
@@ -109,6 +116,7 @@ def comparison_table(
     left_out: Mapping[str, str] = MappingProxyType({}),
     apart: Sequence[str] = (),
     order: StudyOrder = UNLISTED,
+    relative: str | None = None,
 ) -> Table:
     """The table of comparisons already made.
 
@@ -117,11 +125,19 @@ def comparison_table(
         left_out: by metrics that could not be compared, why.
         apart: notes on what other tables show.
         order: has the labels of systems.
+        relative: the system whose mean over the other's a column shows, in per cent.
     """
     named = CellNames(comparisons)
     intervals = (pair.difference.interval for pair in comparisons)
     level = "95 %" if all(interval is None or interval.level == LEVEL for interval in intervals) else "adjusted"
     shift = Column(f"Shift [{level} CI]", text=lambda pair: _estimate(pair.test, pair) if is_of_ranks(pair) else DASH)
+    over = Column(
+        f"{order.system_label(relative or '')} over it, %",
+        field="relative_change",
+        value=_relative,
+        text=lambda pair: signed(_relative(pair), 2),
+        note="Over it: of means, in per cent of the other's.",
+    )
     columns: tuple[Column | Recorded, ...] = (
         recorded(cell=lambda pair: named(pair, f"{pair.a}-{pair.b}")),
         RECORD,
@@ -130,6 +146,7 @@ def comparison_table(
         Column("Cases", text=_cases, brief=True),
         Column("Means", text=_means),
         Column(f"Difference [{level} CI]", text=lambda pair: _estimate(pair.difference, pair), brief=True),
+        *([over] if relative is not None else []),
         *([shift] if any(map(is_of_ranks, comparisons)) else []),
         Column("p", text=lambda pair: p_value(pair.test.p)),
         Column("p corrected", text=lambda pair: p_value(pair.test.p_adjusted), brief=True),
@@ -197,6 +214,7 @@ class ComparisonOptions(Options):
         metrics: the metrics; those that say something of quality unless named.
         test, family, correction, against: as for ``bedside compare``; ``against`` is its reference.
         bootstrap: whether intervals of permutation tests are those of a bootstrap over cases.
+        relative: whether a column says by how many per cent the mean of ``against`` lies over the other system's.
     """
 
     metrics: Headed = Field(default_factory=dict)
@@ -205,6 +223,7 @@ class ComparisonOptions(Options):
     correction: Correction = "holm"
     against: str | None = None
     bootstrap: bool = False
+    relative: bool = False
 
 
 def comparisons_of(
@@ -232,7 +251,8 @@ def build(view: RatingsView, seed: int, options: ComparisonOptions) -> Table | N
     pairs = [pair for pair in comparisons.pairs if against is None or not pair.is_one_sided]
     if not pairs:
         return None
-    table = comparison_table(pairs, comparisons.left_out, preferences_apart(view), view.order)
+    table = comparison_table(pairs, comparisons.left_out, preferences_apart(view), view.order,
+                             against if options.relative else None)  # fmt: skip
     return options.finish(table, (*_one_sided_notes(comparisons.pairs, pairs), *absent_notes(metrics.absent)))
 
 

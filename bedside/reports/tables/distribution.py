@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from bedside.reports.columns import Column, Table, recorded, table_of
 from bedside.reports.measures import Headed, TableMeasure
 from bedside.reports.notes import Note, note
 from bedside.reports.number_text import DASH, n_of, number, p_value
-from bedside.reports.samples import MeasureRow, Sample, measure
+from bedside.reports.samples import MeasuredRows, MeasureRow, Sample, measure
 from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes
 from bedside.stats.result import Result
@@ -27,9 +28,11 @@ class DistributionOptions(Options):
 
     Attributes:
         metrics: the metrics of whole transcripts; all unless named.
+        cases: whether a case has one value, the mean over its transcripts.
     """
 
     metrics: Headed = Field(default_factory=dict)
+    cases: bool = False
 
 
 class Distribution(NamedTuple):
@@ -55,6 +58,11 @@ def _of_values(statistic: Callable[[np.ndarray[Any, Any]], float | None]) -> Cal
     return lambda own: number(statistic(own.sample.values * own.item.scale), own.item.digits)
 
 
+def _of_test(name: str) -> Callable[[Distribution], str]:
+    """What prints a number of the test, with the decimals that a suite gives the measure."""
+    return lambda own: number(getattr(own.test, name), own.item.measure.digits or 2)
+
+
 COLUMNS = (
     recorded(cell=lambda own: f"{own.item.key}/{own.system}", metric="item.metric", raters="item.group",
              system="system"),
@@ -70,9 +78,9 @@ COLUMNS = (
            text=_of_values(lambda values: float(values.min()))),
     Column("Highest", field="maximum", value=lambda own: float(own.sample.values.max()),
            text=_of_values(lambda values: float(values.max()))),
-    Column("Skewness", field="skewness", value="test.estimate", form=number),
+    Column("Skewness", field="skewness", value="test.estimate", text=_of_test("estimate")),
     recorded(test="test.method"),
-    Column("z", field="statistic", value="test.statistic", form=number),
+    Column("z", field="statistic", value="test.statistic", text=_of_test("statistic")),
     Column("p", field="p", value="test.p", form=p_value),
     Column("p corrected", field="p_corrected", value="test.p_adjusted", form=p_value),
     recorded(correction="test.correction", family="test.family", family_size="test.family_size",
@@ -102,15 +110,30 @@ def missing(shown: Sequence[Distribution]) -> Iterator[str]:
         yield f"{DASH}: {reason}: {', '.join(of[:4])}{f' and {len(of) - 4} more' if len(of) > 4 else ''}."
 
 
+def measured_distributions(view: RatingsView, options: DistributionOptions) -> MeasuredRows:
+    """The values whose distributions the options name, one for each transcript or each case."""
+    headed = options.metrics
+    if not any(headed.values()):
+        headed = {"": tuple(TableMeasure(metric=name) for name in view.metrics())}
+    measured = measure(view, headed)
+    if not options.cases:
+        return measured
+    items = ((item, {place: _by_case(own) for place, own in samples.items()}) for item, samples in measured.items)
+    return replace(measured, items=tuple(items))
+
+
+def _by_case(sample: Sample) -> Sample:
+    cases, values = sample.case_means()
+    mean, sd = float(values.mean()) if values.size else None, float(values.std(ddof=1)) if values.size > 1 else None
+    return replace(sample, values=values, cases=cases, of=None, estimate=mean, sd=sd)
+
+
 def build(view: RatingsView, seed: int, options: DistributionOptions) -> Table | None:
     """Mean, spread, median, extremes and skewness with D'Agostino's test; None where no metric has a value."""
     from bedside.stats.families import family
     from bedside.stats.shape import skewness
 
-    headed = options.metrics
-    if not any(headed.values()):
-        headed = {"": tuple(TableMeasure(metric=name) for name in view.metrics())}
-    measured = measure(view, headed)
+    measured = measured_distributions(view, options)
     cells: list[tuple[MeasureRow, str, Sample]] = []
     for item, samples in measured.items:
         of_system = {system: sample for (system, _), sample in samples.items()}
@@ -123,8 +146,9 @@ def build(view: RatingsView, seed: int, options: DistributionOptions) -> Table |
         Distribution(view.order.system_label(system), view.facts(item.metric).title, item, system, sample, test)
         for (item, system, sample), test in zip(cells, tests, strict=True)
     ]
+    own_notes = ["n: cases, each with the mean over its transcripts."] if options.cases else []
     table = table_of("distribution", _TITLE, rows, COLUMNS, group=lambda own: own.item.title,
-                     notes=(MEANING, corrected, missing))  # fmt: skip
+                     notes=(MEANING, *own_notes, corrected, missing))  # fmt: skip
     return options.finish(table, absent_notes(measured.absent))
 
 

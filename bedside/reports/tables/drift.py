@@ -116,16 +116,11 @@ def _columns(shown: Drift) -> tuple[Column | Recorded, ...]:
 @note("drift.meaning")
 def meaning(shown: Drift) -> Iterator[str]:
     """What a change and its interval are."""
-    if shown.of == "pairs":
-        yield (
-            f"Change: mean over cases of each case's own, from {shown.by} {shown.shortest:g} to {shown.longest:g}, in "
-            "per cent of the first. n: cases that have one; both means are over these."
-        )
-    else:
-        yield (
-            f"Change: from the mean at {shown.by} {shown.shortest:g} to the mean at {shown.longest:g}, in per cent of "
-            "the first. n: cases with a value at both; both means are over these."
-        )
+    of, which = ("cases' own, their mean", "one") if shown.of == "pairs" else ("of the mean", "a value at both")
+    yield (
+        f"Change: {of}, from {shown.by} {shown.shortest:g} to {shown.longest:g}, in per cent of the first. n: cases "
+        f"with {which}; both means are over these."
+    )
     yield "Mean of changes: negative is worse. The change of a metric of which lower is better counts turned round."
     changes = [own.change for own in shown.changes]
     yield from dict.fromkeys(f"Interval: {change.interval.method}." for change in changes if change.interval)
@@ -180,8 +175,7 @@ def drift_table(length_drift: Drift, order: StudyOrder = UNLISTED) -> Table:
 def _renamed(change: Change, measure: TableMeasure) -> Change:
     """A change under the title, digits and direction that a suite gives the metric."""
     given = measure.model_dump(include={"title", "digits", "direction"}, exclude_none=True)
-    if given.get("direction") == "reference":
-        given["direction"] = "none"
+    given |= {"direction": "none"} if measure.direction == "reference" else {}
     role = change.metric.removeprefix(measure.metric).removeprefix(".")
     if role and "title" in given:
         given["title"] += f", {role}"
@@ -211,12 +205,12 @@ def drift_of(view: RatingsView, options: DriftOptions, seed: int, resamples: int
     choice = rater_choice(view, ((change.metric, change.raters) for change in found.changes), options.raters)
     changes = [change for change in found.changes if (change.metric, change.raters) in choice.keys]
     if measures:
-        places = list(measures)
         changes = [_renamed(change, measures[change.metric][1]) for change in changes]
-        changes.sort(key=lambda change: places.index(change.metric))
-    means = mean_changes(changes)
+        changes.sort(key=lambda change: list(measures).index(change.metric))
+    means = mean_changes(changes, by_raters=not options.raters)
     for heading in filter(None, options.metrics):
-        means += mean_changes([change for change in changes if measures[change.metric][0] == heading], heading)
+        own = [change for change in changes if measures[change.metric][0] == heading]
+        means += mean_changes(own, heading, by_raters=not options.raters)
     return replace(found, changes=tuple(changes), means=means), choice
 
 

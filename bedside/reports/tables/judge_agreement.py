@@ -12,9 +12,9 @@ from bedside.analysis.choices import Weights
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.names import is_judge
 from bedside.reports.columns import Column, Recorded, Table, ends, recorded, table_of
-from bedside.reports.measures import Headed, named_metrics
+from bedside.reports.measures import Headed, TableMeasure, named_metrics
 from bedside.reports.notes import note
-from bedside.reports.number_text import DASH, number, rater_words
+from bedside.reports.number_text import DASH, number, rater_words, trimmed
 from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes
 from bedside.stats.kappa_bands import reading
@@ -56,13 +56,18 @@ def _interpretation(agreement: Agreement) -> str:
     return (reading(_estimate(agreement)) or DASH).capitalize()
 
 
-def _columns(heading: str, titles: Mapping[str, str | None]) -> tuple[Column | Recorded, ...]:
-    """The columns; ``heading`` stands over kappa, ``titles`` has those that options give to metrics."""
+def _printed(agreement: Agreement, measure: TableMeasure) -> str:
+    text = number(_estimate(agreement), measure.digits or 2)
+    return trimmed(text) if measure.trim else text
+
+
+def _columns(heading: str, measures: Mapping[str, TableMeasure]) -> tuple[Column | Recorded, ...]:
+    """The columns; ``heading`` stands over kappa, ``measures`` has the metrics as options name them."""
     return (
         recorded(cell=lambda own: f"{own.metric}@{own.rater}/kappa", metric="metric", raters="rater",
                  people=lambda own: len(own.raters) - 1, units="units", statistic=lambda own: "kappa"),
-        Column("Criterion", "left", text=lambda own: titles.get(own.metric) or own.title),
-        Column(heading, field="value", value=_estimate, form=number),
+        Column("Criterion", "left", text=lambda own: measures[own.metric].title or own.title),
+        Column(heading, field="value", value=_estimate, text=lambda own: _printed(own, measures[own.metric])),
         recorded(_of_kappa),
         Column("Interpretation", "left", field="reading", value=lambda own: reading(_estimate(own)),
                text=_interpretation),
@@ -102,13 +107,14 @@ def build(view: RatingsView, seed: int, options: JudgeAgreementOptions) -> Table
         return None
     agreements.sort(key=lambda agreement: (names.index(agreement.metric), agreement.rater))
     judges = [rater_words(str(rater)) for rater in dict.fromkeys(agreement.rater for agreement in agreements)]
-    titles = {measure.metric: measure.title for measures in options.metrics.values() for measure in measures}
+    measures = {name: TableMeasure(metric=name) for name in names}
+    measures |= {measure.metric: measure for own in options.metrics.values() for measure in own}
     said = (
         f"κ: Cohen's with {options.weights} weights, of the judge with each person, the mean over persons. "
         "Interpretation: the bands of Landis and Koch (1977).",
         f"Judge: {', '.join(judges)}.",
     )
-    columns = _columns(options.heading, titles)
+    columns = _columns(options.heading, measures)
     table = table_of("judge_agreement", _TITLE, agreements, columns, notes=(*said, units, missing),
                      group=lambda own: rater_words(str(own.rater)) if len(judges) > 1 else None)  # fmt: skip
     rows = sorted(table.rows, key=lambda row: judges.index(row.group) if row.group else 0)
