@@ -27,6 +27,7 @@ from bedside.reports.tables.length import bin_words
 from bedside.stats.intervals import mean_t
 from tests.analysis.builders import ends
 from tests.analysis.ratings_rows import Row, of_system, view
+from tests.reports.builders import full_table
 
 
 def lengthy(values: Mapping[tuple[str, str, int, str], float | None], rater: str = "judge:m") -> RatingsView:
@@ -84,6 +85,50 @@ def test_mean_of_absolute_changes_leaves_out_what_is_undefined() -> None:
     ]
     (mean,) = found.means
     assert (mean.mean, mean.n, mean.undefined) == pytest.approx(((50 + 75) / 2, 2, 1))
+
+
+def test_pairs_own_changes_and_signed_means() -> None:
+    """+100 %, −50 % and −10 % by hand; that of which less is better counts turned round."""
+    pairs = {"empathy": [(1.0, 2.0), (4.0, 2.0), (5.0, 4.5), (0.0, 3.0)], "completed": [(1.0, 0.5)] * 4,
+             "factual_conflict_rate": [(0.2, 0.3)] * 4}  # fmt: skip
+    values: dict[tuple[str, str, int, str], float | None] = {
+        ("A", str(case), length, metric): pair[place]
+        for metric, own in pairs.items()
+        for case, pair in enumerate(own)
+        for place, length in enumerate((20, 80))
+    }
+    found = drift(lengthy(values), "target_length", change="pairs")
+    changes = {own.metric: own for own in found.changes}
+    empathy = changes["empathy"]
+    assert empathy.change.estimate == pytest.approx(40 / 3)
+    assert (empathy.change.n, empathy.without) == (3, 1)
+    assert empathy.change.p_adjusted is not None
+    assert drift(lengthy(values), "target_length").changes[0].change.estimate == pytest.approx(15)
+    directions = {name: own.facts.direction for name, own in changes.items()}
+    assert directions == {"empathy": "higher", "completed": "higher", "factual_conflict_rate": "lower"}
+    (mean,) = found.means
+    assert mean.signed == pytest.approx((40 / 3 - 50 - 50) / 3)
+    assert mean.mean == pytest.approx((40 / 3 + 50 + 50) / 3)
+    assert (mean.n, mean.level) == (3, "")
+
+
+def test_means_of_metrics_are_followed_and_headings_have_means_of_their_own() -> None:
+    """CALM-IT, Figure 2: conversation level, two metrics of +50 % and −20 % by hand."""
+    values: dict[tuple[str, str, int, str], float | None] = {}
+    for case in "123":
+        for length, (said, heard, effect) in ((30, (0.2, 0.6, 4.0)), (100, (0.5, 0.7, 3.2))):
+            parts = {"entailment.clinician": said, "entailment.patient": heard, "effectiveness": effect, "empathy": 2.0}
+            values |= {("CI", case, length, metric): value for metric, value in parts.items()}
+    values["CI", "3", 100, "entailment.patient"] = None
+    entailment = {"metric": "entailment", "mean": ["entailment.clinician", "entailment.patient"], "title": "Entail."}
+    headed = {"Agent": [{"metric": "empathy"}], "Conversation": [{"metric": "effectiveness"}, entailment]}
+    table = full_table("drift", lengthy(values), metrics=headed, change="pairs", raters=["judge:*"])
+    changes = {record["metric"]: (record["n"], record["change_percent"]) for record in table.records}
+    assert changes["entailment"] == (2, pytest.approx(50))
+    assert changes["mean of changes"] == (3, pytest.approx(10))
+    assert changes["mean of changes, Conversation"] == (2, pytest.approx(15))
+    assert changes["mean of absolute changes"] == (3, pytest.approx(70 / 3))
+    assert [row.group for row in table.rows][:3] == ["Empathy ↑", "Effectiveness ↑", "Entail."]
 
 
 def test_means_by_kind_of_raters() -> None:
@@ -147,6 +192,12 @@ def test_drift_is_what_a_slow_computation_gives(values: dict[Any, float | None])
             assert one.change.missing
         else:
             assert one.change.estimate == pytest.approx(100 * (sum(b for _, b in both) - base) / base)
+    for one in drift(lengthy(values), "target_length", change="pairs", resamples=20).changes:
+        pairs = [(values.get((one.system, case, lengths[0], one.metric)),
+                  values.get((one.system, case, lengths[-1], one.metric))) for case in "123"]  # fmt: skip
+        own = [100 * (b - a) / a for a, b in pairs if a and b is not None]
+        assert (one.change.n, one.without) == (len(own), sum(a == 0 and b is not None for a, b in pairs))
+        assert one.change.estimate == (pytest.approx(np.mean(own), abs=1e-9) if own else None)
     for mean in found.means:
         sizes = [abs(one.change.estimate) for one in found.changes
                  if one.system == mean.system and one.change.estimate is not None]  # fmt: skip

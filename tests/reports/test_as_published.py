@@ -16,18 +16,22 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 import bedside
 from bedside.analysis.comparison import compare
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.study_parts import StudyOrder, study_order
 from bedside.core.errors import BedsideError
+from bedside.ratings.scales import Scale
 from bedside.ratings.suites import SUITES
 from bedside.ratings.suites.published_numbers import PublishedNumber, published_numbers
 from bedside.ratings.suites.suite import Suite
 from bedside.reports.contents import check_suite, make_parts, make_tables
+from bedside.reports.renderers.records import json_text
 from bedside.reports.report_settings import ReportSettings
 from bedside.reports.table import Table
+from bedside.stats.kappa_bands import reading
 from bedside.transcripts.transcript import Transcript, Turn
 from tests.conftest import Call, conversation
 from tests.reports.builders import (
@@ -355,6 +359,141 @@ def test_calm_its_second_table_is_printed_digit_by_digit() -> None:
     assert leads["Client Readability ↓"] == leads["Goal Alignment"] == 3
     assert any(note.startswith("12 of 68 printed numbers") for note in table.notes)
     assert any("7.22 and 6.65" in note for note in table.notes), "the gap of Dale–Chall is named"
+
+
+ROLES = ("clinician", "patient")
+DISTANCES = {"Δ_Ref Directionality": "flow_score", "Δ_Ref Avg. Self-Consist.": "self_consistency",
+             "Δ_Ref Avg. Entail.": "entailment"}  # fmt: skip
+
+
+def test_calm_its_distances_are_those_from_the_corpus_digit_by_digit() -> None:
+    """Printed distances to either side of the corpus' mean; three decimals without zeros at the end."""
+    corpus = ratings_view(*(rated("AnnoMI", 0, **{f"{name}__{role}": 2.0 for name in DISTANCES.values()})
+                            for role in ROLES))  # fmt: skip
+    sides = dict(zip(DISTANCES, (1, -1, 1), strict=True))
+    rows = [
+        rating(f"t-{n.system}", n.system, "c", f"{DISTANCES[n.measure]}.{role}", 2.0 + sides[n.measure] * n.value)
+        for n in published_numbers("calm-it") if n.place == "Table 2" and n.measure in DISTANCES
+        for role in ROLES
+    ]  # fmt: skip
+    view = view_of(rows, order=study_order([SUITES.load("calm-it")]), reference=corpus)
+    table = printed_table(view, "calm-it", "quality")
+    assert count_same(table) == 12
+    assert cells_by_title(table)["Δ_Ref Directionality ↓"] == ["0.081 {0.081}", "0.03 {0.03}", "0.048 {0.048}",
+                                                               "0.005 {0.005}"]  # fmt: skip
+    least = {row.cells[0].text: [cell.bold for cell in row.cells[1:]].index(True) for row in table.rows}
+    assert least["Δ_Ref Avg. Self-Consist. ↓"] == 2, "C+S leads there"
+
+
+def test_calm_its_corpus_stands_beside_the_systems_digit_by_digit() -> None:
+    metrics = {title.replace("Softening", "Soften"): metric for title, metric in CALM_IT.items()}
+    view = as_printed("calm-it", "Table A16", metrics)
+    own = pl.col("system") == "AnnoMI"
+    corpus = replace(view, ratings=view.ratings.filter(own))
+    view = replace(view, ratings=view.ratings.filter(~own), reference=corpus)
+    table = printed_table(view, "calm-it", "corpus")
+    assert titles_of(table) == ["Metric", "KMI", "CI-NC", "C+S", "CI", "AnnoMI"]
+    assert count_same(table) == 60
+    shown = [title for title in metrics if title not in ("Reflection-Question Ratio", "% Open Question")]
+    assert [title.removesuffix(" ↓") for title in cells_by_title(table)] == shown
+
+
+def test_calm_its_lengths_are_printed_digit_by_digit() -> None:
+    metrics = {"Avg. Client Len.": "words_per_turn.patient", "Avg. Therapist Len.": "words_per_turn.clinician",
+               "Completion Rate (%)": "completed"}  # fmt: skip
+    view = as_printed("calm-it", "Table A1", metrics, {"Completion Rate (%)": 100.0}, level="target_length")
+    table = printed_table(view, "calm-it", "lengths")
+    assert titles_of(table) == ["Framework", "Target length", *metrics]
+    assert [texts[:2] for texts in cells_of(table)[:4]] == [["KMI", "30"], ["", "50"], ["", "100"], ["CI-NC", "30"]]
+    assert count_same(table) == 36
+
+
+def test_calm_its_agreement_is_read_as_the_paper_reads_it() -> None:
+    numbers = [n for n in published_numbers("calm-it") if n.place == "Table A15"]
+    assert {n.measure: f"printed label: {(reading(n.value) or '').capitalize()}" for n in numbers} == {
+        n.measure: n.note for n in numbers
+    }
+    measures = SUITES.load("calm-it").as_published.tables[3].options()["metrics"]
+    assert [measure["title"] for measure in measures] == [n.measure for n in numbers]
+    # κ by hand: 3 of 4 agree, chance is half: (0.75 − 0.5) / 0.5.
+    rows = [
+        rated("CI", case, rater, empathy=value)
+        for rater, own in ((JUDGE, (1, 1, 5, 5)), ("human:x", (1, 1, 5, 1)))
+        for case, value in enumerate(own)
+    ]
+    view = ratings_view(*rows, scales={"empathy": Scale((1, 2, 3, 4, 5), True)})
+    table = full_table("judge_agreement", view, metrics=[measures[3]], heading="Human-LLM κ_w")
+    assert cells_of(table) == [["Empathy", "0.5", "Moderate"]]
+
+
+def test_calm_its_relative_changes_stand_beside_wilcoxons_p() -> None:
+    """CI against each other system, CI first: 4.45 over 4.27, 2.86 and 1.19."""
+    spread = np.linspace(-0.4, 0.4, 12)
+    means = {"KMI": 4.27, "CI-NC": 2.86, "C+S": 1.19, "CI": 4.45}
+    values = {name: mean + spread[:: 1 if name == "CI" else -1] for name, mean in means.items()}
+    view = ratings_view(*(rated(name, case, effectiveness=float(value)) for name, own in values.items()
+                          for case, value in enumerate(own)), order=study_order([SUITES.load("calm-it")]))  # fmt: skip
+    table = published(view, "calm-it", "tests")
+    assert titles_of(table)[4] == "CI over it, %"
+    assert {record["a"]: f"{record['relative_change']:.2f}" for record in table.records} == {
+        "KMI": "4.22", "CI-NC": "55.59", "C+S": "273.95"
+    }  # fmt: skip
+    ps = [stats.wilcoxon(values[name] - values["CI"], zero_method="pratt", method="exact").pvalue
+          for name in ("KMI", "CI-NC", "C+S")]  # fmt: skip
+    assert [record["p"] for record in table.records] == pytest.approx(ps)
+    assert [record["p_corrected"] for record in table.records] == pytest.approx(multipletests(ps, method="holm")[1])
+
+
+def test_calm_its_skewness_is_over_clients() -> None:
+    """Three sessions a client: skewness and z are those of the clients' means, by scipy, in points of per cent."""
+    drawn = np.random.default_rng(4).gamma(2.0, 0.05, (20, 3))
+    rows = [rating(f"{case}-{place}", "CI", f"c{case}", "delta_sustain_talk", float(value))
+            for case, own in enumerate(drawn) for place, value in enumerate(own)]  # fmt: skip
+    table = published(view_of(rows), "calm-it", "skewness")
+    means = 100 * drawn.mean(axis=1)
+    test = stats.skewtest(means)
+    (texts,) = cells_of(table)
+    assert texts[:3] == ["CI", "20", f"{means.mean():.3f}"]
+    assert texts[7:9] == [f"{value:.3f}".replace("-", "−") for value in (stats.skew(means), test.statistic)]
+    assert table.records[0]["p"] == pytest.approx(test.pvalue)
+
+
+# -- whose definition a number follows ----------------------------------------------------------------
+
+
+def test_a_number_says_whose_definition_it_follows_below_the_table_and_in_json() -> None:
+    table = printed_table(as_printed("note2chat", "Table 1", NOTE2CHAT, IN_PERCENT), "note2chat", "models")
+    followed = {record["metric"]: record["definition"] for record in table.records}
+    assert [name for name, whose in followed.items() if whose == "paper"] == [f"diagnosis_top_{k}" for k in (1, 2, 3)]
+    assert followed["history_precision_by_messages"] == "authors' code"
+    assert "Defined as in the paper: Top-1, Top-2, Top-3; the rest as in the authors' code." in table.notes
+    table = printed_table(as_printed("calm-it", "Table 2", CALM_IT), "calm-it", "quality")
+    assert "Defined by us: Client Readability, Therapist Readability; the rest as in the paper." in table.notes
+    assert json.loads(json_text(table))["rows"][0]["definition"] == "ours"
+
+
+def test_a_ratio_of_sums_and_a_mean_of_one_metric_can_follow_two_definitions() -> None:
+    ratio = {"metric": "history_recall", "sum": ["elicited_findings"], "over": ["counted_findings"], "title": "All"}
+    suite = suite_of(as_published={"tables": [
+        {"id": "one", "kind": "results", "definition": "ours",
+         "metrics": [{"metric": "history_recall", "title": "Mean", "definition": "authors' code"}, ratio]}
+    ]})  # fmt: skip
+    view = ratings_view(rated("a", 0, history_recall=0.5, elicited_findings=1.0, counted_findings=2.0))
+    (table,) = make_tables(view, ["one"], suite=suite.printed(), settings=PLAIN)
+    assert [(record["level"], record["definition"]) for record in table.records] == [
+        ("mean", "authors' code"), ("micro", "ours")
+    ]  # fmt: skip
+    assert "Defined by us: All; the rest as in the authors' code." in table.notes
+    with pytest.raises(ValueError, match="definition"):
+        suite_of(as_published={"tables": [{"id": "one", "kind": "results", "definition": "theirs"}]})
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_every_table_and_figure_of_a_source_says_whose_definition_it_follows(name: str) -> None:
+    published = SUITES.load(name).as_published
+    undeclared = {entry.paper for entry in (*published.tables, *published.figures) if entry.definition is None}
+    # Their notes say how these are defined.
+    assert undeclared <= ({f"Table {place}" for place in range(7, 12)} if name == "medconceal" else set())
 
 
 def test_mdd5ks_ratings_are_printed_digit_by_digit() -> None:

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from scipy import stats
+from scipy import optimize, stats
 from statsmodels.stats.contingency_tables import cochrans_q
 
 from bedside.stats import (
@@ -168,6 +168,21 @@ def test_skewness_against_scipy() -> None:
     found = shape.skewness(cholesterol)
     assert (round(found.estimate or 0, 2), round(found.statistic or 0, 2)) == (1.02, 3.14)
     assert shape.skewness(values, adjusted=True).estimate == pytest.approx(stats.skew(values, bias=False))
+
+
+@pytest.mark.parametrize(("skewed", "z", "n"), [(-0.664, -6.556, 683), (0.191, 2.04, 683)])
+def test_calm_its_skewness_and_z_go_together_at_one_value_a_client(skewed: float, z: float, n: int) -> None:
+    """CALM-IT prints the first pair; at the same n its second γ has a p of .04, not below .0001 as printed."""
+    normal = stats.norm.ppf((np.arange(n) + 0.5) / n)
+
+    def bent(power: float) -> np.ndarray:
+        return np.sign(skewed) * np.expm1(power * normal)
+
+    power = optimize.brentq(lambda each: stats.skew(bent(each)) - skewed, 1e-3, 1.0)
+    found = shape.skewness(bent(power))
+    assert found.estimate == pytest.approx(skewed)
+    assert found.statistic == pytest.approx(z, abs=0.006)
+    assert found.p == pytest.approx(stats.skewtest(bent(power)).pvalue)
 
 
 def test_standardised_differences() -> None:
