@@ -88,12 +88,9 @@ def mean_in_group(value: str | pl.Expr) -> pl.Expr:
 
 
 def means_within(values: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
-    """The mean of several metrics within each transcript, by group of raters; missing where one has no value.
+    """The mean of these metrics within each transcript, by group of raters; missing where one has no value.
 
-    Args:
-        values: as :meth:`~bedside.analysis.ratings_view.RatingsView.transcript_values` gives them; of the result, too,
-            but for the metric.
-        metrics: the metrics.
+    The values are as :meth:`~bedside.analysis.ratings_view.RatingsView.transcript_values` gives them.
     """
     whole = (pl.col("value").is_not_null().sum() == len(metrics)) & (pl.len() == len(metrics))
     return (

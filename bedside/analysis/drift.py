@@ -24,7 +24,7 @@ from bedside.analysis.selection import (
     systems_or_all,
 )
 from bedside.analysis.study_parts import checked_factor
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, one_of
 from bedside.ratings.names import is_algorithm, rated_by_humans
 from bedside.stats.result import Result
 
@@ -143,11 +143,11 @@ def drift(
     """
     from bedside.stats.families import family
 
+    one_of(change, ("means", "pairs"), "reading", DataError, where="`change`")
     view = by_raters(view, raters)
     chosen = systems_or_all(view, systems)
     condition, without = _conditions(view, by)
-    names = quality_metrics(view) if metrics is None else view.metrics(metrics)
-    names = [*names, *together]
+    names = [*(quality_metrics(view) if metrics is None else view.metrics(metrics)), *together]
     values = system_values(view, {*names, *chain(*together.values())}, chosen)
     means = [means_within(values, parts).with_columns(metric=pl.lit(name)) for name, parts in together.items()]
     values = pl.concat([values, *means], how="diagonal").filter(pl.col("metric").is_in(names))

@@ -544,9 +544,8 @@ class DriftSettings(RatingsPart, Within, Chosen, Seeded):
         default=None, heading=OVER_LENGTH, metavar="SHORT,LONG", form="numbers",
     )  # fmt: skip
     change: ChangeOf = option(
-        "Change of the means, or mean of the pairs' own changes.",
-        default="means", heading=OVER_LENGTH, metavar="means|pairs",
-    )  # fmt: skip
+        "Change of the means, or mean of pairs' changes.", default="means", heading=OVER_LENGTH, metavar="means|pairs"
+    )
 
 
 @question(DriftSettings, _RATINGS)

@@ -259,6 +259,7 @@ def test_commands_show_and_write_what_the_library_computes(run: Path, tmp_path: 
     [
         ("compare", "RUN", "--over", "length", "--by", "persona"),
         ("compare", "RUN", "--over", "length", "--lengths", "4"),
+        ("compare", "RUN", "--over", "length", "--change", "pear"),
         ("compare", "RUN", "--over", "length"),
         ("compare", "RUN", "--over", "messages", "--edges", "1.5", "--metrics", "words"),
         ("compare", "RUN", "--over", "messages", "--edges", "9,4", "--metrics", "words"),

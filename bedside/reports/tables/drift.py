@@ -174,12 +174,12 @@ def drift_table(length_drift: Drift, order: StudyOrder = UNLISTED) -> Table:
 
 def _renamed(change: Change, measure: TableMeasure) -> Change:
     """A change under the title, digits and direction that a suite gives the metric."""
-    given = measure.model_dump(include={"title", "digits", "direction"}, exclude_none=True)
-    given |= {"direction": "none"} if measure.direction == "reference" else {}
+    own = measure.model_dump(include={"title", "digits", "direction"}, exclude_none=True)
+    own |= {"direction": "none"} if measure.direction == "reference" else {}
     role = change.metric.removeprefix(measure.metric).removeprefix(".")
-    if role and "title" in given:
-        given["title"] += f", {role}"
-    return replace(change, facts=replace(change.facts, **given))
+    if role and "title" in own:
+        own["title"] += f", {role}"
+    return replace(change, facts=replace(change.facts, **own))
 
 
 def drift_of(view: RatingsView, options: DriftOptions, seed: int, resamples: int = 10_000) -> tuple[Drift, RaterChoice]:
@@ -188,22 +188,21 @@ def drift_of(view: RatingsView, options: DriftOptions, seed: int, resamples: int
     Raises:
         DataError: as :func:`~bedside.analysis.drift.drift` does.
     """
-    rated = set(view.metrics())
     measures: dict[str, tuple[str, TableMeasure]] = {}
     for heading, measure in ((heading, each) for heading, own in options.metrics.items() for each in own):
         names = view.metrics_like(measure.metric)
         if measure.mean:
-            names = [measure.metric] if rated.issuperset(measure.mean) else []
+            names = [measure.metric] if set(view.metrics()).issuperset(measure.mean) else []
         measures |= dict.fromkeys(names, (heading, measure))
     together = {name: measure.mean for name, (_, measure) in measures.items() if measure.mean}
     metrics = tuple(name for name in measures if name not in together) if measures else None
-    found: Drift = view.once(
+    followed: Drift = view.once(
         ("drift", options.by, options.lengths, options.change, metrics, *together.items(), resamples, seed),
         lambda: drift(view, options.by, lengths=options.lengths, change=options.change, metrics=metrics,
                       together=together, resamples=resamples, seed=seed),
     )  # fmt: skip
-    choice = rater_choice(view, ((change.metric, change.raters) for change in found.changes), options.raters)
-    changes = [change for change in found.changes if (change.metric, change.raters) in choice.keys]
+    choice = rater_choice(view, ((change.metric, change.raters) for change in followed.changes), options.raters)
+    changes = [change for change in followed.changes if (change.metric, change.raters) in choice.keys]
     if measures:
         changes = [_renamed(change, measures[change.metric][1]) for change in changes]
         changes.sort(key=lambda change: list(measures).index(change.metric))
@@ -211,7 +210,7 @@ def drift_of(view: RatingsView, options: DriftOptions, seed: int, resamples: int
     for heading in filter(None, options.metrics):
         own = [change for change in changes if measures[change.metric][0] == heading]
         means += mean_changes(own, heading, by_raters=not options.raters)
-    return replace(found, changes=tuple(changes), means=means), choice
+    return replace(followed, changes=tuple(changes), means=means), choice
 
 
 def build(view: RatingsView, seed: int, options: DriftOptions) -> Table | None:
