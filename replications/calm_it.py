@@ -1,4 +1,4 @@
-"""CALM-IT (Nguyen et al.): relative changes, and how far the readability of AnnoMI rests on the implementation."""
+"""CALM-IT (Nguyen et al.)."""
 
 from __future__ import annotations
 
@@ -7,33 +7,68 @@ from pathlib import Path
 import polars as pl
 
 from bedside.analysis.ratings_view import open_ratings_view
+from bedside.ratings.suites.published_numbers import published_numbers
 from bedside.scoring.score import score
-from bedside.stats.change import percentage_change
+from bedside.stats.intervals import wilson
 from bedside.stats.kappa_bands import reading
-from replications._figures import Figure
+from replications._figures import AGAIN, DATA, NO_RESULT, Figure, Rest
+from replications._printed import change, number
+from replications.annomi import sessions
 
-SOURCE = (
-    "Changes from the shortest to the longest sessions; Dale–Chall scores of 133 sessions; Landis and Koch's bands."
-)
-NEEDS = "annomi/annomi_dev.csv"
-_DALE_CHALL = "100 sessions; textstat's word list (by that of py-readability-metrics within .03)"
+PROTOCOL = "calm-it"
+SOURCE = "The readability of AnnoMI is from its public sessions; words for κ are Landis and Koch's bands."
+_MODERATE, _SUBSTANTIAL = "Moderate", "Substantial"
+_KAPPA = {
+    "Client Consistency": _MODERATE, "Cultivating Change Talk": _MODERATE, "Soften Sustain Talk": _MODERATE,
+    "Empathy": _SUBSTANTIAL, "Partnership": _MODERATE, "Reflection Quality": _SUBSTANTIAL,
+    "Question Quality": _SUBSTANTIAL, "Effectiveness": _MODERATE, "Goal Alignment": _MODERATE,
+    "Realignment": _SUBSTANTIAL,
+}  # fmt: skip
+_READABILITY = {"patient": "Client Readability", "clinician": "Therapist Readability"}
 
 
 def figures(data: Path, work: Path) -> list[Figure]:
     """The figures; ``work`` is an empty folder for the run."""
-    found = [
-        Figure(f"change from {before} to {after}, %", published,
-               percentage_change([before] * 2, [after] * 2, resamples=1).estimate)
-        for before, after, published in ((4.27, 4.45, "4.22"), (2.86, 4.45, "55.59"), (1.19, 4.45, "273.95"))
-    ]  # fmt: skip
+    found = []
+    for system, printed in (("KMI", "4.22"), ("CI-NC", "55.59"), ("C+S", "273.95")):
+        ours, theirs = (number(PROTOCOL, "Table 2", "Effectiveness", name).value for name in ("CI", system))
+        found.append(Figure("text", "Effectiveness", f"CI over {system}", "relative change", printed,
+                            change(ours, theirs)))  # fmt: skip
+    kappas = {one.measure: one.value for one in published_numbers(PROTOCOL) if one.place == "Table A15"}
     found += [
-        Figure(f"κ of {kappa} is read as", word, reading(kappa))
-        for kappa, word in ((-0.1, "poor"), (0.15, "slight"), (0.35, "fair"), (0.55, "moderate"), (0.75, "substantial"),
-                            (0.85, "almost perfect"))
+        Figure("A15", criterion, "Human-LLM κ_w", "", printed, (reading(kappas[criterion]) or "").capitalize(),
+               part="interpretation")
+        for criterion, printed in _KAPPA.items()
     ]  # fmt: skip
-    run = score([data / NEEDS], work / "annomi", metrics=["dale_chall"]).run
-    values = open_ratings_view(run.path).transcript_values(["dale_chall.patient", "dale_chall.clinician"])
-    means = dict(values.group_by("metric").agg(pl.col("value").mean()).iter_rows())
-    found.append(Figure("Dale–Chall, AnnoMI's clients", "7.22", means["dale_chall.patient"], _DALE_CHALL))
-    found.append(Figure("Dale–Chall, AnnoMI's therapists", "6.65", means["dale_chall.clinician"], _DALE_CHALL))
+    reviewed = wilson(48, 8232).estimate or 0.0
+    found.append(Figure("text", "share of transcripts reviewed by people", "all", "design", "0.5", 100 * reviewed,
+                        why="48 of 8,232; printed as about 0.5"))  # fmt: skip
+    means = {} if (file := sessions(data)) is None else _readability(file, work)
+    for role, row in _READABILITY.items():
+        printed = number(PROTOCOL, "Table A16", row, "AnnoMI").text
+        group = f"Turn-level / {row.split()[0]}"
+        found.append(Figure("A16", row, "AnnoMI", group, printed, means.get(role), DATA,
+                            why="by textstat; Dale–Chall moves with the tool and its list of words"))  # fmt: skip
     return found
+
+
+def _readability(file: Path, work: Path) -> dict[str, float]:
+    run = score([file], work / "readability", metrics=["dale_chall"]).run
+    values = open_ratings_view(run.path).transcript_values([f"dale_chall.{role}" for role in _READABILITY])
+    means = values.group_by("metric").agg(pl.col("value").mean()).iter_rows()
+    return {metric.rpartition(".")[2]: mean for metric, mean in means}
+
+
+_UNPUBLISHED = "its conversations are not published"
+RESTS = [
+    Rest("2", 68, "seventeen metrics of four systems", _UNPUBLISHED),
+    Rest("A1", 36, "lengths of turns and completion by target length", _UNPUBLISHED),
+    Rest("A15", 10, "weighted κ of judge and people", "the ratings of judge and people are not published"),
+    Rest("A16", 48, "twelve metrics of four systems", "from Table 2", AGAIN),
+    Rest("A16", 10, "the judge's ratings of AnnoMI", "the judge's ratings are not published"),
+    Rest("text", 7, "mean change from short to long (Figure 2)", "the values of Figure 2 are not printed"),
+    Rest("text", 18, "redirection, Δ talk, skewness with z and p (Figure 3)", _UNPUBLISHED),
+    Rest("text", 9, "bounds of p (Wilcoxon, Holm)", _UNPUBLISHED),
+    Rest("text", 12, "means of systems, and an acceptance", "from Table 2 and the text", AGAIN),
+    Rest("text", 13, "clients, transcripts, lengths, reviewers, minutes", "they describe the design", NO_RESULT),
+]  # fmt: skip

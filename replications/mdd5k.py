@@ -1,40 +1,117 @@
-"""MDD-5k (Yin et al., AAAI 2025): the statistics of its dialogues."""
+"""MDD-5k (Yin et al., AAAI 2025)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
 
-from bedside.analysis.ratings_view import open_ratings_view
+from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.ratings.run import Run
 from bedside.scoring.score import score
-from replications._figures import Figure
+from bedside.stats.intervals import wilson
+from replications._figures import AGAIN, DATA, NO_RESULT, Figure, Rest
+from replications._printed import cells, value
 
+PROTOCOL = "mdd5k"
 SOURCE = (
-    "Table 1 is of the first 20 patients, with a closing message that the release dropped. The files here are 150 "
-    "dialogues of 30 other patients, so figures can be near only."
+    "Table 1 is of the first 20 patients, by gpt-4o; their 100 dialogues are in the public release "
+    "(github.com/lemonsis/MDD-5k), each without its last exchange, in which the doctor tells the diagnosis. "
+    "Characters a turn are pooled over turns, as in the authors' script."
 )
-NEEDS = "mdd5k"
-_TABLE = "other patients"
-_RELEASE = "30 of 925 patients"
+#: The folder of the public release beside the other data.
+RELEASE = "mdd5k-release"
+_RATED = 20
+_LAST = "the release has dropped each dialogue's last exchange"
+#: Of the table of the suite's source: printed, and why it differs.
+_TABLE = {
+    "Avg. turns": ("26.8", f"{_LAST}; with it there are 26.84"), "Avg. words #dial": ("6906.8", _LAST),
+    "Avg. words #doc": ("91.1", _LAST),
+    "Avg. words #pat": ("162.8", f"{_LAST}; the script counts it as a turn of the patient's too, which gives 162.8"),
+}  # fmt: skip
+_FEWER = "925 of 1,000 patients are released"
+#: Code, the codes that it is a share of, where it is printed, and as what.
+_DIAGNOSES = (
+    ("F32.901", "F32", "within depressive disorder", "51"), ("F32.900", "F32", "within depressive disorder", "35"),
+    ("F41.200x002", "F41", "within anxiety disorders", "47"), ("F41.101", "F41", "within anxiety disorders", "26"),
+)  # fmt: skip
+
+
+_NAMES = ["exchanges", "characters", "characters_per_turn", "turns"]
+_PER_TURN = {"doctor": "characters_per_turn.clinician", "patient": "characters_per_turn.patient"}
+
+
+def scored(given: list[Path], work: Path) -> Run:
+    """A run of dialogues."""
+    return score(given, work, metrics=_NAMES).run
+
+
+def means_of_dialogues(view: RatingsView) -> dict[str, float]:
+    """Characters a turn of each side, the mean over dialogues of their own means."""
+    means = view.transcript_values(list(_PER_TURN.values())).group_by("metric").agg(pl.col("value").mean())
+    by_metric = dict(means.iter_rows())
+    return {side: by_metric[metric] for side, metric in _PER_TURN.items()}
+
+
+def dataset(run: Run) -> dict[str, float]:
+    """Table 1 of a run, as ``bedside report --as-published`` prints it."""
+    (*_, system) = (rows := cells(PROTOCOL, "dataset", open_ratings_view(run.path)))[0]
+    return {row["Dialogues"]: value(row[system]) for row in rows if row[system][0].isdigit()}
+
+
+def diagnoses(run: Run) -> list[tuple[str, ...]]:
+    """The ICD codes of each dialogue."""
+    return [tuple(str(one.reference.get("icd_code", "")).split(",")) for one in run.transcripts()]
 
 
 def figures(data: Path, work: Path) -> list[Figure]:
-    """The figures; ``work`` is an empty folder for the run."""
-    names = ["exchanges", "characters", "characters_per_turn"]
-    run = score([data / NEEDS], work / "mdd5k", metrics=names).run
-    values = open_ratings_view(run.path).transcript_values(
-        ["exchanges", "characters", "characters_per_turn.clinician", "characters_per_turn.patient"]
-    )
-    means = dict(values.group_by("metric").agg(pl.col("value").mean()).iter_rows())
-    told = (
-        ("exchanges per dialogue", "exchanges", "26.8", "23.17"),
-        ("characters per dialogue", "characters", "6906.8", "5339.9"),
-        ("characters per doctor turn", "characters_per_turn.clinician", "91.1", "99.3"),
-        ("characters per patient turn", "characters_per_turn.patient", "162.8", "131.1"),
-    )
-    found = []
-    for what, metric, table, release in told:
-        found.append(Figure(f"{what}, Table 1", table, means[metric], _TABLE))
-        found.append(Figure(f"{what}, all released files", release, means[metric], _RELEASE))
-    return found
+    """The figures; ``work`` is an empty folder for the runs."""
+    release = data / RELEASE
+    rated: dict[str, float] = {}
+    whole: dict[str, float] = {}
+    means: dict[str, float] = {}
+    codes: list[tuple[str, ...]] = []
+    if release.exists():
+        first = [release / "MDD_5k" / f"patient_{patient}.json" for patient in range(1, _RATED + 1)]
+        rated = dataset(scored(first, work / "rated"))
+        run = scored([release], work / "release")
+        whole, codes = dataset(run), diagnoses(run)
+        means = means_of_dialogues(open_ratings_view(run.path))
+
+    def share(hits: Iterable[bool]) -> float | None:
+        told = list(hits)
+        return 100 * (wilson(sum(told), len(told)).estimate or 0.0) if told else None
+
+    every = [code for own in codes for code in own]
+    either = (any(code.startswith(("F32", "F41")) for code in own) for own in codes)
+    return [
+        *(
+            Figure("1", row, "MDD-5k*", "", printed, rated.get(row), DATA, why=why)
+            for row, (printed, why) in _TABLE.items()
+        ),
+        Figure("1", "Total num", "MDD-5k*", "", "5000", whole.get("Total num"), DATA, why=_FEWER),
+        Figure("1", "Illness", "MDD-5k*", "", ">25", whole.get("Illness"), DATA),
+        Figure("text", "MDD-5k", "F32 or F41", "conversations", "75", share(either), DATA, why=_FEWER),
+        *(
+            Figure("text", "MDD-5k", code, group, printed,
+                   share(one == code for one in every if one.startswith(whole_group)), DATA, why=_FEWER)
+            for code, whole_group, group, printed in _DIAGNOSES
+        ),
+        *(Figure("", f"all dialogues of the release, {row}", "", "", "", whole.get(row), DATA) for row in _TABLE),
+        *(
+            Figure("", f"all dialogues of the release, mean of dialogues' characters a {side} turn", "", "", "",
+                   means.get(side), DATA)
+            for side in _PER_TURN
+        ),
+    ]  # fmt: skip
+
+
+RESTS = [
+    Rest("1", 15, "D4, CPsyCounD, Role-playing", "these dialogues are other people's, or are not published"),
+    Rest("2", 28, "people's ratings", "the raters' single ratings are not published"),
+    Rest("text", 5, "sex, age, history (Figure 3)", "patients' records are not published"),
+    Rest("text", 1, "other disorders (Figure 3)", "the paper doesn't say which codes these are"),
+    Rest("text", 3, "turns and characters", "from Table 1", AGAIN),
+    Rest("text", 13, "patients, dialogues, models, annotators", "they describe the data", NO_RESULT),
+]

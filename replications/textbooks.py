@@ -1,4 +1,4 @@
-"""Worked examples of the statistics, from the papers and books that brought them."""
+"""Worked examples of the statistics, for docs/statistics.md: ``python -m replications.textbooks`` prints them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,8 @@ from bedside.stats import (
     two_raters,
     unpaired,
 )
-from replications._figures import Figure
+from replications._figures import Figure, Number
 
-SOURCE = (
-    "Fleiss 1971; Fleiss, Cohen and Everitt 1969; Cohen 1968; Krippendorff 2011; Gwet 2008; Shrout and Fleiss 1979; "
-    "Hollander and Wolfe; Agresti; Bland and Altman 1986; Rogan and Gladen 1978; Wilson 1927; Angelopoulos et al. "
-    "2023; Calderon et al. 2025; those without a printed value by R's irr, vcd, psych and coin."
-)
 _FLEISS = (
     "00060 03003 01401 00006 03030 20400 00402 20310 20040 00006 10050 11040 03300 10050 02031 00501 30012 51000 02040 "
     "10203 00006 01050 02013 20040 10041 05010 40002 02040 10500 00006"
@@ -30,8 +25,12 @@ _FLEISS = (
 _ALPHA = ("123321412...", "1233224125.3", ".3332342251.", "12332441251.")
 
 
+def _example(what: str, published: str, ours: Number) -> Figure:
+    return Figure("", what, "", "", published, ours)
+
+
 def figures() -> list[Figure]:
-    """The figures."""
+    """The examples."""
     counts = [[int(digit) for digit in row] for row in _FLEISS.split()]
     fleiss = many_raters.fleiss_kappa_from_counts(counts)
     everitt = two_raters.kappa_from_counts([[106, 10, 4], [22, 28, 10], [2, 12, 6]])
@@ -68,39 +67,39 @@ def figures() -> list[Figure]:
     )  # fmt: skip
     assert wilson is not None
     return [
-        Figure("Fleiss 1971, κ", ".430", fleiss.estimate),
-        Figure("Fleiss, Cohen and Everitt 1969, κ", ".4286", everitt.estimate),
-        Figure("Cohen 1968, κ", ".4915", cohen.estimate),
-        Figure("sexual fun, κ", ".1293", two_raters.kappa_from_counts(fun).estimate),
-        Figure("sexual fun, κ with linear weights", ".2374",
+        _example("Fleiss 1971, κ", ".430", fleiss.estimate),
+        _example("Fleiss, Cohen and Everitt 1969, κ", ".4286", everitt.estimate),
+        _example("Cohen 1968, κ", ".4915", cohen.estimate),
+        _example("sexual fun, κ", ".1293", two_raters.kappa_from_counts(fun).estimate),
+        _example("sexual fun, κ with linear weights", ".2374",
                two_raters.kappa_from_counts(fun, weights="linear").estimate),
-        Figure("sexual fun, κ with quadratic weights", ".3320",
+        _example("sexual fun, κ with quadratic weights", ".3320",
                two_raters.kappa_from_counts(fun, weights="quadratic").estimate),
-        Figure("Gwet's AC1", ".8493", gwet.estimate),
-        Figure("Krippendorff C, nominal α", ".743", alpha["nominal"]),
-        Figure("Krippendorff C, ordinal α", ".815", alpha["ordinal"]),
-        Figure("Krippendorff C, interval α", ".849", alpha["interval"]),
-        Figure("Krippendorff C, ratio α", ".797", alpha["ratio"]),
-        Figure("Shrout and Fleiss, ICC(2,1)", ".29", reliability.icc(targets).estimate),
-        Figure("Shrout and Fleiss, ICC(2,k)", ".62", reliability.icc(targets, average=True).estimate),
-        Figure("permeability, Mann–Whitney U", "35", permeability.statistic),
-        Figure("permeability, exact p", ".2544", permeability.p),
-        Figure("samples with ties, exact p", ".0873", tied.p),
-        Figure("McNemar, exact p", ".0000372", mcnemar["exact"]),
-        Figure("McNemar, mid-p", ".0000289", mcnemar["mid-p"]),
-        Figure("McNemar, χ² without correction, p", ".0000310", mcnemar["chi-squared"]),
-        Figure("Friedman, rounding first base, χ²", "11.1429", several.friedman(_rounding()).statistic),
-        Figure("Kendall's τ (R's example)", ".4444", kendall.estimate),
-        Figure("Bland and Altman 1986, bias", "-2.1", bland.estimate),
-        Figure("Bland and Altman 1986, lower limit", "-78.1", bland.details["lower limit"]),
-        Figure("Bland and Altman 1986, upper limit", "73.9", bland.details["upper limit"]),
-        Figure("Holm of .01 .04 .03 .005, the second", ".06", float(holm[1])),
-        Figure("Rogan–Gladen, 23 of 150, .96 and .89", ".0510",
+        _example("Gwet's AC1", ".8493", gwet.estimate),
+        _example("Krippendorff C, nominal α", ".743", alpha["nominal"]),
+        _example("Krippendorff C, ordinal α", ".815", alpha["ordinal"]),
+        _example("Krippendorff C, interval α", ".849", alpha["interval"]),
+        _example("Krippendorff C, ratio α", ".797", alpha["ratio"]),
+        _example("Shrout and Fleiss, ICC(2,1)", ".29", reliability.icc(targets).estimate),
+        _example("Shrout and Fleiss, ICC(2,k)", ".62", reliability.icc(targets, average=True).estimate),
+        _example("permeability, Mann–Whitney U", "35", permeability.statistic),
+        _example("permeability, exact p", ".2544", permeability.p),
+        _example("samples with ties, exact p", ".0873", tied.p),
+        _example("McNemar, exact p", ".0000372", mcnemar["exact"]),
+        _example("McNemar, mid-p", ".0000289", mcnemar["mid-p"]),
+        _example("McNemar, χ² without correction, p", ".0000310", mcnemar["chi-squared"]),
+        _example("Friedman, rounding first base, χ²", "11.1429", several.friedman(_rounding()).statistic),
+        _example("Kendall's τ (R's example)", ".4444", kendall.estimate),
+        _example("Bland and Altman 1986, bias", "-2.1", bland.estimate),
+        _example("Bland and Altman 1986, lower limit", "-78.1", bland.details["lower limit"]),
+        _example("Bland and Altman 1986, upper limit", "73.9", bland.details["upper limit"]),
+        _example("Holm of .01 .04 .03 .005, the second", ".06", float(holm[1])),
+        _example("Rogan–Gladen, 23 of 150, .96 and .89", ".0510",
                prediction_powered.rogan_gladen_from_rates(23, 150, sensitivity=0.96, specificity=0.89).estimate),
-        Figure("Wilson, 81 of 263, low", ".2553", wilson.low),
-        Figure("Wilson, 81 of 263, high", ".3662", wilson.high),
-        Figure("prediction-powered mean, full weight", ".65", powered[1.0]),
-        Figure("prediction-powered mean, no weight", ".60", powered[0.0]),
+        _example("Wilson, 81 of 263, low", ".2553", wilson.low),
+        _example("Wilson, 81 of 263, high", ".3662", wilson.high),
+        _example("prediction-powered mean, full weight", ".65", powered[1.0]),
+        _example("prediction-powered mean, no weight", ".60", powered[0.0]),
         *_annotators(),
     ]  # fmt: skip
 
@@ -136,7 +135,17 @@ def _annotators() -> list[Figure]:
         for epsilon in (0.1, 0.15)
     }
     return [
-        Figure("alternative annotator test, ρ", ".95", found[0.1].advantage),
-        Figure("alternative annotator test, ω at ε = .1", ".67", found[0.1].winning_rate),
-        Figure("alternative annotator test, ω at ε = .15", "1", found[0.15].winning_rate),
+        _example("alternative annotator test, ρ", ".95", found[0.1].advantage),
+        _example("alternative annotator test, ω at ε = .1", ".67", found[0.1].winning_rate),
+        _example("alternative annotator test, ω at ε = .15", "1", found[0.15].winning_rate),
     ]
+
+
+def table() -> str:
+    """The examples as a Markdown table."""
+    lines = [f"| {one.row} | {one.published} | {one.shown} |" for one in figures()]
+    return "\n".join(["| example | published | bedside |", "| --- | ---: | ---: |", *lines])
+
+
+if __name__ == "__main__":
+    print(table())

@@ -564,6 +564,14 @@ def test_what_stands_beside_an_mdd5k_dialogue_is_kept(tmp_path: Path) -> None:
     assert (read_back.factors, read_back.case_id) == ({"round": 2}, "p")
 
 
+def test_the_folders_of_the_public_release_of_mdd5k_are_known(tmp_path: Path) -> None:
+    write(tmp_path, "MDD_5k/p.json", MDD)
+    write(tmp_path, "Label/p_label.json", LABEL)
+    transcripts = read(tmp_path)
+    assert [one.id for one in transcripts] == ["p#0", "p#1"]
+    assert [one.reference["icd_code"] for one in transcripts] == ["F41", "F41"]
+
+
 @pytest.mark.parametrize(
     ("given", "ids"),
     [

@@ -14,6 +14,8 @@ from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.transcript_fields import described
 
 _SIDES = ("doctor", "patient")
+#: The folders of dialogues, and those of labels beside them, in copies of the corpus and in its public release.
+_DIALOGUES, _FOLDERS = {"conversations", "MDD_5k"}, ("labels", "Label")
 _LABELS = {"ICD_Code", "Diagnosis_Result"}
 _SEE = "see bedside show mdd5k --kind readers"
 
@@ -34,8 +36,8 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
     reference = _label(source, case)
     # Every copy of the corpus has the folder, so its name tells nothing.
     folder, _, name = source.stem.rpartition("/")
-    folder = folder.removesuffix("conversations")
-    source.stem = f"{folder.rstrip('/')}/{name}".lstrip("/")
+    above, _, last = folder.rpartition("/")
+    source.stem = f"{above if last in _DIALOGUES else folder}/{name}".lstrip("/")
 
     def dialogue(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
         turns = source.turns(*_speakers_and_texts(item, where), where)
@@ -66,7 +68,8 @@ def _speakers_and_texts(item: Any, where: str) -> tuple[list[str], list[Any]]:
 
 
 def _label(source: SourceFile, case: str) -> dict[str, Any]:
-    data = source.companion("..", "labels", f"{case}_label.json")
+    found = (source.companion("..", folder, f"{case}_label.json") for folder in _FOLDERS)
+    data = next((one for one in found if one is not None), None)
     if data is None:
         return {}
     try:
@@ -91,7 +94,7 @@ READER = Reader(
         "family": "own",
         "known_by": "`conversation` of `doctor` and `patient`",
         "turns": "what each of them says",
-        "kept": "the file's name as case; other keys as factors; the diagnosis of `../labels` in the reference",
+        "kept": "the file's name as case; other keys as factors; the diagnosis of `../labels` or `../Label`",
         "left": "nothing: another key of an exchange is an error",
         "decided_by": "–",
     },
