@@ -576,6 +576,27 @@ def test_real_dialogues_are_counted_as_by_hand(tmp_path: Path) -> None:
     assert values["Avg. turns"] == pytest.approx(np.mean([len(talk) for talk in talks]), rel=0.02)
 
 
+def test_mdd5ks_rows_of_words_stand_where_the_paper_has_them(tmp_path: Path) -> None:
+    """Category: the transcripts' own, else the paper's word for its set. Labels: whether references have a code."""
+    talk = [("clinician", "你好吗？"), ("patient", "不好。")]
+    made = [
+        conversation(*talk, id="a", system="MDD-5k", language="zh", reference={"icd_code": "F32.9"}),
+        conversation(*talk, id="b", system="mine", language="zh", factors={"category": "triage"}),
+        conversation(*talk, id="c", system="CPsyCounD", language="zh"),
+        conversation(*talk, id="d", system="theirs", language="zh"),
+    ]
+    view = open_ratings_view(scored(tmp_path, file_of(tmp_path, *made), suite="mdd5k").path)
+    table = printed_table(view, "mdd5k", "dataset")
+    assert titles_of(table)[1:] == ["D4", "CPsyCounD", "Role-playing", "MDD-5k", "mine", "theirs"]
+    rows = cells_by_title(table)
+    assert list(rows)[:3] + list(rows)[-1:] == ["Total num", "Category", "Illness", "Labels"]
+    assert rows["Category"] == ["diagnosis", "consultation", "diagnosis", "diagnosis", "triage", "–"]
+    assert rows["Labels"] == ["no", "no", "/", "yes", "no", "no"]
+    wrong = {"id": "one", "kind": "results", "rows": ["system"], "columns": ["metric"], "stated": [{"title": "Labels"}]}
+    with pytest.raises(BedsideError, match="rows of words need metrics in rows"):
+        check_suite(suite_of(as_published={"tables": [wrong]}))
+
+
 def test_a_wrong_option_of_a_sources_table_is_named() -> None:
     table = {"id": "one", "kind": "results", "metrics": ["turns"], "arows": []}
     with pytest.raises(BedsideError, match="table one: arows"):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from bedside.analysis.comparison import means_differ
 from bedside.analysis.ratings_view import ALL, RatingsView
@@ -29,6 +30,7 @@ from bedside.reports.results_layout import (
     ResultsLayout,
     ResultsOptions,
     Spread,
+    StatedRow,
     corpus_name,
     dimension_title,
     layout_of,
@@ -38,7 +40,7 @@ from bedside.reports.results_layout import (
     with_comparisons,
 )
 from bedside.reports.results_notes import NOTES, ShownResults, SystemTests, system_tests
-from bedside.reports.samples import MeasuredRows, MeasureRow, Place, Sample, interval_of, measure
+from bedside.reports.samples import MeasuredRows, MeasureRow, Place, Sample, interval_of, measure, reference_values
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
@@ -299,7 +301,7 @@ def build(view: RatingsView, seed: int, options: ResultsOptions) -> Table | None
         corpus=None if view.reference is None else corpus_name(view.reference),
         published=published,
     )
-    table = _table(cells, measured)
+    table = _table(cells, measured, view)
     table = replace(table, notes=(*table.notes, *published.notes(), *preferences_apart(view)))
     if not missing_factors:
         return table
@@ -359,7 +361,7 @@ class _ResultsCells:
         return self.usual_counts[column if self.layout.metrics_in_rows else row]
 
 
-def _table(cells: _ResultsCells, measured: MeasuredRows) -> Table:
+def _table(cells: _ResultsCells, measured: MeasuredRows, view: RatingsView) -> Table:
     layout, options = cells.layout, cells.layout.options
     records: list[dict[str, Any]] = []
     positions: dict[CellKey, int] = {}
@@ -373,6 +375,9 @@ def _table(cells: _ResultsCells, measured: MeasuredRows) -> Table:
         _row(cells, row_key, positions, before=before)
         for before, row_key in zip((None, *layout.rows), layout.rows, strict=False)
     ]
+    for stated in options.stated:
+        places = (at for at, key in enumerate(layout.rows, 1) if layout.items[key[0]].metric == stated.after)
+        rows.insert(next(places, len(rows)), _stated_row(cells, stated, view))
     if options.counts and layout.metrics_in_rows:
         rows = [*_count_rows(layout, records), *rows]
     results = ShownResults(
@@ -453,6 +458,23 @@ def _row(cells: _ResultsCells, row_key: Key, positions: Mapping[CellKey, int], *
     item = layout.items[row_key[0]] if layout.is_plain and not any(layout.options.metrics.values()) else None
     brief = item is None or item.direction != "none" or not item.group.startswith(ALGORITHMS.removesuffix("*"))
     return Row(tuple(row), layout.row_heading(row_key), brief)
+
+
+def _stated_row(cells: _ResultsCells, stated: StatedRow, view: RatingsView) -> Row:
+    """A row of words: a system's own, else those that the source has for a system of this name."""
+    factors = pl.DataFrame() if view.factors is None else view.factors
+    told = reference_values(view, stated.reference) if stated.reference else {}
+    row = [Cell(stated.title)]
+    for (system,) in cells.layout.columns:
+        own = set(view.ratings.filter(system=system)["transcript_id"])
+        words: list[str] = []
+        if stated.factor in factors.columns:
+            words = factors.filter(pl.col("transcript_id").is_in(own))[stated.factor].drop_nulls().unique().to_list()
+        if told and own:
+            words = ["yes" if any(told.get(name) for name in own) else "no"]
+        source = stated.words.get(cells.layout.order.system_label(system), DASH)
+        row.append(Cell(", ".join(sorted(map(str, words))) or source))
+    return Row((*row, *(Cell("") for _ in range(len(_columns(cells)) - len(row)))))
 
 
 def _reference_cell(cells: _ResultsCells, position: int) -> Cell:
