@@ -234,7 +234,10 @@ def source_notes(view: RatingsView, options: Options, table: Table | None = None
         metrics = {metric.partition(".")[0] for measure in measures for metric in measure.parts}
         for rated in rated_rubrics(view):
             for deviation in () if rated.reworded else rated.rubric.deviations:
-                if rated.rubric.name in metrics:
+                if rated.rubric.name in metrics and options.departures:
+                    elsewhere = f"how they depart from the source's is said below {' and '.join(options.departures)}."
+                    footnotes[elsewhere] = {"Rubrics": None}
+                elif rated.rubric.name in metrics:
                     footnotes.setdefault(deviation, {})[rated.rubric.title] = None
     definitions = {measure.title or view.facts(measure.metric).title: measure.definition for measure in measures}
     return [

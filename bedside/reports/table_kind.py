@@ -29,6 +29,7 @@ class Options(BaseModel):
         notes: what is said below it besides, such as how it differs from a paper's.
         paper: which table or figure of the suite's source it is after.
         definition: which definition its numbers follow, but for measures that say it themselves.
+        departures: the tables below which it is said how rubrics depart from the source's; this one unless given.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
@@ -39,6 +40,7 @@ class Options(BaseModel):
     notes: tuple[str, ...] = ()
     paper: str | None = None
     definition: Definition | None = None
+    departures: tuple[str, ...] = ()
 
     def finish(self, table: Table, notes: Iterable[str] = ()) -> Table:
         """A table under the name and title that are set here, with further notes below it."""

@@ -379,7 +379,9 @@ def place(
     exchanged = _first_whole(_upright(MeasuredTable(turned, aligned=aligned), upright)) if turned is not None else None
     if exchanged is not None:
         return _paged([exchanged.fitted], exchanged.fitted.table, exchanged.frame)
-    on_side = _first_whole(_in_frame(measure, sideways, SIZES), notes=False)
+    on_side = _first_whole(_in_frame(measure, sideways, SIZES[:-1])) or _first_whole(
+        _in_frame(measure, sideways, SIZES), notes=False
+    )
     if on_side is not None:
         return _paged([on_side.fitted], table, on_side.frame)
     return _paged(column_parts(table, upright[-1].width, aligned=aligned), table, upright[-1])
@@ -534,6 +536,8 @@ def _filled(blocks: Sequence[FittedTable], notes: Sequence[str], frame: Frame, r
     filling = _Filling(frame, room)
     for block in blocks:
         _fill_rows(filling, block)
+    # No part follows the last one.
+    filling.left += _BETWEEN_PARTS
     for note in notes:
         left = note_lines(note, frame)
         while left:
