@@ -13,7 +13,6 @@ from bedside.ratings.suites.published_numbers import PublishedNumber, published_
 from bedside.ratings.table import frame_of
 from bedside.reports.contents import make_tables
 from bedside.reports.report_settings import ReportSettings
-from bedside.reports.table import Table
 from bedside.stats.effects import relative_change
 from bedside.stats.paired import t_test
 
@@ -40,13 +39,10 @@ def as_printed(suite: str, rows: Iterable[Row], factors: pl.DataFrame) -> Rating
 
 
 def cells(suite: str, name: str, view: RatingsView) -> list[dict[str, str]]:
-    """The rows of a table of the suite's source, by the titles of columns."""
+    """The rows of a table of the suite's source, by the titles of columns; under no title their heading."""
     (table,) = make_tables(view, [name], suite=SUITES.load(suite), settings=ReportSettings(as_published=True))
-    return [_by_title(table, [cell.text for cell in row.cells]) for row in table.rows]
-
-
-def _by_title(table: Table, texts: list[str]) -> dict[str, str]:
-    return {column.title: text for column, text in zip(table.columns, texts, strict=True)}
+    titles = ["", *(column.title for column in table.columns)]
+    return [dict(zip(titles, (row.group or "", *(cell.text for cell in row.cells)), strict=True)) for row in table.rows]
 
 
 def value(text: str) -> float:

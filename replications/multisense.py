@@ -9,11 +9,10 @@ import polars as pl
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.suites.published_numbers import published_numbers
-from bedside.stats.effects import relative_change
 from bedside.stats.intervals import mean_t
 from bedside.stats.unpaired import mann_whitney, t_test_from_summary
 from replications._figures import AGAIN, NO_RESULT, Figure, Rest
-from replications._printed import as_printed, cells, change, number, value
+from replications._printed import as_printed, cells, number, value
 
 PROTOCOL = "multisense"
 SOURCE = (
@@ -60,7 +59,7 @@ def conversations() -> RatingsView:
 def figures(data: Path, work: Path) -> list[Figure]:
     """The figures."""
     view = conversations()
-    return [*_overall(view), *_by_literacy(view), *_by_persona(), *_patient_centric()]
+    return [*_overall(view), *_changes(view), *_patient_centric()]
 
 
 def _overall(view: RatingsView) -> Iterator[Figure]:
@@ -87,34 +86,21 @@ def _overall(view: RatingsView) -> Iterator[Figure]:
     yield Figure("text", versus, "SMOG", "overall", "<0.001", smog.p, part="p")
 
 
-def _by_literacy(view: RatingsView) -> Iterator[Figure]:
-    for system, measures, column, printed in (
-        ("OpenAI o1", _PATIENT, "patient-centric metrics", "2.77"),
-        ("DeepSeek-R1", _PATIENT, "patient-centric metrics", "0.63"),
-        ("OpenAI o1", (_SOFT,), _SOFT, "-0.12"), ("OpenAI o1", (_HARD,), _HARD, "-0.73"),
-        ("DeepSeek-R1", (_SOFT,), _SOFT, "10.16"), ("DeepSeek-R1", (_HARD,), _HARD, "11.74"),
-        ("OpenAI o1", ("SMOG",), "SMOG", "5.84"), ("DeepSeek-R1", ("SMOG",), "SMOG", "3.29"),
+def _changes(view: RatingsView) -> Iterator[Figure]:
+    rows = {(row[""], row["Metric"]): row for row in cells(PROTOCOL, "changes", view)}
+    literacy, persona = "Advanced against Basic literacy", "Advanced: Neuroticism against Agreeableness"
+    for system, measure, group, printed in (
+        ("OpenAI o1", "patient-centric metrics", literacy, "2.77"),
+        ("DeepSeek-R1", "patient-centric metrics", literacy, "0.63"),
+        ("OpenAI o1", _SOFT, literacy, "-0.12"), ("OpenAI o1", _HARD, literacy, "-0.73"),
+        ("DeepSeek-R1", _SOFT, literacy, "10.16"), ("DeepSeek-R1", _HARD, literacy, "11.74"),
+        ("OpenAI o1", "SMOG", literacy, "5.84"), ("DeepSeek-R1", "SMOG", literacy, "3.29"),
+        ("DeepSeek-R1", _SUSCEPTIBILITY, persona, "-7.1"), ("DeepSeek-R1", _SEVERITY, persona, "-7.5"),
+        ("DeepSeek-R1", _BENEFITS, persona, "-7.4"),
+        ("OpenAI o1", "SMOG", "Basic: Neuroticism against Openness", "-2.7"),
+        ("OpenAI o1", "SMOG", "Advanced: Neuroticism against Openness", "-2.95"),
     ):  # fmt: skip
-        advanced, basic = (
-            view.where({"health_literacy": [level]})
-            .transcript_values([_METRICS[measure] for measure in measures])
-            .filter(system=system)["value"]
-            for level in (_ADVANCED, _BASIC)
-        )
-        yield Figure("text", system, column, "Advanced against Basic literacy", printed,
-                     relative_change(advanced, basic, paired=False).estimate, why=_ROUNDED)  # fmt: skip
-
-
-def _by_persona() -> Iterator[Figure]:
-    for system, measure, level, other, printed in (
-        ("DeepSeek-R1", _SUSCEPTIBILITY, _ADVANCED, "Agreeableness", "-7.1"),
-        ("DeepSeek-R1", _SEVERITY, _ADVANCED, "Agreeableness", "-7.5"),
-        ("DeepSeek-R1", _BENEFITS, _ADVANCED, "Agreeableness", "-7.4"),
-        ("OpenAI o1", "SMOG", _BASIC, "Openness", "-2.7"), ("OpenAI o1", "SMOG", _ADVANCED, "Openness", "-2.95"),
-    ):  # fmt: skip
-        own, base = (number(PROTOCOL, "Table 2", measure, system, level, name).value for name in ("Neuroticism", other))
-        group = f"{level.removesuffix(' Health Literacy')}: Neuroticism against {other}"
-        yield Figure("text", system, measure, group, printed, change(own, base), why=_ROUNDED)
+        yield Figure("text", system, measure, group, printed, value(rows[group, measure][system]), why=_ROUNDED)
 
 
 def _patient_centric() -> Iterator[Figure]:

@@ -46,6 +46,7 @@ class Audit:
         missing: answers that were skipped or contradict themselves, which count nowhere.
         chances: how the audited units were drawn.
         picked: units left out because they were picked for what they are, and not drawn.
+        round: the round of annotation that it is of; None where all count together.
     """
 
     rubric: str
@@ -66,6 +67,7 @@ class Audit:
     missing: int = 0
     chances: Chances = "unknown"
     picked: int = 0
+    round: str | None = None
 
 
 class _AuditAnswer(NamedTuple):

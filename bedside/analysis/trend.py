@@ -96,7 +96,7 @@ def trend(
     view = by_raters(view, raters)
     chosen = systems_or_all(view, systems)
     names = view.metrics(metrics) if metrics is not None else quality_metrics(view)
-    counts = _message_counts(view, role)
+    counts = message_counts(view, role)
     values = system_values(view, names, chosen).join(counts, on="transcript_id")
     if values["value"].null_count() == values.height:
         raise NothingError("no metric to follow has a value", where=view.name, todo="name some with `metrics`")
@@ -111,7 +111,8 @@ def trend(
     )
 
 
-def _message_counts(view: RatingsView, role: str | None) -> pl.DataFrame:
+def message_counts(view: RatingsView, role: str | None) -> pl.DataFrame:
+    """How many messages each transcript has, of a role or of both: ``transcript_id, length``."""
     if view.run is not None and role is None:
         return view.run.index.select(transcript_id="id", length=pl.col("turns").cast(pl.Float64()))
     name = MESSAGES if role is None else f"{MESSAGES}.{role}"

@@ -153,7 +153,7 @@ def looked_at(view: RatingsView, where: Mapping[str, Sequence[str]]) -> RatingsV
 def _layout_notes(paper: str | None) -> list[str]:
     if paper is None:
         return []
-    if paper == "text":
+    if paper.startswith("text"):
         return ["The suite's source has these numbers in its text, not in a table."]
     return [f"Laid out as {paper} of the suite's source."]
 
@@ -213,7 +213,7 @@ def printed_note(printed: Sequence[PublishedNumber]) -> str:
 
 def place_words(place: str) -> str:
     """A table or figure of a source, or its running text, in a sentence."""
-    return "the text" if place == "text" else place
+    return "the text" if place.startswith("text") else place
 
 
 def source_notes(view: RatingsView, options: Options, table: Table | None = None) -> list[str]:

@@ -291,3 +291,27 @@ def test_audits_are_no_metric_unless_a_pattern_with_a_dot_names_them() -> None:
     assert audits(audited, metrics=["warmth"]) == audits(audited)
     with pytest.raises(DataError, match="coldness"):
         audits(view, metrics=["coldness"])
+
+
+def test_two_rounds_stand_apart_where_a_source_has_two() -> None:
+    """MultiSenseEval's form: two of four people an item, of whose answers 5 of 6 confirm; then three, by majority 1 of 2."""
+    first = audit_view(
+        [("a", 1, {"p": None, "q": None}), ("b", 2, {"r": None, "s": 3}), ("c", 2, {"p": None, "s": None})]
+    )
+    second = audit_view([("a", 1, {"x": None, "y": None, "z": 2}), ("d", 4, {"x": 2, "y": 3, "z": None})])
+    both = [part.ratings.with_columns(round=pl.lit(name)) for part, name in ((first, "one"), (second, "two"))]
+    kind = TABLES.load("audits")
+    assert kind.options is not None
+    view = replace(first, ratings=pl.concat(both))
+    table = kind.make(view, 0, kind.options.model_validate({"by_round": True}))
+    assert table is not None
+    rows = [record for record in table.records if record.get("units") and "/any" in record["cell"]]
+    assert [(row["round"], row["units"], row["by_majority"], row["ties"]) for row in rows] == [
+        ("one", 3, 2, 1),
+        ("two", 2, 1, 0),
+    ]
+    assert [row["estimate"] for row in rows] == pytest.approx([5 / 6, 3 / 6])
+    assert table.rows[0].group == "Round one: invented, as people see it"
+    together = kind.make(view, 0, kind.options())
+    assert together is not None
+    assert [record["units"] for record in together.records if "/any" in record["cell"]] == [5], "a unit is of a round"

@@ -28,11 +28,13 @@ from bedside.ratings.suites import SUITES
 from bedside.ratings.suites.published_numbers import PublishedNumber, published_numbers
 from bedside.ratings.suites.suite import Suite
 from bedside.reports.contents import check_suite, make_parts, make_tables
+from bedside.reports.renderers.latex import latex
 from bedside.reports.renderers.records import json_text
 from bedside.reports.report_settings import ReportSettings
 from bedside.reports.table import Table
 from bedside.stats.kappa_bands import reading
 from bedside.transcripts.transcript import Transcript, Turn
+from replications.multisense import conversations
 from tests.conftest import Call, conversation
 from tests.reports.builders import (
     PROTOCOLS,
@@ -777,6 +779,62 @@ def test_the_two_systems_are_tested_as_the_source_does_over_what_is_shown(staged
         assert float(statistic) == pytest.approx(test.statistic, abs=0.5)
         assert p == f"{test.pvalue:.3f}".removeprefix("0") or test.pvalue > 0.9995
     assert any("of 2 tests" in note for note in table.notes)
+
+
+def test_relative_changes_are_those_of_means_by_hand(staged: RatingsView) -> None:
+    """By persona, and by the number of the clinician's messages, which are counted here from the transcripts."""
+    assert staged.run is not None
+    assert staged.factors is not None
+    said = {one.id: sum(turn.role == "clinician" for turn in one.turns) for one in staged.run.transcripts()}
+    persona = dict(staged.factors.select("transcript_id", "persona").iter_rows())
+    contrasts = [
+        {"title": "trait", "factor": "persona", "level": "Neuroticism", "base": "Openness",
+         "where": {"health_literacy": "Basic Health Literacy"}},
+        {"title": "length", "level": "4–5", "base": "2"},
+        {"title": "nobody", "level": "40", "base": "2"},
+    ]  # fmt: skip
+    two = ["perceived_benefits", "conversation_flow"]
+    measures = [two[1], {"metric": two[0], "title": "both", "mean": two}]
+    table = full_table("changes", staged, metrics=measures, contrasts=contrasts, raters=["judge:*"])
+    groups = {"trait": (lambda name: persona[name] == "neuroticism", lambda name: persona[name] == "openness"),
+              "length": (lambda name: said[name] in (4, 5), lambda name: said[name] == 2)}  # fmt: skip
+    judged = staged.ratings.filter(pl.col("rater") == JUDGE)
+    assert [(row.group, row.cells[0].text) for row in table.rows] == [
+        (title, name) for title in groups for name in ("Conversation flow", "both")
+    ]
+    for row, (first, second) in zip(table.rows, [groups[str(row.group)] for row in table.rows], strict=True):
+        for cell, system in zip(row.cells[1:], MODELS.values(), strict=True):
+            of = judged.filter(system=system).filter(
+                pl.col("metric").is_in(two if "both" in row.cells[0].text else two[1:])
+            )
+            values = dict(of.group_by("transcript_id").agg(pl.col("value").mean()).iter_rows())
+            means = [np.mean([value for name, value in values.items() if own(name)]) for own in (first, second)]
+            assert cell.text == f"{100 * (means[0] / means[1] - 1):+.2f}".replace("-", "−")
+    assert any(note.startswith("nobody: ") for note in table.notes)
+
+
+def test_what_the_paper_prints_of_tests_and_changes_stands_beside_ours() -> None:
+    """Of the conversations that fit Table 2: U and p are as printed, changes but for rounding."""
+    view = conversations()
+    diagnosis = cells_by_title(printed_table(view, "multisense", "diagnosis"))
+    assert diagnosis["Diag. Acc. (Hard) (%)"][2:4] == ["651511 {651511}", ".964 {0.9640}"]
+    assert diagnosis["Diag. Acc. (Soft) (%)"][2:4] == ["678348 {678348}", ".042 {<0.05}"]
+    readability = printed_table(view, "multisense", "readability")
+    assert readability.rows[0].cells[3].text.endswith("{−31.95}")
+    assert not any("stand nowhere above" in note for note in readability.notes)
+    changes = cells_of(printed_table(view, "multisense", "changes"))
+    assert changes[3] == ["patient-centric metrics", "+2.75 {2.77}", "+0.63 {0.63}"]
+    assert changes[5] == ["Diag. Acc. (Hard) (%)", "−0.73 {−0.73}", "+11.74 {11.74}"]
+    assert len(changes) == 4 * 8, "nobody says how many messages these have"
+
+
+@pytest.mark.parametrize("settings", [PLAIN, PRINTED], ids=["ours", "both"])
+def test_the_table_of_patients_stands_on_one_page(settings: ReportSettings) -> None:
+    (table,) = make_tables(conversations(), ["patients"], suite=SUITES.load("multisense"), settings=settings)
+    assert latex(table).count(r"\begin{sidewaystable}") == 1
+    assert [row.cells[0].text for row in table.rows[:10:2]] == [
+        "Openness", "Conscientiousness", "Extraversion", "Agreeableness", "Neuroticism",
+    ]  # fmt: skip
 
 
 # -- MedConceal ---------------------------------------------------------------------------------------

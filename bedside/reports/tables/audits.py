@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import polars as pl
 
 from bedside.analysis.audits import Audit, audits
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.words import counted
+from bedside.ratings.rubric_metrics import agreement_metric
 from bedside.reports.columns import Column, Table, ends, recorded, table_of
 from bedside.reports.notes import note
 from bedside.reports.number_text import DASH, rater_words, share_words
-from bedside.reports.table_kind import TableKind
+from bedside.reports.table_kind import Options, TableKind
 
 _TITLE = "Audits: a judge's ratings that people were shown"
 #: Fewer cases than this make a rough interval.
@@ -18,7 +22,8 @@ _FEW = 10
 
 
 def _heading(verdict: Audit) -> str:
-    return "Judge not recorded" if verdict.judge is None else f"{rater_words(verdict.judge)}, as people see it"
+    words = "Judge not recorded" if verdict.judge is None else f"{rater_words(verdict.judge)}, as people see it"
+    return words if verdict.round is None else f"Round {verdict.round}: {words}"
 
 
 def _majority(verdict: Audit) -> str:
@@ -35,8 +40,8 @@ def _others(verdict: Audit) -> str:
 
 COLUMNS = (
     recorded(
-        cell=lambda own: f"{own.title}/{own.judge or 'not recorded'}/{own.level or 'any'}", metric="rubric",
-        title="title", judge="judge",
+        cell=lambda own: f"{own.round or ''}/{own.title}/{own.judge or 'not recorded'}/{own.level or 'any'}".strip("/"),
+        metric="rubric", title="title", judge="judge", round="round",
     ),
     Column("Metric", "left", text=lambda own: own.title if own.level is None else ""),
     Column("Judge gave", field="judge_gave", value="level", form=lambda level: "any" if level is None else level),
@@ -143,10 +148,25 @@ def audits_table(verdicts: Sequence[Audit]) -> Table:
     return table.of_columns([place for place, column in enumerate(table.columns) if column.title not in needless])
 
 
-def build(view: RatingsView, _seed: int) -> Table | None:
+class AuditsOptions(Options):
+    """What a table of audits shows.
+
+    Attributes:
+        by_round: each round of annotation by itself, where there are several.
+    """
+
+    by_round: bool = False
+
+
+def build(view: RatingsView, _seed: int, options: AuditsOptions) -> Table | None:
     """What people say of judges' ratings that they were shown; None where nobody audited."""
     verdicts = audits(view)
-    return audits_table(verdicts) if verdicts else None
+    answers = [agreement_metric(rubric) for rubric in view.audited_rubrics()]
+    rounds = view.ratings.filter(pl.col("metric").is_in(answers))["round"].unique()
+    if options.by_round and len(rounds) > 1:
+        parts = {name: replace(view, ratings=view.ratings.filter(round=name)) for name in sorted(rounds)}
+        verdicts = tuple(replace(own, round=name) for name, part in parts.items() for own in audits(part))
+    return options.finish(audits_table(verdicts)) if verdicts else None
 
 
-TABLE = TableKind("audits", _TITLE, 31, build, heading="Audits", shown="always")
+TABLE = TableKind("audits", _TITLE, 31, build, AuditsOptions, heading="Audits", shown="always")

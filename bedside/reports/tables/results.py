@@ -59,11 +59,13 @@ class PublishedCells:
     Attributes:
         cells: by position of the measure, and place.
         references: those of the source's reference corpus, by position of the measure.
+        tests: those of the test of two systems, by position of the measure and ``Statistic`` or ``p``.
         elsewhere: those that have no place in the table.
     """
 
     cells: Mapping[tuple[int, Place], PublishedNumber] = field(default_factory=dict)
     references: Mapping[int, PublishedNumber] = field(default_factory=dict)
+    tests: Mapping[tuple[int, str], PublishedNumber] = field(default_factory=dict)
     elsewhere: tuple[PublishedNumber, ...] = ()
 
     def notes(self) -> list[str]:
@@ -100,11 +102,16 @@ def published_cells(
     levels = [_levels_of(name, place, places, order) for place, name in enumerate(options.factors)]
     cells: dict[tuple[int, Place], PublishedNumber] = {}
     references: dict[int, PublishedNumber] = {}
+    tests: dict[tuple[int, str], PublishedNumber] = {}
     elsewhere: list[PublishedNumber] = []
     for printed in options.published:
         of_measure = positions.get(_key(printed.measure), [])
         if of_measure and options.reference is not None and printed.system == options.reference:
             references.update(dict.fromkeys(of_measure, printed))
+            continue
+        statistic = {"U": "Statistic", "t": "Statistic", "p": "p"}.get(printed.levels[-1] if printed.levels else "")
+        if of_measure and statistic is not None and options.test is not None:
+            tests.update({(position, statistic): printed for position in of_measure})
             continue
         system = systems.get(_key(printed.system)) if SYSTEM in dimensions else ALL
         stratum = _stratum(printed.levels, levels)
@@ -116,7 +123,7 @@ def published_cells(
             elsewhere.append(printed)
             continue
         cells.update({(position, (system, stratum)): printed for position in of_measure})
-    return PublishedCells(cells, references, tuple(elsewhere))
+    return PublishedCells(cells, references, tests, tuple(elsewhere))
 
 
 def _stratum(printed: Sequence[str], levels: Sequence[Mapping[str, str]]) -> tuple[str, ...] | None:
@@ -453,7 +460,8 @@ def _row(cells: _ResultsCells, row_key: Key, positions: Mapping[CellKey, int], *
     if cells.has_corpus:
         row.append(_reference_cell(cells, row_key[layout.options.rows.index(METRIC)]))
     if cells.tests.pair is not None:
-        row += cells.tests.pair_cells(layout.items[row_key[0]])
+        for cell, name in zip(cells.tests.pair_cells(layout.items[row_key[0]]), ("Statistic", "p", ""), strict=True):
+            row.append(replace(cell, text=_beside(cell.text, cells.published.tests.get((row_key[0], name)))))
     # Where nobody chose the metrics, those that say nothing of quality stand back.
     item = layout.items[row_key[0]] if layout.is_plain and not any(layout.options.metrics.values()) else None
     brief = item is None or item.direction != "none" or not item.group.startswith(ALGORITHMS.removesuffix("*"))
@@ -466,7 +474,7 @@ def _stated_row(cells: _ResultsCells, stated: StatedRow, view: RatingsView) -> R
     told = reference_values(view, stated.reference) if stated.reference else {}
     row = [Cell(stated.title)]
     for (system,) in cells.layout.columns:
-        own = set(view.ratings.filter(system=system)["transcript_id"])
+        own = set(view.ratings.filter(pl.col("system").fill_null(ALL) == system)["transcript_id"])
         words: list[str] = []
         if stated.factor in factors.columns:
             words = factors.filter(pl.col("transcript_id").is_in(own))[stated.factor].drop_nulls().unique().to_list()
