@@ -38,6 +38,8 @@ class TableMeasure(BaseModel):
         deviation: what is printed is the distance from the mean of the reference corpus, of which less is better.
         count: ``transcripts``, ``cases``, or a field of the transcripts' references, such as ``reference.diagnosis``:
             what is printed is how many there are, of a field how many different values.
+        yes_no: of a count, print whether it is above 0.
+        words: pairs of a system's name in print and what is printed in place of a number: what the system is.
         direction: which way is better; the metric's own unless given.
         note: a footnote: how the measure differs from the source's.
         definition: whose definition it follows; its table's unless given.
@@ -56,6 +58,8 @@ class TableMeasure(BaseModel):
     minus: str | None = None
     deviation: bool = False
     count: str | None = Field(default=None, pattern=r"^(transcripts|cases|reference\.\w+)$")
+    yes_no: bool = False
+    words: tuple[tuple[str, str], ...] = ()
     direction: Better | None = None
     trim: bool = False
     note: str | None = None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from bedside.analysis.choices import Correction, CorrectionFamily, Test
 from bedside.analysis.deviation import Deviation, deviation
@@ -27,26 +27,6 @@ from bedside.reports.table_kind import Options
 METRIC, SYSTEM, RATERS = "metric", "system", "raters"
 Spread = Literal["sd", "ci", "none"]
 Best = Literal["interval", "always", "never"]
-
-
-class StatedRow(BaseModel):
-    """A row of words: what systems are, beside how they do.
-
-    Attributes:
-        title: of the row.
-        after: the metric that it stands below; the last unless given.
-        factor: the factor whose levels are the words.
-        reference: a field of the transcripts' references: the words are whether there is one.
-        words: of systems whose transcripts say nothing of it, by name in print.
-    """
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
-
-    title: str
-    after: str | None = None
-    factor: str | None = None
-    reference: str | None = None
-    words: Mapping[str, str] = {}
 
 
 class ResultsOptions(Options):
@@ -81,7 +61,6 @@ class ResultsOptions(Options):
             those before them head groups of rows.
         names: what dimensions are called in print.
         heading: what stands over all columns of numbers, where these are systems or levels.
-        stated: rows of words, where metrics stand in rows and systems in columns.
         published: the numbers that the suite's source printed in this table, to stand beside; a report sets them.
     """
 
@@ -108,7 +87,6 @@ class ResultsOptions(Options):
     key_columns: int = Field(default=1, ge=1)
     names: Mapping[str, str] = {}
     heading: str | None = None
-    stated: tuple[StatedRow, ...] = ()
     published: tuple[PublishedNumber, ...] = ()
 
     @model_validator(mode="after")
@@ -122,8 +100,6 @@ class ResultsOptions(Options):
             raise ValueError("raters in rows or columns go with no test, preferred raters or reference corpus")
         if self.deviation and (self.rows, self.columns) != ((METRIC,), (SYSTEM,)):
             raise ValueError("deviation needs metrics in rows and systems in columns")
-        if self.stated and (self.rows, self.columns) != ((METRIC,), (SYSTEM,)):
-            raise ValueError("rows of words need metrics in rows and systems in columns")
         if self.reference and METRIC not in self.rows:
             raise ValueError("a column of the reference corpus needs metrics in rows")
         if self.key_columns > len(self.rows):

@@ -406,7 +406,7 @@ _BETWEEN_VALUES = re.compile(r"\s*[,;、，；]\s*")
 def _counts(view: RatingsView, what: str, strata: pl.DataFrame | None, *, pool: bool) -> dict[Place, Sample]:
     """How many transcripts or cases there are at each place, or different values of a field of the references."""
     name = what.removeprefix("reference.")
-    values = reference_values(view, name) if name != what else {}
+    values = _reference_values(view, name) if name != what else {}
     samples: dict[Place, Sample] = {}
     for place, part in _transcripts_there(view, strata, pool=pool):
         count: int | None
@@ -425,7 +425,7 @@ def _counts(view: RatingsView, what: str, strata: pl.DataFrame | None, *, pool: 
     return samples
 
 
-def reference_values(view: RatingsView, name: str) -> dict[str, tuple[str, ...]]:
+def _reference_values(view: RatingsView, name: str) -> dict[str, tuple[str, ...]]:
     """What the reference of each transcript says in a field, value by value; nothing where the run keeps no text."""
     if view.run is None or not view.run.keeps_text:
         return {}

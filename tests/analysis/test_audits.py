@@ -294,7 +294,7 @@ def test_audits_are_no_metric_unless_a_pattern_with_a_dot_names_them() -> None:
 
 
 def test_two_rounds_stand_apart_where_a_source_has_two() -> None:
-    """MultiSenseEval's form: two of four people an item, of whose answers 5 of 6 confirm; then three, by majority 1 of 2."""
+    """MultiSenseEval's form: two of four people an item, 5 of 6 answers confirm; then three, by majority 1 of 2."""
     first = audit_view(
         [("a", 1, {"p": None, "q": None}), ("b", 2, {"r": None, "s": 3}), ("c", 2, {"p": None, "s": None})]
     )

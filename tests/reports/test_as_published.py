@@ -579,24 +579,21 @@ def test_real_dialogues_are_counted_as_by_hand(tmp_path: Path) -> None:
 
 
 def test_mdd5ks_rows_of_words_stand_where_the_paper_has_them(tmp_path: Path) -> None:
-    """Category: the transcripts' own, else the paper's word for its set. Labels: whether references have a code."""
+    """Category: the paper's word for its own sets. Labels: whether the references have a code."""
     talk = [("clinician", "你好吗？"), ("patient", "不好。")]
     made = [
         conversation(*talk, id="a", system="MDD-5k", language="zh", reference={"icd_code": "F32.9"}),
-        conversation(*talk, id="b", system="mine", language="zh", factors={"category": "triage"}),
+        conversation(*talk, id="b", system="mine", language="zh"),
         conversation(*talk, id="c", system="CPsyCounD", language="zh"),
-        conversation(*talk, id="d", system="theirs", language="zh"),
     ]
     view = open_ratings_view(scored(tmp_path, file_of(tmp_path, *made), suite="mdd5k").path)
     table = printed_table(view, "mdd5k", "dataset")
-    assert titles_of(table)[1:] == ["D4", "CPsyCounD", "Role-playing", "MDD-5k", "mine", "theirs"]
+    assert titles_of(table)[1:] == ["D4", "CPsyCounD", "Role-playing", "MDD-5k", "mine"]
     rows = cells_by_title(table)
     assert list(rows)[:3] + list(rows)[-1:] == ["Total num", "Category", "Illness", "Labels"]
-    assert rows["Category"] == ["diagnosis", "consultation", "diagnosis", "diagnosis", "triage", "–"]
-    assert rows["Labels"] == ["no", "no", "/", "yes", "no", "no"]
-    wrong = {"id": "one", "kind": "results", "rows": ["system"], "columns": ["metric"], "stated": [{"title": "Labels"}]}
-    with pytest.raises(BedsideError, match="rows of words need metrics in rows"):
-        check_suite(suite_of(as_published={"tables": [wrong]}))
+    assert rows["Category"] == ["diagnosis", "consultation", "diagnosis", "diagnosis", "–"]
+    assert rows["Labels"] == ["–", "no", "–", "yes", "no"], "of sets that aren't in the run nothing is known"
+    assert {record["value"] for record in table.records if record["metric"] == "category"} == {None}
 
 
 def test_a_wrong_option_of_a_sources_table_is_named() -> None:
@@ -796,8 +793,10 @@ def test_relative_changes_are_those_of_means_by_hand(staged: RatingsView) -> Non
     two = ["perceived_benefits", "conversation_flow"]
     measures = [two[1], {"metric": two[0], "title": "both", "mean": two}]
     table = full_table("changes", staged, metrics=measures, contrasts=contrasts, raters=["judge:*"])
-    groups = {"trait": (lambda name: persona[name] == "neuroticism", lambda name: persona[name] == "openness"),
-              "length": (lambda name: said[name] in (4, 5), lambda name: said[name] == 2)}  # fmt: skip
+    groups: dict[str, Any] = {
+        "trait": (lambda name: persona[name] == "neuroticism", lambda name: persona[name] == "openness"),
+        "length": (lambda name: said[name] in (4, 5), lambda name: said[name] == 2),
+    }
     judged = staged.ratings.filter(pl.col("rater") == JUDGE)
     assert [(row.group, row.cells[0].text) for row in table.rows] == [
         (title, name) for title in groups for name in ("Conversation flow", "both")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict
@@ -33,18 +33,16 @@ class Contrast(BaseModel):
 
     Attributes:
         title: what it is called.
-        factor: the factor whose levels they have; ``messages`` by how many messages ``messages_of`` wrote.
-        messages_of: the role.
-        level, base: what is compared with what, as levels are called in print; or a number of messages, or two with
-            a dash between.
+        factor: whose levels they have, as they are called in print; without it levels are a number of the clinician's
+            messages, or the least and the most with a dash between.
+        level, base: what is compared with what.
         where: levels of other factors, which both have.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
     title: str
-    factor: str = "messages"
-    messages_of: Literal["clinician", "patient"] = "clinician"
+    factor: str | None = None
     level: str
     base: str
     where: Mapping[str, str] = {}
@@ -55,31 +53,26 @@ class Contrast(BaseModel):
         Raises:
             DataError: none is, or nobody says how many messages they have.
         """
-        asked = dict(self.where)
-        if self.factor == "messages":
+        named = dict(self.where) if self.factor is None else {**self.where, self.factor: level}
+        if self.factor is None:
             least, _, most = level.partition("–")
-            inside = message_counts(view, self.messages_of).filter(
-                pl.col("length").is_between(int(least), int(most or least))
-            )
-            view = replace(view, ratings=view.ratings.join(inside, on="transcript_id", how="semi"))
-        else:
-            asked[self.factor] = level
-        known = {} if view.factors is None else view.factors.drop("transcript_id").to_dict()
-        levels = {
-            name: [own for own in known.get(name, pl.Series([])).drop_nulls().unique()
-                   if view.order.level_label(name, str(own)) == label] or [label]
-            for name, label in asked.items()
-        }  # fmt: skip
-        return view.where(levels)
+            inside = pl.col("length").is_between(int(least), int(most or least))
+            counts = message_counts(view, "clinician").filter(inside)
+            view = replace(view, ratings=view.ratings.join(counts, on="transcript_id", how="semi"))
+        known = pl.DataFrame() if view.factors is None else view.factors
+        return view.where({
+            name: [own for own in known.get_column(name, default=pl.Series()).drop_nulls().unique()
+                   if view.order.level_label(name, own) == label] or [label]
+            for name, label in named.items()
+        })  # fmt: skip
 
 
 class ChangesOptions(Options):
     """What a table of changes shows.
 
     Attributes:
-        metrics, raters: as for a table of results.
+        metrics, raters, published: as of a table of results.
         contrasts: what is compared with what.
-        published: the numbers that the suite's source printed in this table, to stand beside; a report sets them.
     """
 
     metrics: Headed
@@ -89,38 +82,37 @@ class ChangesOptions(Options):
 
 
 def build(view: RatingsView, seed: int, options: ChangesOptions) -> Table | None:
-    """The changes of all measures in each contrast; None where none has transcripts of both levels."""
+    """The changes of all measures in each contrast; None where none has values at both levels."""
     systems = {name: view.order.system_label(name) for name in view.systems()}
     printed = {(one.measure, one.system, one.levels): one for one in options.published}
-    rows, notes, records = [], [], list[dict[str, Any]]()
+    rows, notes, records = [], [_MEANING], list[dict[str, Any]]()
     for contrast in options.contrasts:
         try:
             parts = [contrast.part(view, level) for level in (contrast.level, contrast.base)]
         except DataError as error:
             notes.append(f"{contrast.title}: {error.what}.")
             continue
-        own, base = ({item.key: (item, samples) for item, samples in measure(
-            part, options.metrics, raters=options.raters).items} for part in parts)  # fmt: skip
-        if not own.keys() & base.keys():
-            notes.append(f"{contrast.title}: nothing is rated at both levels.")
-        for key, (item, samples) in ((key, pair) for key, pair in own.items() if key in base):
+        found = [measure(part, options.metrics, raters=options.raters).items for part in parts]
+        base = {item.key: samples for item, samples in found[1]}
+        shown = [(item, samples) for item, samples in found[0] if item.key in base]
+        notes += [] if shown else [f"{contrast.title}: nothing is rated at both levels."]
+        for item, samples in shown:
             cells = [Cell(item.title)]
             for system, label in systems.items():
-                first, second = (side.get((system, ())) for side in (samples, base[key][1]))
-                values: list[Any] = [[] if sample is None else sample.values for sample in (first, second)]
+                pair = [side.get((system, ())) for side in (samples, base[item.key])]
+                values: list[Any] = [[] if sample is None else sample.values for sample in pair]
                 change = relative_change(*values, paired=False)
                 told = printed.get((item.title, label, (contrast.title,)))
                 braced = "" if told is None else f" {{{told.printed}}}"
                 cells.append(Cell(signed(change.estimate, 2) + braced, record=len(records)))
                 records.append({
-                    "cell": f"{contrast.title}/{key}/{system}", "contrast": contrast.title, "metric": item.metric,
+                    "cell": f"{contrast.title}/{item.key}/{system}", "contrast": contrast.title, "metric": item.metric,
                     "raters": item.group, "system": system, "change_percent": change.estimate, "n": len(values[0]),
-                    "base_n": len(values[1]), "published": None if told is None else told.value,
-                    "missing": change.missing,
+                    "base_n": len(values[1]), "published": told and told.value, "missing": change.missing,
                 })  # fmt: skip
             rows.append(Row(tuple(cells), contrast.title))
     columns = (Column("Metric", "left"), *map(Column, systems.values()))
-    table = Table("changes", _TITLE, columns, tuple(rows), (_MEANING, *notes), tuple(records))
+    table = Table("changes", _TITLE, columns, tuple(rows), tuple(notes), tuple(records))
     return options.finish(table) if rows else None
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from bedside.analysis.comparison import means_differ
 from bedside.analysis.ratings_view import ALL, RatingsView
@@ -30,7 +29,6 @@ from bedside.reports.results_layout import (
     ResultsLayout,
     ResultsOptions,
     Spread,
-    StatedRow,
     corpus_name,
     dimension_title,
     layout_of,
@@ -40,7 +38,7 @@ from bedside.reports.results_layout import (
     with_comparisons,
 )
 from bedside.reports.results_notes import NOTES, ShownResults, SystemTests, system_tests
-from bedside.reports.samples import MeasuredRows, MeasureRow, Place, Sample, interval_of, measure, reference_values
+from bedside.reports.samples import MeasuredRows, MeasureRow, Place, Sample, interval_of, measure
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
@@ -308,7 +306,7 @@ def build(view: RatingsView, seed: int, options: ResultsOptions) -> Table | None
         corpus=None if view.reference is None else corpus_name(view.reference),
         published=published,
     )
-    table = _table(cells, measured, view)
+    table = _table(cells, measured)
     table = replace(table, notes=(*table.notes, *published.notes(), *preferences_apart(view)))
     if not missing_factors:
         return table
@@ -368,7 +366,7 @@ class _ResultsCells:
         return self.usual_counts[column if self.layout.metrics_in_rows else row]
 
 
-def _table(cells: _ResultsCells, measured: MeasuredRows, view: RatingsView) -> Table:
+def _table(cells: _ResultsCells, measured: MeasuredRows) -> Table:
     layout, options = cells.layout, cells.layout.options
     records: list[dict[str, Any]] = []
     positions: dict[CellKey, int] = {}
@@ -382,9 +380,6 @@ def _table(cells: _ResultsCells, measured: MeasuredRows, view: RatingsView) -> T
         _row(cells, row_key, positions, before=before)
         for before, row_key in zip((None, *layout.rows), layout.rows, strict=False)
     ]
-    for stated in options.stated:
-        places = (at for at, key in enumerate(layout.rows, 1) if layout.items[key[0]].metric == stated.after)
-        rows.insert(next(places, len(rows)), _stated_row(cells, stated, view))
     if options.counts and layout.metrics_in_rows:
         rows = [*_count_rows(layout, records), *rows]
     results = ShownResults(
@@ -468,23 +463,6 @@ def _row(cells: _ResultsCells, row_key: Key, positions: Mapping[CellKey, int], *
     return Row(tuple(row), layout.row_heading(row_key), brief)
 
 
-def _stated_row(cells: _ResultsCells, stated: StatedRow, view: RatingsView) -> Row:
-    """A row of words: a system's own, else those that the source has for a system of this name."""
-    factors = pl.DataFrame() if view.factors is None else view.factors
-    told = reference_values(view, stated.reference) if stated.reference else {}
-    row = [Cell(stated.title)]
-    for (system,) in cells.layout.columns:
-        own = set(view.ratings.filter(pl.col("system").fill_null(ALL) == system)["transcript_id"])
-        words: list[str] = []
-        if stated.factor in factors.columns:
-            words = factors.filter(pl.col("transcript_id").is_in(own))[stated.factor].drop_nulls().unique().to_list()
-        if told and own:
-            words = ["yes" if any(told.get(name) for name in own) else "no"]
-        source = stated.words.get(cells.layout.order.system_label(system), DASH)
-        row.append(Cell(", ".join(sorted(map(str, words))) or source))
-    return Row((*row, *(Cell("") for _ in range(len(_columns(cells)) - len(row)))))
-
-
 def _reference_cell(cells: _ResultsCells, position: int) -> Cell:
     """The reference corpus's own value of a measure."""
     sample = cells.references.get(position)
@@ -513,6 +491,10 @@ def _text(cells: _ResultsCells, key: CellKey, usual_count: int) -> str:
     """A number with its spread, and with its transcripts where they aren't as many as usual."""
     item, sample = cells.layout.items[key[0]], cells.layout.samples.get(key)
     spread = cells.layout.options.spread
+    if item.measure.words:
+        return dict(item.measure.words).get(cells.layout.order.system_label(key[1][0]), DASH)
+    if item.measure.yes_no and sample is not None:
+        return "yes" if sample.estimate else "no"
     if sample is None or sample.estimate is None:
         return DASH
     text = _number(item, sample.estimate)
@@ -542,7 +524,7 @@ def _record(cells: _ResultsCells, key: CellKey) -> dict[str, Any]:
         "system": system,
         **factors,
         "level": item.level,
-        "value": sample.estimate,
+        "value": None if item.measure.words else sample.estimate,
         "sd": sample.sd,
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
