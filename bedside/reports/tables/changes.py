@@ -102,13 +102,14 @@ def build(view: RatingsView, seed: int, options: ChangesOptions) -> Table | None
                 pair = [side.get((system, ())) for side in (samples, base[item.key])]
                 values: list[Any] = [[] if sample is None else sample.values for sample in pair]
                 change = relative_change(*values, paired=False)
-                told = printed.get((item.title, label, (contrast.title,)))
-                braced = "" if told is None else f" {{{told.printed}}}"
+                source_number = printed.get((item.title, label, (contrast.title,)))
+                braced = "" if source_number is None else f" {{{source_number.printed}}}"
                 cells.append(Cell(signed(change.estimate, 2) + braced, record=len(records)))
                 records.append({
                     "cell": f"{contrast.title}/{item.key}/{system}", "contrast": contrast.title, "metric": item.metric,
                     "raters": item.group, "system": system, "change_percent": change.estimate, "n": len(values[0]),
-                    "base_n": len(values[1]), "published": told and told.value, "missing": change.missing,
+                    "base_n": len(values[1]), "missing": change.missing,
+                    "published": source_number and source_number.value,
                 })  # fmt: skip
             rows.append(Row(tuple(cells), contrast.title))
     columns = (Column("Metric", "left"), *map(Column, systems.values()))
