@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 
 import polars as pl
 
@@ -63,6 +64,42 @@ def group_view(view: RatingsView, factor: str, systems: Sequence[str] | None = N
         ),
         declared={**view.declared, OF_SYSTEM: "condition"},
         order=StudyOrder({level: view.order.level_label(factor, level) for level in groups}, view.order.levels),
+    )
+
+
+def line_view(view: RatingsView, factor: str, whole: str) -> RatingsView:
+    """The view in which each system at each level of a factor is one of its own, named ``system (level)`` by labels.
+
+    Args:
+        view: the ratings.
+        factor: the factor.
+        whole: name or label of a system that isn't divided; its label stands for all of its levels.
+
+    Raises:
+        DataError: there is no such factor or system.
+    """
+    levels = _factors(view, factor).select("transcript_id", pl.col(factor).alias("level"))
+    placed = view.transcripts().drop_nulls("system").join(levels, on="transcript_id", maintain_order="left")
+    names: dict[tuple[str, str | None], str] = {}
+    by_level = view.order.ordered_levels(factor, placed["level"].drop_nulls())
+    for system, level in product(view.order.ordered_systems(placed["system"].unique()), [*by_level, None]):
+        label = view.order.system_label(system)
+        divided = level is not None and label != view.order.system_label(whole)
+        names[system, level] = f"{label} ({view.order.level_label(factor, str(level))})" if divided else label
+    places = [*placed.select("transcript_id", "case_id", "system", "level").iter_rows()]
+    rows = [(transcript, case, names[system, level]) for transcript, case, system, level in places]
+    lines = pl.DataFrame(
+        rows, schema={"transcript_id": pl.String, "case_id": pl.String, "group": pl.String}, orient="row"
+    )
+    if view.order.system_label(whole) not in lines["group"]:
+        raise DataError(f"{whole} has no transcript in these settings", where=view.name)
+    return replace(
+        view,
+        ratings=_in_groups(view.ratings, lines.drop("case_id")),
+        final=_in_groups(view.final, lines.drop("case_id")),
+        factors=_factors(view, factor).drop(factor).join(lines, on="transcript_id", how="semi"),
+        placed=lines.select("transcript_id", pl.col("group").alias("system"), "case_id"),
+        order=StudyOrder({name: name for name in names.values()}, view.order.levels),
     )
 
 

@@ -26,6 +26,13 @@ from bedside.stats.result import Result
 
 #: Marks of corrected p below each bound, the least first.
 _MARKS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
+
+
+def asterisks(p: float | None) -> str:
+    """The mark of a corrected p."""
+    return next((mark for bound, mark in _MARKS if p is not None and p < bound), "")
+
+
 #: Families of tests that notes name one by one.
 _MOST_FAMILIES = 3
 #: Tests that a note names one by one.
@@ -76,8 +83,7 @@ class SystemTests:
     def marks(self, key: CellKey) -> str:
         """The asterisks of a cell."""
         test = self.against_test(key)
-        p = test.p_adjusted if test is not None else None
-        return next((mark for bound, mark in _MARKS if p is not None and p < bound), "")
+        return asterisks(test.p_adjusted if test is not None else None)
 
     def record(self, key: CellKey) -> dict[str, Any]:
         """What a cell's record says of its test; nothing where there is none."""

@@ -111,6 +111,9 @@ RECORD = recorded(
 )  # fmt: skip
 
 
+ENDS = Recorded(_ends)
+
+
 def comparison_table(
     comparisons: Sequence[Comparison],
     left_out: Mapping[str, str] = MappingProxyType({}),
@@ -141,7 +144,7 @@ def comparison_table(
     columns: tuple[Column | Recorded, ...] = (
         recorded(cell=lambda pair: named(pair, f"{pair.a}-{pair.b}")),
         RECORD,
-        Recorded(_ends),
+        ENDS,
         Column("Systems", "left", text=partial(_compared, order=order), brief=True),
         Column("Cases", text=_cases, brief=True),
         Column("Means", text=_means),
