@@ -54,6 +54,7 @@ class ResultsOptions(Options):
         n: say in a column or in cells how many transcripts a number rests on.
         arrows: of which directions titles have an arrow.
         second: underline the second best.
+        matched: levels by factor; in place of the second best the best of these is underlined, unless it is bold.
         best_among: dimensions over which the best is looked for: of systems, unless factors are named too.
         headings: whether metrics stand in rows under headings of their own, where the suite gives none.
         percent_signs: print ``(%)`` after the titles of measures in per cent.
@@ -81,6 +82,7 @@ class ResultsOptions(Options):
     n: bool = True
     arrows: tuple[Literal["higher", "lower"], ...] = ("higher", "lower")
     second: bool = True
+    matched: Mapping[str, tuple[str, ...]] = {}
     best_among: tuple[str, ...] = (SYSTEM,)
     headings: bool = True
     percent_signs: bool = True
@@ -104,9 +106,10 @@ class ResultsOptions(Options):
             raise ValueError("a column of the reference corpus needs metrics in rows")
         if self.key_columns > len(self.rows):
             raise ValueError("there are fewer dimensions in rows than key_columns")
-        unknown = [name for name in self.best_among if name not in dimensions or name == METRIC]
-        if unknown and unknown != [SYSTEM]:
-            raise ValueError(f"best_among names {unknown[0]!r}, by which neither rows nor columns are divided")
+        for option in ("best_among", "matched"):
+            unknown = [name for name in getattr(self, option) if name not in dimensions or name == METRIC]
+            if unknown and unknown != [SYSTEM]:
+                raise ValueError(f"{option} names {unknown[0]!r}, by which neither rows nor columns are divided")
         return self
 
     @property
@@ -258,6 +261,10 @@ def dimension_title(dimension: str) -> str:
 def raters_apart(measured: MeasuredRows, options: ResultsOptions) -> MeasuredRows:
     """The measured values, who rated a factor of each place in place of a measure of its own."""
     at = options.factors.index(RATERS)
+
+    def placed(group: str, samples: Samples) -> dict[Place, Sample]:
+        return {(system, (*of[:at], group, *of[at:])): sample for (system, of), sample in samples.items()}
+
     merged: dict[tuple[str, int], tuple[MeasureRow, dict[Place, Sample]]] = {}
     for item, samples in measured.items:
         words = f" ({rater_words(item.group)})"
@@ -265,9 +272,9 @@ def raters_apart(measured: MeasuredRows, options: ResultsOptions) -> MeasuredRow
             item, group="", title=item.title.removesuffix(words), key=item.key.removesuffix(f"@{item.group}")
         )
         _, places = merged.setdefault((item.metric, id(item.measure)), (plain, {}))
-        for (system, stratum), sample in samples.items():
-            places[system, (*stratum[:at], item.group, *stratum[at:])] = sample
-    return replace(measured, items=tuple(merged.values()))
+        places |= placed(item.group, samples)
+    valueless = tuple((metric, group, placed(group, samples)) for metric, group, samples in measured.valueless)
+    return replace(measured, items=tuple(merged.values()), valueless=valueless)
 
 
 def layout_of(

@@ -331,7 +331,8 @@ def _best_notes(results: ShownResults) -> list[str]:
             "interval": "Bold: the best, and what the 95 % t interval of the difference can't tell from it",
             "always": "Bold: the best, with no regard to chance",
         }[best]
-        second = "; underlined: the next" if any(cell.underline for cell in cells) else ""
+        underlined = not layout.options.matched and any(cell.underline for cell in cells)
+        second = "; underlined: the next" if underlined else ""
         near = [layout.plain_title(item) for item in layout.items if item.nearest]
         nearest = f" Of {', '.join(near)} the nearest to the reference corpus is best." if near else ""
         return [f"{rule}{second}.{_arrow_words(layout)}{nearest}"]

@@ -506,8 +506,9 @@ def test_mdd5ks_ratings_are_printed_digit_by_digit() -> None:
     assert titles_of(table) == ["Dataset", *metrics]
     assert list(cells_by_title(table)) == ["D4", "CPsyCounD", "Role-playing", "MDD-5k"]
     assert count_same(table) == 28
-    assert [cell.bold for cell in table.rows[3].cells[1:]] == [True, True, True, True, False, True, False]
+    assert [cell.bold for cell in table.rows[3].cells[1:]] == [True, True, True, True, False, True, True]
     assert table.rows[0].cells[4].bold, "ties are all bold"
+    assert all(row.cells[-1].bold for row in table.rows), "even where all tie"
 
 
 def test_a_number_without_a_place_is_counted_and_named() -> None:
@@ -950,11 +951,214 @@ def test_dialogues_are_as_long_as_their_clinician_turns_in_the_long_setting(conc
             assert text == f"{turns / 12:.1f}"
 
 
-def test_systems_stand_against_people_by_permutation_with_a_bootstraps_interval(concealed: RatingsView) -> None:
-    table = published(concealed, "medconceal", "reveal-against-people")
-    pairs = [(record["a"], record["b"]) for record in table.records]
-    assert pairs == [("Qwen-3.5-9B", "Human clinicians"), ("GPT-5.2", "Human clinicians")]
-    assert "bootstrap" in table.records[1]["interval"]
+#: Of the tables of people against the best AI: task, setting of people, settings of AIs, and metrics with their titles.
+FINDINGS = {
+    "reveal_rate": "Reveal Rate", "coarse_precision": "Coarse P", "coarse_recall": "Coarse R",
+    "coarse_f1": "Coarse F1", "concern_precision": "Fine P", "concern_recall": "Fine R", "concern_f1": "Fine F1",
+}  # fmt: skip
+TARGET = {"primary_revealed": "Reveal Rate", "concern_addressed": "Success"}
+AGAINST_BEST = {
+    "model-summary-any": ("confirmation", "Claude summary", ("8-turn", "Adaptive"), FINDINGS),
+    "human-summary-short": ("confirmation", "Human summary", ("8-turn",), FINDINGS),
+    "human-summary-any": ("confirmation", "Human summary", ("8-turn", "Adaptive"), FINDINGS),
+    "model-summary-short": ("confirmation", "Claude summary", ("8-turn",), FINDINGS),
+    "people-short": ("intervention", "human", ("8-turn",), TARGET),
+}
+RIVALS = ("Qwen-3.5-9B", "GPT-5.2")
+Line = tuple[str, str, str]
+
+
+@pytest.fixture(scope="module")
+def lines() -> dict[Line, dict[str, dict[int, float]]]:
+    """By task, system and setting the values of each metric by case; GPT-5.2 lacks the last of 12 cases."""
+    rng = np.random.default_rng(2)
+    drawn: dict[Line, dict[str, dict[int, float]]] = {}
+    tasks = {"confirmation": (("8-turn", "Adaptive"), FINDINGS), "intervention": (("8-turn", "20-turn"), TARGET)}
+    people = [("confirmation", "Human summary"), ("confirmation", "Claude summary"), ("intervention", "human")]
+    keys = [(task, "human", setting) for task, setting in people]
+    keys += [(task, system, setting) for task in tasks for system in RIVALS for setting in tasks[task][0]]
+    for task, system, setting in keys:
+        own = drawn[task, system, setting] = {}
+        for metric in tasks[task][1]:
+            low = {"Claude summary": 0.25, "Human summary": 0.1, "Adaptive": 0.1}.get(setting, 0.0)
+            draws = low + 0.7 * rng.random(12)
+            if task == "intervention":
+                draws = (rng.random(12) < (0.85 if system == "human" else 0.15)).astype(float)
+            own[metric] = {case: float(draws[case]) for case in range(11 if system == "GPT-5.2" else 12)}
+    del drawn["confirmation", "human", "Human summary"]["concern_precision"][4]
+    return drawn
+
+
+@pytest.fixture(scope="module")
+def against_best(lines: dict[Line, dict[str, dict[int, float]]]) -> RatingsView:
+    rows, factors = [], []
+    for (task, system, setting), metrics in lines.items():
+        names = {case: f"{task}-{system}-{setting}-{case}" for case in range(12)}
+        factors += [{"transcript_id": name, "task": task, "setting": setting} for name in names.values()]
+        rows += [
+            rating(names[case], system, f"c{case}", metric, value, JUDGE)
+            for metric, values in metrics.items()
+            for case, value in values.items()
+        ]
+    return view_of(rows, pl.DataFrame(factors), order=study_order([SUITES.load("medconceal")]))
+
+
+@pytest.mark.parametrize("name", AGAINST_BEST)
+def test_people_stand_against_the_best_ai_as_by_hand(
+    name: str, lines: dict[Line, dict[str, dict[int, float]]], against_best: RatingsView
+) -> None:
+    task, people, settings, metrics = AGAINST_BEST[name]
+    expected, p_values = {}, []
+    for metric, title in metrics.items():
+        own = lines[task, "human", people][metric]
+        best: tuple[float, str, list[int]] | None = None
+        for system, setting in product(RIVALS, settings):
+            theirs = lines[task, system, setting][metric]
+            shared = sorted(own.keys() & theirs.keys())
+            mean = float(np.mean([theirs[case] for case in shared]))
+            if best is None or mean > best[0]:
+                best, values = (mean, f"{system} ({setting})", shared), theirs
+        assert best is not None
+        x, y = (np.array([side[case] for case in best[2]]) for side in (own, values))
+        signs = np.array(list(product((1, -1), repeat=x.size)))
+        extreme = np.abs(signs @ (x - y)) >= abs((x - y).sum()) - 1e-9
+        p = float(extreme.mean())
+        if metric == "concern_addressed":
+            only = [int(((x - y) == side).sum()) for side in (1, -1)]
+            p = float(stats.binomtest(only[0], sum(only)).pvalue)
+        p_values.append(p)
+        ends = stats.bootstrap((x - y,), np.mean, n_resamples=20_000, random_state=1).confidence_interval
+        # Of zeros and ones an end may be off by a case.
+        off = 1 / x.size + 0.001 if task == "intervention" else 0.03
+        expected[title] = (best[1], x.mean(), y.mean(), [pytest.approx(end, abs=off) for end in ends], x.size)
+    adjusted = multipletests(p_values, method="holm")[1]
+    table = published(against_best, "medconceal", name)
+    assert titles_of(table) == ["Metric", "Best AI", "Ref", "AI", "Δ", "95% CI", "Holm p"]
+    shown = {row.cells[0].text: row.cells[1:] for row in table.rows}
+    assert [*shown] == [title for title, (_, ours, theirs, *_) in expected.items() if ours > theirs]
+    for (title, (rival, ours, theirs, ends, _)), corrected in zip(expected.items(), adjusted, strict=True):
+        if title not in shown:
+            continue
+        assert [cell.text for cell in shown[title][:4]] == [
+            rival, f"{ours:.3f}", f"{theirs:.3f}", f"{ours - theirs:+.3f}",
+        ]  # fmt: skip
+        low, high = (float(end.replace("−", "-")) for end in shown[title][4].text.strip("[]").split(", "))
+        assert [low, high] == ends
+        assert shown[title][5].text == f"{corrected:.4f}"
+        assert shown[title][5].marks == "*" * sum(corrected < bound for bound in (0.001, 0.01, 0.05))
+    # What has no row is among the records, and was corrected for.
+    assert len(table.records) == len(metrics)
+    assert {record["family_size"] for record in table.records} == {len(metrics)}
+    assert any(note.startswith(f"Ref is ahead in {len(shown)} of {len(metrics)} metrics") for note in table.notes)
+    counts = {"12" if n == 12 else f"{n} of 12" for *_, n in expected.values()}
+    (cases,) = (note for note in table.notes if note.startswith("Cases that both have"))
+    assert all(count in cases for count in counts)
+    exact = any("McNemar's test, two-sided, exact (Success)" in note for note in table.notes)
+    assert exact == ("concern_addressed" in metrics)
+
+
+def test_where_less_is_better_the_best_ai_has_the_least_and_equal_ones_are_named() -> None:
+    values = {("human", "human"): 1.0, ("A", "8-turn"): 2.0, ("B", "8-turn"): 2.0, ("C", "8-turn"): 3.0}
+    ratings = [
+        (system, setting, case, value + case / 8) for (system, setting), value in values.items() for case in range(6)
+    ]
+    view = ratings_view(
+        *(
+            [rating(f"{system}-{case}", system, f"c{case}", "turns_to_address", value)]
+            for system, _, case, value in ratings
+        ),
+        factors=pl.DataFrame(
+            {"transcript_id": f"{system}-{case}", "setting": setting} for system, setting, case, _ in ratings
+        ),
+    )
+    table = full_table("best_ai", view, metrics=["turns_to_address"], reference="human")
+    assert cells_of(table)[0][1:5] == ["A (8-turn)", "1.3", "2.3", "−1.0"]
+    assert any(note.endswith("as good as the best AI is B (8-turn).") for note in table.notes)
+    with pytest.raises(BedsideError, match="nobody has no transcript in these settings"):
+        full_table("best_ai", view, reference="nobody")
+    with pytest.raises(BedsideError, match=r"C is ahead of the best AI in none of 1 metric"):
+        full_table("best_ai", view, metrics=["turns_to_address"], reference="C")
+
+
+def test_success_that_is_averaged_over_talks_is_permuted() -> None:
+    ratings = [
+        rating(f"{system}-{case}-{take}", system, f"c{case}", "concern_addressed", float(take or system == "human"))
+        for system, case, take in product(("human", "A"), range(8), range(2))
+    ]
+    factors = pl.DataFrame({"transcript_id": row[0], "setting": "8-turn"} for row in ratings)
+    table = full_table("best_ai", view_of(ratings, factors), reference="human", exact=["concern_addressed"])
+    assert cells_of(table)[0][1:5] == ["A (8-turn)", "1.000", "0.500", "+0.500"]
+    assert any("paired permutation test" in note for note in table.notes)
+
+
+#: Marks of the source that its own numbers contradict, and ours.
+COLOURED_WRONGLY = {
+    "Table 1": {("Doctor-R1", "8-turn", "Coarse F1"): ("green", "blue"),
+                ("Llama3-OpenBioLLM-8B", "Adaptive", "Coarse F1"): ("", "green")},
+    "Table 3": {("Claude Sonnet 4.5", "8-turn", "Turn-to-Address"): ("green", ""),
+                ("GPT-5.2", "8-turn", "Turn-to-Address"): ("", "green")},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", ["Table 1", "Table 2", "Table 3", "Table 4"])
+def test_the_best_of_all_and_at_matched_length_are_marked_as_the_source_colours_them(place: str) -> None:
+    numbers = [number for number in published_numbers("medconceal") if number.place == place]
+    measures = dict.fromkeys(number.measure for number in numbers)
+    rows, factors = [], []
+    for line, (system, levels) in enumerate(dict.fromkeys((number.system, number.levels) for number in numbers)):
+        factors.append({"transcript_id": f"t{line}", "setting": levels[0] if levels else "human"})
+        rows += [
+            rating(f"t{line}", system, "c", number.measure, number.value)
+            for number in numbers
+            if (number.system, number.levels) == (system, levels)
+        ]
+    (entry,) = (entry for entry in SUITES.load("medconceal").as_published.tables if entry.paper == place)
+    lower = ("MBNR", "Turn-to-Address", "Reveal-to-Address", "Meta-Probe")
+    directions = {name: "none" if name == "Word/Turn" else "lower" if name in lower else "higher" for name in measures}
+    table = results(
+        view_of(rows, pl.DataFrame(factors), order=study_order([SUITES.load("medconceal")])),
+        metrics=[{"metric": name, "digits": 3, "direction": directions[name]} for name in measures],
+        rows=["system", "setting"], columns=["metric"], key_columns=2, spread="none", best="always", n=False,
+        **{name: entry.options()[name] for name in ("matched", "second")}, best_among=["system", "setting"],
+    )  # fmt: skip
+    marks = {}
+    by_line = rows_of(table, 2)
+    for (system, setting), row in zip(by_line, table.rows, strict=True):
+        for name, cell in zip(measures, row.cells[2:], strict=True):
+            marks[system, setting, name] = "green" if cell.bold else "blue" if cell.underline else ""
+    wrong = {}
+    for number in numbers:
+        line = (number.system, number.levels[0] if number.levels else "Human", number.measure)
+        if marks[line] != number.note.partition(":")[0]:
+            wrong[line] = (number.note.partition(":")[0], marks[line])
+    assert wrong == COLOURED_WRONGLY.get(place, {})
+
+
+def test_two_sets_of_findings_over_the_same_dialogues_are_two_rows(tmp_path: Path) -> None:
+    said = "I'm afraid that I would get hooked on them"
+    category = "emotional discomfort or fear"
+    talks = []
+    for setting, count in (("Human summary", 1), ("Claude summary", 4)):
+        found = [{"category": category, "text": f"Finding {place}"} for place in range(count)]
+        match = {"finding": 0, "concern": "c0", "quote": said, "category_agrees": True}
+        concerns = [{"id": f"c{place}", "category": category, "text": f"Fear {place}"} for place in range(2)]
+        reference = {"concerns": concerns, "submitted_findings": found, "medconceal": {JUDGE: {"matches": [match]}}}
+        talks += [
+            replace(
+                conversation(("clinician", "What worries you?"), ("patient", said), id=f"{setting}-{case}"),
+                system="human", case_id=f"c{case}", reference=reference,
+                factors={"task": "confirmation", "setting": setting},
+            )
+            for case in range(3)
+        ]  # fmt: skip
+    run = scored(tmp_path, talks, suite="medconceal")
+    lines = rows_of(published(open_ratings_view(run.path), "medconceal", "confirmation"), 3)
+    people = {setting: texts for (_, setting, _), texts in lines.items()}
+    # Coarse P, R, F1 and fine P, R, F1: 1 of 1 and 1 of 2; 2 or 1 of 4 and of 2.
+    assert people == {
+        "Human summary": ["1.000", "0.500", "0.667", "1.000", "0.500", "0.667"],
+        "Claude summary": ["0.500", "1.000", "0.667", "0.250", "0.500", "0.333"],
+    }
 
 
 def test_a_bootstraps_interval_is_scipys_and_the_p_that_of_all_sign_flips() -> None:

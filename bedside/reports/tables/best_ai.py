@@ -163,7 +163,7 @@ def _notes(rows: Sequence[_BestAI], ahead: Sequence[_BestAI], exact: Collection[
     behind = ", ".join(row.title for row in rows if not row.is_ahead)
     yield f"Ref is ahead in {len(ahead)} of {counted(len(rows), 'metric')}" + (f"; not in {behind}." if behind else ".")
     yield "The best AI is chosen on the same cases, which flatters it a little."
-    for row in rows:
+    for row in ahead:
         if row.as_good:
             yield f"{row.title}: as good as the best AI is {', '.join(row.as_good)}."
 

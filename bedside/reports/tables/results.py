@@ -195,7 +195,7 @@ class BestCells:
 
 
 def best_cells(layout: ResultsLayout, references: Mapping[int, Sample]) -> BestCells:
-    """The best and second best cells of a table, as its options say.
+    """The best cells of a table, and the second best or those best among some levels, as its options say.
 
     Args:
         layout: the table.
@@ -216,9 +216,13 @@ def best_cells(layout: ResultsLayout, references: Mapping[int, Sample]) -> BestC
         best_places, second_places = places_ranked(
             layout.items[position], ordered, options.best, reference.estimate if reference is not None else None
         )
+        if options.matched:
+            levels = [(options.factors.index(name), of) for name, of in options.matched.items()]
+            within = {place: own for place, own in ordered.items() if all(place[1][at] in of for at, of in levels)}
+            second_places = places_ranked(layout.items[position], within, options.best)[0] - best_places
         best |= {(position, place) for place in best_places}
         second |= {(position, place) for place in second_places}
-    return BestCells(frozenset(best), frozenset(second if options.second else ()))
+    return BestCells(frozenset(best), frozenset(second if options.second or options.matched else ()))
 
 
 def places_ranked(
@@ -230,8 +234,8 @@ def places_ranked(
         item: what is measured.
         samples: the values of each system, and of each level where the best is looked for over these too.
         reference: the mean of the reference corpus; None where there is none.
-        rule: whether the best are ``always`` those with the best number, by ``interval`` those too that no 95 %
-            interval of the difference tells from them, or ``never`` any.
+        rule: whether the best are ``always`` those with the best number, even where all have it, by ``interval`` those
+            too that no 95 % interval of the difference tells from them, or ``never`` any.
     """
     printed = {
         place: round(sample.estimate * item.scale, item.digits)
@@ -242,7 +246,8 @@ def places_ranked(
         near = round(reference * item.scale, item.digits)
         printed = {place: round(abs(number - near), item.digits) for place, number in printed.items()}
     undirected = item.direction == "none" and (not item.nearest or reference is None)
-    if rule == "never" or undirected or len(set(printed.values())) < 2:
+    different = printed if rule == "always" else set(printed.values())
+    if rule == "never" or undirected or len(different) < 2:
         return set(), set()
     choose = max if item.direction == "higher" else min
     if item.nearest or item.measure.compared or item.level == "count":
