@@ -175,7 +175,8 @@ class AnnotationPlan(_PlanPart):
         items: what is rated, in the order of their ids.
         assignment: rater → ids in the order they are shown: the training set, then the rater's items, shuffled, with
             the gold items among them.
-        seal: SHA-256 (hex) of all the rest.
+        folder: where the run was when the plan was drawn, from the plan's file; empty where that isn't known.
+        seal: SHA-256 (hex) of all the rest but the folder.
     """
 
     format: Literal[1, 2] = 2
@@ -199,6 +200,7 @@ class AnnotationPlan(_PlanPart):
     opinions: dict[str, dict[str, tuple[Opinion, ...]]] = {}
     items: tuple[PlanItem, ...]
     assignment: dict[str, tuple[str, ...]]
+    folder: str = Field(default="", pattern=r"^[^\x00]*$")
     seal: str = ""
 
     @model_validator(mode="after")

@@ -40,7 +40,7 @@ def sealed(plan: AnnotationPlan) -> AnnotationPlan:
 
 
 def _seal(plan: AnnotationPlan) -> str:
-    return hashlib.sha256(_text(plan.model_copy(update={"seal": ""})).encode()).hexdigest()
+    return hashlib.sha256(_text(plan.model_copy(update={"seal": "", "folder": ""})).encode()).hexdigest()
 
 
 def write_plan(plan: AnnotationPlan, path: str | os.PathLike[str]) -> None:
@@ -50,7 +50,8 @@ def write_plan(plan: AnnotationPlan, path: str | os.PathLike[str]) -> None:
 
 def _text(plan: AnnotationPlan) -> str:
     """Indented JSON, with one line for each rubric, stratum, item and rater."""
-    data: dict[str, Any] = plan.model_dump(mode="json")
+    # Without a folder as before there was one, so that older seals hold.
+    data: dict[str, Any] = plan.model_dump(mode="json", exclude=set() if plan.folder else {"folder"})
     data["rubrics"] = [
         {"version": planned.version, "rubric": _RUBRIC.dump_python(planned.rubric, mode="json", exclude_defaults=True)}
         for planned in plan.rubrics
@@ -98,6 +99,13 @@ def read_plan(path: str | os.PathLike[str], run: Run | None = None) -> Annotatio
     if run is not None:
         check_run(plan, run, where)
     return plan
+
+
+def run_places(file: Path, plan: AnnotationPlan) -> list[Path]:
+    """Where a plan's run may be: around its file, where it was drawn, and ``run`` beside it or here."""
+    beside = file.resolve().parent
+    drawn = [Path(os.path.relpath(beside / plan.folder))] if plan.folder else []
+    return [*file.resolve().parents, *drawn, file.parent / "run", beside / "run", Path("run")]
 
 
 def check_run(plan: AnnotationPlan, run: Run, where: str) -> None:

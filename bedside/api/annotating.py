@@ -238,8 +238,9 @@ def keep_plan(plan: AnnotationPlan, run: Run, out: Path) -> None:
     folder = plan_folder(run, plan)
     with saying_where(folder):
         make_folder(folder)
-    for path in (folder / "plan.json", out):
-        write_plan(plan, path)
+    write_plan(plan, folder / "plan.json")
+    place = os.path.relpath(run.path.resolve(), out.resolve().parent).encode("utf-8", "replace").decode()
+    write_plan(plan.model_copy(update={"folder": place}), out)
 
 
 def _training(run: Run, settings: SampleSettings, rubrics: list[Rubric]) -> Sequence[TrainingCase]:
@@ -346,20 +347,20 @@ class OfPlan:
     """Where a plan's run is."""
 
     run: RunOrFolder | None = option(
-        "The run of the plan. Without it, the run beside the plan, or ./run.",
+        "The run of the plan. Without it, the one that it was drawn from, or ./run.",
         default=None, heading=OPTIONS, metavar="RUN", form="path",
     )  # fmt: skip
 
     def opened(self, plan: PlanOrFile) -> tuple[AnnotationPlan, Run]:
         """A plan as it is assigned now, and its run.
 
-        The run is the one named, the folder that holds the plan, or ``run`` beside the plan or here.
+        The run is the one named, the folder that holds the plan, where it was drawn, or ``run`` beside it or here.
 
         Raises:
             BedsideError: the plan can't be read, or its run isn't found.
         """
         from bedside.annotation.annotation_plan import AnnotationPlan, run_identity
-        from bedside.annotation.plan_file import PlanError, check_run, read_plan
+        from bedside.annotation.plan_file import PlanError, check_run, read_plan, run_places
         from bedside.annotation.reassignment import as_assigned
 
         if self.run is not None:
@@ -370,7 +371,7 @@ class OfPlan:
         if isinstance(plan, AnnotationPlan):
             raise PlanError("a plan that isn't in a file doesn't say where its run is", todo="name it with `run`")
         path, read = Path(plan), read_plan(plan)
-        for folder in (*path.resolve().parents, path.parent / "run", path.resolve().parent / "run", Path("run")):
+        for folder in run_places(path, read):
             if is_run(folder):
                 try:
                     candidate = open_run(folder)
@@ -379,7 +380,9 @@ class OfPlan:
                     continue  # some other folder with a manifest
                 if is_its_run:
                     return as_assigned(candidate, read), candidate
-        raise PlanError("the run of the plan is not beside it", where=str(plan), todo="name the run with `run`")
+        place = os.path.relpath(path.resolve().parent / read.folder)
+        drawn = f", nor at {place}, where it was drawn" if read.folder else ""
+        raise PlanError(f"the run of the plan is not beside it{drawn}", where=str(plan), todo="name the run with `run`")
 
 
 @settings_class

@@ -45,9 +45,11 @@ annotate_app: App = App(
 
 
 def _run_option(plan: Path, run: Run) -> str:
-    """What a command on a plan needs to find its run: nothing where the run is beside the plan, or ./run."""
-    beside = (*plan.resolve().parents, plan.resolve().parent / "run", Path("run").resolve())
-    return "" if Path(run.path).resolve() in beside else f" --run {typed(run.path)}"
+    """What a command on a plan needs to find its run: nothing where the plan's file says or shows where it is."""
+    from bedside.annotation.plan_file import read_plan, run_places
+
+    places = (place.resolve() for place in run_places(plan, read_plan(plan)))
+    return "" if Path(run.path).resolve() in places else f" --run {typed(run.path)}"
 
 
 def _named(plan: Path, run: Run) -> str:

@@ -562,7 +562,8 @@ def make_parts(
         for of_suite in suites
     ]
     if settings.as_published:
-        kinds = _kinds(lambda kind: kind.beside_published)
+        of_source = {table.kind.name for tables in by_suite.values() for table in tables}
+        kinds = _kinds(lambda kind: kind.beside_published and kind.name not in of_source)
         parts += _general_parts(view, settings, figures, kinds)
     elif suites:
         planned = [table for tables in by_suite.values() for table in tables]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from bedside.annotation.plan_file import write_plan
+from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.scoring.score import score
-from tests.annotation.builders import fill_xlsx
+from tests.annotation.builders import fill_csv, fill_xlsx
 from tests.annotation.study import JUDGE, levels, rating_plan, write_transcripts
 from tests.annotation.tool_stand_ins import argilla
 from tests.conftest import Call, works
@@ -85,6 +85,55 @@ def test_the_run_is_found_or_named(call: Call, tmp_path: Path) -> None:
     assert call("annotate", "status", "plan.json", "--run", "elsewhere")[0] == 0
     inside = next((tmp_path / "elsewhere").rglob("plan.json"))
     assert call("annotate", "status", inside)[0] == 0
+
+
+def test_a_plan_says_where_its_run_was_drawn(call: Call, tmp_path: Path) -> None:
+    for folder in ("studies", "plans"):
+        (tmp_path / folder).mkdir()
+    shutil.move(tmp_path / "run", tmp_path / "studies" / "one")
+    sampled = ("sample", "studies/one", "--rubrics", "empathy", "--per", 2, "--out", "plans/plan.json")
+    err = works(call, *sampled)[1]
+    assert err.rstrip().endswith("bedside annotate export plans/plan.json"), "the run isn't named again"
+    assert works(call, "annotate", "export", "plans/plan.json", "--format", "csv")[0].split()
+    # Moved together, they are found; the run alone isn't, and a plan that says nothing is read as before.
+    (tmp_path / "all").mkdir()
+    for folder in ("studies", "plans"):
+        shutil.move(folder, tmp_path / "all" / folder)
+    assert works(call, "annotate", "status", "all/plans/plan.json")
+    shutil.move(tmp_path / "all" / "studies", tmp_path / "others")
+    code, _, said = call("annotate", "export", "all/plans/plan.json")
+    assert (code, said.count("\n")) == (2, 1)
+    assert "not beside it, nor at all/studies/one, where it was drawn; name the run with --run" in said
+    file = tmp_path / "all" / "plans" / "plan.json"
+    plan = read_plan(file)
+    write_plan(plan.model_copy(update={"folder": ""}), file)
+    assert "folder" not in json.loads(file.read_text("utf-8"))
+    assert read_plan(file).seal == plan.seal
+    said = call("annotate", "export", file)[2]
+    assert "the run of the plan is not beside it; name the run with --run" in said
+
+
+def test_what_an_audit_came_to_stands_beside_the_tables_of_a_suites_source(call: Call, tmp_path: Path) -> None:
+    assert call("sample", "run", "--mode", "audit", "--rubrics", "empathy", "--per", 4, "--raters", "anna,ben")[0] == 0
+    files = works(call, "annotate", "export", "plan.json", "--format", "csv")[0].split()
+    report = ("report", "run", "--suite", "calm-it", "--as-published", "--format", "md", "--out", "report")
+    works(call, *report)
+    assert not (tmp_path / "report" / "audits.md").exists()
+
+    confirming = []
+
+    def answered(row: dict[str, str]) -> None:
+        row["empathy"] = "1" if row["rater"] == "ben" else row["judge__empathy"]
+        confirming.append(row["empathy"] == row["judge__empathy"])
+
+    for file in files:
+        fill_csv(Path(file), answered)
+    works(call, "annotate", "import", "plan.json", *files)
+    works(call, *report)
+    lines = (tmp_path / "report" / "audits.md").read_text("utf-8").splitlines()
+    (every,) = (line.split(" | ") for line in lines if line.startswith("| Empathy | any |"))
+    assert every[2:5] == [str(len(confirming) // 2), "2", str(len(confirming))]
+    assert every[5].startswith(f"{sum(confirming) / len(confirming):.2f} ".removeprefix("0"))
 
 
 @pytest.mark.parametrize("mode", ["rate", "audit", "findings", "codes"])

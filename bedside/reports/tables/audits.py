@@ -169,4 +169,4 @@ def build(view: RatingsView, _seed: int, options: AuditsOptions) -> Table | None
     return options.finish(audits_table(verdicts)) if verdicts else None
 
 
-TABLE = TableKind("audits", _TITLE, 31, build, AuditsOptions, heading="Audits", shown="always")
+TABLE = TableKind("audits", _TITLE, 31, build, AuditsOptions, heading="Audits", shown="always", beside_published=True)
