@@ -78,28 +78,29 @@ def line_view(view: RatingsView, factor: str, whole: str) -> RatingsView:
     Raises:
         DataError: there is no such factor or system.
     """
-    levels = _factors(view, factor).select("transcript_id", pl.col(factor).alias("level"))
-    placed = view.transcripts().drop_nulls("system").join(levels, on="transcript_id", maintain_order="left")
-    names: dict[tuple[str, str | None], str] = {}
-    by_level = view.order.ordered_levels(factor, placed["level"].drop_nulls())
-    for system, level in product(view.order.ordered_systems(placed["system"].unique()), [*by_level, None]):
-        label = view.order.system_label(system)
-        divided = level is not None and label != view.order.system_label(whole)
-        names[system, level] = f"{label} ({view.order.level_label(factor, str(level))})" if divided else label
-    places = [*placed.select("transcript_id", "case_id", "system", "level").iter_rows()]
-    rows = [(transcript, case, names[system, level]) for transcript, case, system, level in places]
-    lines = pl.DataFrame(
-        rows, schema={"transcript_id": pl.String, "case_id": pl.String, "group": pl.String}, orient="row"
+    factors, undivided = _factors(view, factor), view.order.system_label(whole)
+    placed = (
+        view.transcripts()
+        .drop_nulls("system")
+        .join(factors.select("transcript_id", pl.col(factor).alias("level")), on="transcript_id", maintain_order="left")
     )
-    if view.order.system_label(whole) not in lines["group"]:
+    levels = [*view.order.ordered_levels(factor, placed["level"].drop_nulls()), None]
+    names: list[tuple[str, str | None, str]] = []
+    for system, level in product(view.order.ordered_systems(placed["system"]), levels):
+        label = view.order.system_label(system)
+        divided = level is not None and label != undivided
+        names.append((system, level, f"{label} ({view.order.level_label(factor, str(level))})" if divided else label))
+    labels = pl.DataFrame(names, schema=dict.fromkeys(("system", "level", "group"), pl.String), orient="row")
+    lines = placed.join(labels, on=("system", "level"), nulls_equal=True, maintain_order="left")
+    if undivided not in lines["group"]:
         raise DataError(f"{whole} has no transcript in these settings", where=view.name)
     return replace(
         view,
-        ratings=_in_groups(view.ratings, lines.drop("case_id")),
-        final=_in_groups(view.final, lines.drop("case_id")),
-        factors=_factors(view, factor).drop(factor).join(lines, on="transcript_id", how="semi"),
+        ratings=_in_groups(view.ratings, lines),
+        final=_in_groups(view.final, lines),
+        factors=factors.drop(factor).join(lines, on="transcript_id", how="semi"),
         placed=lines.select("transcript_id", pl.col("group").alias("system"), "case_id"),
-        order=StudyOrder({name: name for name in names.values()}, view.order.levels),
+        order=StudyOrder({name: name for name in labels["group"]}, view.order.levels),
     )
 
 

@@ -102,10 +102,10 @@ def read_plan(path: str | os.PathLike[str], run: Run | None = None) -> Annotatio
 
 
 def run_places(file: Path, plan: AnnotationPlan) -> list[Path]:
-    """Where a plan's run may be: around its file, where it was drawn, and ``run`` beside it or here."""
+    """Where a plan's run may be: where it was drawn, around the plan's file, and ``run`` beside it or here."""
     beside = file.resolve().parent
     drawn = [Path(os.path.relpath(beside / plan.folder))] if plan.folder else []
-    return [*file.resolve().parents, *drawn, file.parent / "run", beside / "run", Path("run")]
+    return [*drawn, *file.resolve().parents, file.parent / "run", beside / "run", Path("run")]
 
 
 def check_run(plan: AnnotationPlan, run: Run, where: str) -> None:

@@ -354,7 +354,7 @@ class OfPlan:
     def opened(self, plan: PlanOrFile) -> tuple[AnnotationPlan, Run]:
         """A plan as it is assigned now, and its run.
 
-        The run is the one named, the folder that holds the plan, where it was drawn, or ``run`` beside it or here.
+        The run is the one named, where it was drawn, the folder that holds the plan, or ``run`` beside it or here.
 
         Raises:
             BedsideError: the plan can't be read, or its run isn't found.
@@ -380,8 +380,7 @@ class OfPlan:
                     continue  # some other folder with a manifest
                 if is_its_run:
                     return as_assigned(candidate, read), candidate
-        place = os.path.relpath(path.resolve().parent / read.folder)
-        drawn = f", nor at {place}, where it was drawn" if read.folder else ""
+        drawn = f", nor at {run_places(path, read)[0]}, where it was drawn" if read.folder else ""
         raise PlanError(f"the run of the plan is not beside it{drawn}", where=str(plan), todo="name the run with `run`")
 
 

@@ -27,16 +27,15 @@ from bedside.stats.result import Result
 #: Marks of corrected p below each bound, the least first.
 _MARKS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 
-
-def asterisks(p: float | None) -> str:
-    """The mark of a corrected p."""
-    return next((mark for bound, mark in _MARKS if p is not None and p < bound), "")
-
-
 #: Families of tests that notes name one by one.
 _MOST_FAMILIES = 3
 #: Tests that a note names one by one.
 _MOST_NAMED = 6
+
+
+def asterisks(p: float | None) -> str:
+    """The mark of a corrected p."""
+    return next((mark for bound, mark in _MARKS if p is not None and p < bound), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,8 +330,8 @@ def _best_notes(results: ShownResults) -> list[str]:
             "interval": "Bold: the best, and what the 95 % t interval of the difference can't tell from it",
             "always": "Bold: the best, with no regard to chance",
         }[best]
-        underlined = not layout.options.matched and any(cell.underline for cell in cells)
-        second = "; underlined: the next" if underlined else ""
+        matched = layout.options.matched or not any(cell.underline for cell in cells)
+        second = "" if matched else "; underlined: the next"
         near = [layout.plain_title(item) for item in layout.items if item.nearest]
         nearest = f" Of {', '.join(near)} the nearest to the reference corpus is best." if near else ""
         return [f"{rule}{second}.{_arrow_words(layout)}{nearest}"]

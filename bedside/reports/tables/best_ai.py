@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 from pydantic import Field
 
-from bedside.analysis.choices import Test
 from bedside.analysis.comparison import Comparison, compare
 from bedside.analysis.groups import line_view
 from bedside.analysis.ratings_view import RatingsView
@@ -65,14 +65,10 @@ class _BestAI:
         """Whether the reference is the better one."""
         return self.sign * (self.pair.difference.estimate or 0.0) > 0
 
-    def number(self, value: float | None) -> str:
-        """A mean as it is printed."""
-        return number(value, self.digits)
 
-    def interval(self) -> str:
-        """The interval of Δ as it is printed."""
-        ends = self.pair.difference.interval
-        return DASH if ends is None else f"[{signed(ends.low, self.digits)}, {signed(ends.high, self.digits)}]"
+def _interval(row: _BestAI) -> str:
+    ends = row.pair.difference.interval
+    return DASH if ends is None else f"[{signed(ends.low, row.digits)}, {signed(ends.high, row.digits)}]"
 
 
 def _p(row: _BestAI) -> str:
@@ -83,35 +79,28 @@ def _p(row: _BestAI) -> str:
 COLUMNS = (
     Column("Metric", "left", text=lambda row: row.title),
     Column("Best AI", "left", text=lambda row: row.pair.b),
-    Column("Ref", text=lambda row: row.number(row.pair.mean_a)),
-    Column("AI", text=lambda row: row.number(row.pair.mean_b)),
+    Column("Ref", text=lambda row: number(row.pair.mean_a, row.digits)),
+    Column("AI", text=lambda row: number(row.pair.mean_b, row.digits)),
     Column("Δ", text=lambda row: signed(row.pair.difference.estimate, row.digits)),
-    Column("95% CI", text=_BestAI.interval),
+    Column("95% CI", text=_interval),
     Column("Holm p", text=_p, marks=lambda row: asterisks(row.pair.test.p_adjusted)),
-    recorded(
-        cell=lambda row: f"{row.pair.metric}@{row.pair.raters}", ahead="is_ahead",
-        as_good=lambda row: ", ".join(row.as_good),
-    ),
+    recorded(cell=lambda row: f"{row.pair.metric}@{row.pair.raters}", ahead="is_ahead"),
     Recorded(lambda row: {**RECORD.of(row.pair), **ENDS.of(row.pair)}),
 )  # fmt: skip
 
 
 def _best(lines: RatingsView, options: BestAIOptions, reference: str, names: Sequence[str]) -> list[_BestAI]:
     """The best AI of each metric and group of raters, by the cases that the reference has too; nothing tested yet."""
-    measures = {
-        name: measure
-        for measures in options.metrics.values()
-        for measure in measures
-        for name in lines.metrics_like(measure.metric)
-    }
+    named = [measure for measures in options.metrics.values() for measure in measures]
+    measures = {name: measure for measure in named for name in lines.metrics_like(measure.metric)}
     rivals: dict[tuple[str, str], list[Comparison]] = {}
     for pair in compare(lines, metrics=names, reference=reference, test="t").pairs:
         if pair.cases_a:
             rivals.setdefault((pair.metric, pair.raters), []).append(pair)
     titles = CellNames([pairs[0] for pairs in rivals.values()])
     found = []
-    for pairs in rivals.values():
-        facts, measure = pairs[0].facts, measures.get(pairs[0].metric, TableMeasure(metric=pairs[0].metric))
+    for (metric, _), pairs in rivals.items():
+        facts, measure = pairs[0].facts, measures.get(metric, TableMeasure(metric=metric))
         sign = -1 if (measure.direction or facts.direction) == "lower" else 1
         means = [sign * (pair.mean_a or 0.0) for pair in pairs]
         best, *as_good = (pair for pair, mean in zip(pairs, means, strict=True) if np.isclose(mean, max(means)))
@@ -124,27 +113,13 @@ def _best(lines: RatingsView, options: BestAIOptions, reference: str, names: Seq
 def _tested(lines: RatingsView, row: _BestAI, reference: str, options: BestAIOptions, seed: int) -> Comparison:
     """The reference minus the best AI, its interval from a bootstrap; by McNemar's test where that is asked for."""
 
-    def compared(test: Test) -> Comparison:
-        pairs = compare(lines, systems=(reference, row.pair.a), metrics=[row.pair.metric], test=test, bootstrap=True,
-                        seed=seed).pairs  # fmt: skip
-        return next(pair for pair in pairs if pair.raters == row.pair.raters)
-
-    permuted = compared("permutation")
-    if row.pair.metric not in options.exact:
-        return permuted
-    try:
-        exact = compared("mcnemar")
-    except DataError:  # transcripts or passes of a case were averaged
-        return permuted
-    return replace(exact, test=replace(exact.test, interval=permuted.test.interval), difference=permuted.difference)
-
-
-def _by_title(rows: Sequence[_BestAI], words: Callable[[_BestAI], str]) -> str:
-    """What holds of all rows, or of which of them what."""
-    titles: dict[str, list[str]] = {}
-    for row in rows:
-        titles.setdefault(words(row), []).append(row.title)
-    return "; ".join(said + (f" ({', '.join(of)})" if len(titles) > 1 else "") for said, of in titles.items())
+    metric, systems = row.pair.metric, (reference, row.pair.a)
+    found: list[Comparison] = []
+    with suppress(DataError):  # McNemar's, where transcripts or passes of a case were averaged
+        for test in ("permutation", "mcnemar") if metric in options.exact else ("permutation",):
+            pairs = compare(lines, systems=systems, metrics=[metric], test=test, bootstrap=True, seed=seed).pairs
+            found += [pair for pair in pairs if pair.raters == row.pair.raters]
+    return replace(found[-1], difference=found[0].difference)
 
 
 def _notes(rows: Sequence[_BestAI], ahead: Sequence[_BestAI], exact: Collection[str]) -> Iterator[str]:
@@ -152,20 +127,19 @@ def _notes(rows: Sequence[_BestAI], ahead: Sequence[_BestAI], exact: Collection[
     yield f"Ref: {rows[0].pair.a}. Best AI: the best mean of that metric. Δ: Ref − AI."
     ways = dict.fromkeys(row.pair.difference.interval.method for row in rows if row.pair.difference.interval)
     yield f"Interval: {'; '.join(ways)}."
-    yield f"Cases that both have: {_by_title(rows, lambda row: n_of(row.pair.cases_a, row.pair.entered.of))}."
-    tests = [f"{row.pair.test.method} ({row.title})" for row in rows if row.pair.metric in exact]
-    tests += [row.pair.test.method for row in rows if row.pair.metric not in exact]
+    counts = [n_of(row.pair.cases_a, row.pair.entered.of) for row in rows]
+    by_title = ", ".join(f"{row.title} {count}" for row, count in zip(rows, counts, strict=True))
+    yield f"Cases that both have: {by_title if len(set(counts)) > 1 else counts[0]}."
+    tests = (f"{row.pair.test.method}{f' ({row.title})' * (row.pair.metric in exact)}" for row in rows)
     yield f"Tests: {'; '.join(said_once(tests))}."
     yield (
         f"p is corrected by Holm over the table's {counted(rows[0].pair.test.family_size or 0, 'test')}, with a row or "
         "without. * p < .05, ** p < .01, *** p < .001."
     )
-    behind = ", ".join(row.title for row in rows if not row.is_ahead)
-    yield f"Ref is ahead in {len(ahead)} of {counted(len(rows), 'metric')}" + (f"; not in {behind}." if behind else ".")
+    behind = ", ".join(row.title for row in rows if not row.is_ahead) or "none"
+    yield f"Ref is ahead in {len(ahead)} of {counted(len(rows), 'metric')}. Not in: {behind}."
     yield "The best AI is chosen on the same cases, which flatters it a little."
-    for row in ahead:
-        if row.as_good:
-            yield f"{row.title}: as good as the best AI is {', '.join(row.as_good)}."
+    yield from (f"{row.title}: as good as the best AI is {', '.join(row.as_good)}." for row in ahead if row.as_good)
 
 
 def build(view: RatingsView, seed: int, options: BestAIOptions) -> Table | None:
@@ -180,6 +154,8 @@ def build(view: RatingsView, seed: int, options: BestAIOptions) -> Table | None:
     lines = line_view(view, options.by, options.reference)
     reference = view.order.system_label(options.reference)
     rows = _best(lines, options, reference, named.rated or quality_metrics(view))
+    if not rows:
+        raise DataError(f"no AI was rated on a case of {reference} by the same raters", where=view.name)
     pairs = [_tested(lines, row, reference, options, seed) for row in rows]
     tests = family([pair.test for pair in pairs], "a reference against the best AI, metrics tested")
     rows = [replace(row, pair=replace(pair, test=test)) for row, pair, test in zip(rows, pairs, tests, strict=True)]
