@@ -104,7 +104,8 @@ def read_plan(path: str | os.PathLike[str], run: Run | None = None) -> Annotatio
 def run_places(file: Path, plan: AnnotationPlan) -> list[Path]:
     """Where a plan's run may be: where it was drawn, around the plan's file, and ``run`` beside it or here."""
     beside = file.resolve().parent
-    drawn = [Path(os.path.relpath(beside / plan.folder))] if plan.folder else []
+    place = Path(os.path.normpath(beside / plan.folder))
+    drawn = [place.relative_to(Path.cwd()) if place.is_relative_to(Path.cwd()) else place] if plan.folder else []
     return [*drawn, *file.resolve().parents, file.parent / "run", beside / "run", Path("run")]
 
 

@@ -1080,6 +1080,17 @@ def test_where_less_is_better_the_best_ai_has_the_least_and_equal_ones_are_named
         full_table("best_ai", view, metrics=["turns_to_address"], reference="C")
 
 
+def test_an_ai_that_others_rated_is_none_to_stand_against() -> None:
+    ratings = [
+        rating(f"{system}-{case}", system, f"c{case}", "concern_f1", 0.5, rater)
+        for system, rater in (("human", "judge:a"), ("A", "judge:b"))
+        for case in range(4)
+    ]
+    view = view_of(ratings, pl.DataFrame({"transcript_id": row[0], "setting": "8-turn"} for row in ratings))
+    with pytest.raises(BedsideError, match="no AI was rated on a case of human by the same raters"):
+        full_table("best_ai", view, reference="human")
+
+
 def test_success_that_is_averaged_over_talks_is_permuted() -> None:
     ratings = [
         rating(f"{system}-{case}-{take}", system, f"c{case}", "concern_addressed", float(take or system == "human"))

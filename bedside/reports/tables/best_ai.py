@@ -98,7 +98,7 @@ def _best(lines: RatingsView, options: BestAIOptions, reference: str, names: Seq
         if pair.cases_a:
             rivals.setdefault((pair.metric, pair.raters), []).append(pair)
     titles = CellNames([pairs[0] for pairs in rivals.values()])
-    found = []
+    rows = []
     for (metric, _), pairs in rivals.items():
         facts, measure = pairs[0].facts, measures.get(metric, TableMeasure(metric=metric))
         sign = -1 if (measure.direction or facts.direction) == "lower" else 1
@@ -106,20 +106,20 @@ def _best(lines: RatingsView, options: BestAIOptions, reference: str, names: Seq
         best, *as_good = (pair for pair, mean in zip(pairs, means, strict=True) if np.isclose(mean, max(means)))
         title = f"{measure.title or facts.title}{titles.raters(best)}"
         digits = facts.digits if measure.digits is None else measure.digits
-        found.append(_BestAI(best, title, digits, sign, tuple(pair.a for pair in as_good)))
-    return found
+        rows.append(_BestAI(best, title, digits, sign, tuple(pair.a for pair in as_good)))
+    return rows
 
 
 def _tested(lines: RatingsView, row: _BestAI, reference: str, options: BestAIOptions, seed: int) -> Comparison:
     """The reference minus the best AI, its interval from a bootstrap; by McNemar's test where that is asked for."""
 
     metric, systems = row.pair.metric, (reference, row.pair.a)
-    found: list[Comparison] = []
+    tests: list[Comparison] = []
     with suppress(DataError):  # McNemar's, where transcripts or passes of a case were averaged
         for test in ("permutation", "mcnemar") if metric in options.exact else ("permutation",):
             pairs = compare(lines, systems=systems, metrics=[metric], test=test, bootstrap=True, seed=seed).pairs
-            found += [pair for pair in pairs if pair.raters == row.pair.raters]
-    return replace(found[-1], difference=found[0].difference)
+            tests += [pair for pair in pairs if pair.raters == row.pair.raters]
+    return replace(tests[-1], difference=tests[0].difference)
 
 
 def _notes(rows: Sequence[_BestAI], ahead: Sequence[_BestAI], exact: Collection[str]) -> Iterator[str]:
