@@ -136,8 +136,8 @@ def _notes(rows: Sequence[_BestAI], ahead: Sequence[_BestAI], exact: Collection[
         f"p is corrected by Holm over the table's {counted(rows[0].pair.test.family_size or 0, 'test')}, with a row or "
         "without. * p < .05, ** p < .01, *** p < .001."
     )
-    behind = ", ".join(row.title for row in rows if not row.is_ahead) or "none"
-    yield f"Ref is ahead in {len(ahead)} of {counted(len(rows), 'metric')}. Not in: {behind}."
+    behind = ", ".join(row.title for row in rows if not row.is_ahead)
+    yield f"Ref is ahead in {len(ahead)} of {counted(len(rows), 'metric')}.{f' Not in: {behind}.' if behind else ''}"
     yield "The best AI is chosen on the same cases, which flatters it a little."
     yield from (f"{row.title}: as good as the best AI is {', '.join(row.as_good)}." for row in ahead if row.as_good)
 
