@@ -12,8 +12,8 @@ from bedside.ratings.suites import SUITES
 from bedside.ratings.suites.published_numbers import PublishedNumber, published_numbers
 from bedside.ratings.table import frame_of
 from bedside.reports.contents import make_tables
+from bedside.reports.number_text import percent_over
 from bedside.reports.report_settings import ReportSettings
-from bedside.stats.effects import relative_change
 from bedside.stats.paired import t_test
 
 Row = tuple[str, str, str, str, float]
@@ -57,4 +57,4 @@ def difference(first: float, second: float) -> float | None:
 
 def change(first: float, second: float) -> float | None:
     """By how many per cent the first lies over the second."""
-    return relative_change([first], [second], paired=False).estimate
+    return percent_over(first, second)

@@ -101,6 +101,11 @@ def between(low: float | None, high: float | None, digits: int = 2) -> str:
     return f"[{decimal(low, digits)}, {decimal(high, digits)}]"
 
 
+def percent_over(mean: float | None, base: float | None) -> float | None:
+    """By how many per cent a mean lies over a base, which has to be above zero."""
+    return None if mean is None or base is None or base <= 0 else 100 * (mean - base) / base
+
+
 def signed(value: float | None, digits: int) -> str:
     """A number as printed, with a plus sign where it is above zero."""
     text = number(value, digits)

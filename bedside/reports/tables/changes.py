@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
 from pydantic import BaseModel, ConfigDict
 
@@ -14,12 +15,11 @@ from bedside.analysis.trend import message_counts
 from bedside.core.errors import DataError
 from bedside.ratings.suites.published_numbers import PublishedNumber
 from bedside.reports.measures import Headed
-from bedside.reports.number_text import signed
+from bedside.reports.number_text import percent_over, signed
 from bedside.reports.samples import measure
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
-from bedside.stats.effects import relative_change
 
 _TITLE = "Relative changes, in per cent"
 _MEANING = (
@@ -101,14 +101,14 @@ def build(view: RatingsView, seed: int, options: ChangesOptions) -> Table | None
             for system, label in systems.items():
                 pair = [side.get((system, ())) for side in (samples, base[item.key])]
                 values: list[Any] = [[] if sample is None else sample.values for sample in pair]
-                change = relative_change(*values, paired=False)
+                change = percent_over(*(float(np.mean(own)) if len(own) else None for own in values))
                 source_number = printed.get((item.title, label, (contrast.title,)))
                 braced = "" if source_number is None else f" {{{source_number.printed}}}"
-                cells.append(Cell(signed(change.estimate, 2) + braced, record=len(records)))
+                cells.append(Cell(signed(change, 2) + braced, record=len(records)))
                 records.append({
                     "cell": f"{contrast.title}/{item.key}/{system}", "contrast": contrast.title, "metric": item.metric,
-                    "raters": item.group, "system": system, "change_percent": change.estimate, "n": len(values[0]),
-                    "base_n": len(values[1]), "missing": change.missing,
+                    "raters": item.group, "system": system, "change_percent": change, "n": len(values[0]),
+                    "base_n": len(values[1]),
                     "published": source_number and source_number.value,
                 })  # fmt: skip
             rows.append(Row(tuple(cells), contrast.title))

@@ -32,6 +32,7 @@ from bedside.reports.number_text import (
     n_of,
     number,
     p_value,
+    percent_over,
     rater_words,
     signed,
 )
@@ -65,9 +66,7 @@ def _effect(comparison: Comparison) -> str:
 
 
 def _relative(comparison: Comparison) -> float | None:
-    """By how many per cent the second mean lies over the first, which has to be above zero."""
-    mean, reference = comparison.mean_a, comparison.mean_b
-    return None if mean is None or reference is None or mean <= 0 else 100 * (reference - mean) / mean
+    return percent_over(comparison.mean_b, comparison.mean_a)
 
 
 def _estimate(result: Result, comparison: Comparison) -> str:
