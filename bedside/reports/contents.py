@@ -240,9 +240,10 @@ def source_notes(view: RatingsView, options: Options, table: Table | None = None
                 elif rated.rubric.name in metrics:
                     footnotes.setdefault(deviation, {})[rated.rubric.title] = None
     definitions = {measure.title or view.facts(measure.metric).title: measure.definition for measure in measures}
+    source = [*_layout_notes(options.paper), *_definition_notes(definitions, options.definition)]
     return [
-        *_layout_notes(options.paper),
-        *_definition_notes(definitions, options.definition),
+        # What holds of the whole table stands in one line.
+        *([" ".join(source)] if len(source) > 1 and ":" not in source[1] else source),
         *(f"{', '.join(titles)}: {note}" for note, titles in footnotes.items()),
         *options.notes,
     ]
