@@ -27,7 +27,7 @@ from bedside.stats.diagnostic_accuracy import (
     diagnostic_accuracy,
 )
 from bedside.stats.result import Result
-from bedside.stats.stand_in import Costs, no_worse_than_one_person
+from bedside.stats.stand_in import P_WORSE, Costs, no_worse_than_one_person
 
 #: Ends the name of the metric that holds a judge's expected level: the mean of the levels by their probabilities.
 EXPECTED = ".expected"
@@ -79,7 +79,8 @@ class LevelDecision:
     Attributes:
         words: what is decided: a level, ``≥ 3``, or ``fails (≤ 2)``.
         given: units to which at least one person gave it; units: those that two people or more rated.
-        tests: sensitivity, specificity and, where errors have costs, loss, beside one person's.
+        tests: sensitivity, specificity and, where errors have costs, loss, beside one person's; of a level that the
+            judge alone gives, specificity alone.
     """
 
     words: str
@@ -91,6 +92,12 @@ class LevelDecision:
     def is_shown(self) -> bool:
         """Whether the judge is shown to be no worse than one person by the margin."""
         return all(test.p is not None and test.p < ALPHA for test in self.tests)
+
+
+def is_worse(test: Result, tests: int) -> bool:
+    """Whether the judge is shown to be worse than one person by more than the margin, of so many tests (Bonferroni)."""
+    p = test.details.get(P_WORSE)
+    return p is not None and p * tests < ALPHA
 
 
 def decisions(
@@ -114,7 +121,7 @@ def decisions(
         costs: of errors, where there are two levels or a transcript fails: elsewhere nothing is missed.
 
     Returns:
-        Of two levels one decision; none where people gave one side of a cut to no unit, or where no two people rated.
+        Of two levels one decision; none where people and judge are all on one side of a cut, or no two people rated.
     """
     asked: list[tuple[str, Callable[[Any], bool]]] = []
     places = {level: place for place, level in enumerate(levels)}
@@ -137,11 +144,12 @@ def decisions(
         people = np.full(units.people.shape, np.nan)
         people[present] = [float(holds(cell)) for cell in units.people[present]]
         judge = np.array([float(holds(cell)) for cell in units.judge])
-        said = people[present & twice[:, None]]
-        if 0 < said.sum() < said.size:
+        said = {*judge[twice], *people[present & twice[:, None]]}
+        if len(said) > 1:
             tests = no_worse_than_one_person(
                 judge, people, margin=margin, clusters=units.cases, weights=units.weights, costs=costs
             )
+            tests = tuple(test for test in tests if test.estimate is not None)
             given = int((np.nansum(people, axis=1) > 0)[twice].sum())
             decided.append(LevelDecision(words, given, int(twice.sum()), tests))
     return tuple(decided)

@@ -23,6 +23,7 @@ from bedside.analysis.judge_accuracy import (
     LevelAccuracy,
     LevelDecision,
     decisions,
+    is_worse,
     judge_calibration,
     level_accuracy,
     level_words,
@@ -91,10 +92,12 @@ def verdict_on(
         return Verdict(None, unknown or "")
     against, doubts = _reasons(units, agreement, levels)
     tests = [(decision, test) for decision in decided for test in decision.tests]
-    worse = [(decision, test) for decision, test in tests if (test.details.get(P_WORSE) or 1.0) * len(tests) < ALPHA]
+    worse = [(decision, test) for decision, test in tests if is_worse(test, len(tests))]
     if against or worse:
         return Verdict(False, "; ".join(against), None if against else min(worse, key=_p_worse))
-    if not decided and not alternative.replaceable:
+    if not decided and levels:
+        doubts.append("what people decide can be checked only with a margin (ε) above 0")
+    elif not decided and not alternative.replaceable:
         doubts.append("one of these people may be better")
     unsettled = [(decision, test) for decision, test in tests if test.p is None or test.p >= ALPHA]
     if doubts or not unsettled:

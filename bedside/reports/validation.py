@@ -12,7 +12,7 @@ from bedside.analysis.agreement import Agreement
 from bedside.analysis.checked_units import Chances
 from bedside.analysis.findings import validated
 from bedside.analysis.fresh_view import learnt_words
-from bedside.analysis.judge_accuracy import ALPHA, FEWEST_OF_LEVEL, LevelAccuracy, LevelDecision, level_words
+from bedside.analysis.judge_accuracy import FEWEST_OF_LEVEL, LevelAccuracy, LevelDecision, is_worse, level_words
 from bedside.analysis.metric_facts import facts
 from bedside.analysis.rater_kinds import is_carded
 from bedside.analysis.ratings_view import RatingsView
@@ -43,7 +43,7 @@ from bedside.stats.diagnostic_accuracy import DiagnosticAccuracy
 from bedside.stats.equivalence import CASES, PLANNED_POWER
 from bedside.stats.kappa_bands import reading
 from bedside.stats.result import Result
-from bedside.stats.stand_in import CASES_NEEDED, FEWEST_EFFECTIVE, JUDGE, P_WORSE, PERSON
+from bedside.stats.stand_in import CASES_NEEDED, FEWEST_EFFECTIVE, JUDGE, PERSON
 from bedside.tuning.probes.contract import BASE_LINE
 from bedside.tuning.probes.movement import ProbeEffect, probe_effects
 from bedside.tuning.probes.probe_record import ProbeRecord, probe_records
@@ -302,9 +302,9 @@ def _shortfall(test: Result) -> str:
 
 def _decided(row: tuple[Validation, LevelDecision]) -> str:
     decision = row[1]
-    is_worse = any((test.details.get(P_WORSE) or 1.0) * len(row[0].decisions) * len(decision.tests) < ALPHA
-                   for test in decision.tests)  # fmt: skip
-    return "yes" if decision.is_shown else "no" if is_worse else "not known"
+    tests = sum(len(other.tests) for other in row[0].decisions)
+    worse = any(is_worse(test, tests) for test in decision.tests)
+    return "yes" if decision.is_shown else "no" if worse else "not known"
 
 
 def _needed(row: tuple[Validation, LevelDecision]) -> str:

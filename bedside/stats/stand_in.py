@@ -110,7 +110,7 @@ def no_worse_than_one_person(
             )
         )  # fmt: skip
         blank = _blank("loss, one person minus judge", margin, cases)
-        results.append(_tested(blank, gain, unlooked, lost, lost_by_person))
+        results.append(_tested(blank, gain, unlooked, lost, lost_by_person, stakes=kinds[0] + kinds[1]))
     return tuple(results)
 
 
@@ -143,8 +143,10 @@ def _sums(judge: Array, people: Array, clusters: Any, weights: Any) -> tuple[_Su
     return sums, cases
 
 
-def _tested(blank: Result, gains: Array, totals: Array, judge: Array, person: Array) -> Result:
-    """The ratio of the sums of gains and totals, held against the margin."""
+def _tested(
+    blank: Result, gains: Array, totals: Array, judge: Array, person: Array, stakes: Array | None = None
+) -> Result:
+    """The ratio of the sums of gains and totals, held against the margin; stakes are what each case could cost."""
     from scipy.optimize import brentq
     from scipy.special import ndtri
 
@@ -157,7 +159,8 @@ def _tested(blank: Result, gains: Array, totals: Array, judge: Array, person: Ar
         # An error of the other kind may stand in a case that has nothing to lose by not looking.
         gain, total, counted = gains, totals, np.ones(totals.size, dtype=bool)
     estimate = float(gain.sum() / whole)
-    effective = float((total**2).sum() ** 2 / (total**4).sum())
+    # Where misses are dear, a few cases decide the loss, however many have something to lose by not looking.
+    effective = min(_in_effect(total), _in_effect(total if stakes is None else stakes))
     details: dict[str, float | None] = {
         JUDGE: float(judge.sum() / whole), PERSON: float(person.sum() / whole), EFFECTIVE: effective,
     }  # fmt: skip
@@ -187,6 +190,11 @@ def _tested(blank: Result, gains: Array, totals: Array, judge: Array, person: Ar
     )
 
 
+def _in_effect(shares: Array) -> float:
+    """How many equal cases a sum of squares rests on as firmly."""
+    return float((shares**2).sum() ** 2 / (shares**4).sum())
+
+
 def _error(values: Array, totals: Array, margin: float, effective: float) -> float:
     """The standard error of the mean of the cases' values, no smaller than independent cases would have it of which so
     many differ."""
@@ -204,7 +212,7 @@ def _p_above(values: Array, totals: Array, margin: float, effective: float) -> f
     skewness = third / (error * np.sqrt(n)) ** 3
     t = mean / error
     transformed = t + skewness * (t**2 / 3 + 1 / 6) / np.sqrt(n) + skewness**2 * t**3 / (27 * n)
-    return float(1 - stdtr(max(effective - 1, 1.0), transformed))
+    return float(stdtr(max(effective - 1, 1.0), -transformed))
 
 
 def cases_to_stand_in(
@@ -265,5 +273,5 @@ def cases_to_stand_in(
 def _is_no_worse(gains: Array, totals: Array, margin: float) -> bool:
     counted = totals > 0
     gain, total = gains[counted], totals[counted]
-    effective = float((total**2).sum() ** 2 / (total**4).sum()) if total.size else 0.0
+    effective = _in_effect(total) if total.size else 0.0
     return effective >= FEWEST_EFFECTIVE and _p_above(gain + margin * total, total, margin, effective) < _ALPHA
