@@ -581,14 +581,14 @@ def validation_findings(cards: Sequence[JudgeCard]) -> tuple[Finding, ...]:
 
 def validated(validation: Validation) -> MeasureFinding:
     """The measure with the reason of the verdict: where a decision is it, its difference from one person."""
-    from bedside.stats.stand_in import CASES_NEEDED
+    from bedside.stats.stand_in import cases_needed
 
     facts, n, of = validation.facts, validation.with_people, validation.rated
     if validation.because is None:
         kappa = validation.mean.statistics.get("kappa") if validation.mean else None
         return replace(_measured(facts, facts.title, kappa, n, of), why=validation.why)
     decision, test = validation.because
-    needed = test.details.get(CASES_NEEDED)
+    needed = cases_needed([each for other in validation.decisions for each in other.tests])
     return replace(
         _measured(facts, facts.title, test, n, of), figure=f"{test.name.partition(',')[0]} for {decision.words}",
         limit=float(test.options["margin"]), needed=None if needed is None else int(needed),

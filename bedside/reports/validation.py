@@ -43,7 +43,7 @@ from bedside.stats.diagnostic_accuracy import DiagnosticAccuracy
 from bedside.stats.equivalence import CASES, PLANNED_POWER
 from bedside.stats.kappa_bands import reading
 from bedside.stats.result import Result
-from bedside.stats.stand_in import CASES_NEEDED, FEWEST_EFFECTIVE, JUDGE, PERSON
+from bedside.stats.stand_in import FEWEST_EFFECTIVE, JUDGE, PERSON, cases_needed
 from bedside.tuning.probes.contract import BASE_LINE
 from bedside.tuning.probes.movement import ProbeEffect, probe_effects
 from bedside.tuning.probes.probe_record import ProbeRecord, probe_records
@@ -308,10 +308,9 @@ def _decided(row: tuple[Validation, LevelDecision]) -> str:
 
 
 def _needed(row: tuple[Validation, LevelDecision]) -> str:
-    known = [test.details.get(CASES_NEEDED) for test in row[1].tests]
-    if row[1].is_shown or None in known:
+    most = None if row[1].is_shown else cases_needed(row[1].tests)
+    if most is None:
         return DASH
-    most = max(cases or 0.0 for cases in known)
     return f"{most:,.0f}" if most <= _MOST_CASES else f"over {_MOST_CASES:,}"
 
 

@@ -6,6 +6,7 @@ differences, judge minus one person, so that below zero the judge is worse.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +23,7 @@ from bedside.stats.sample_size import SampleSize
 FEWEST_EFFECTIVE = 20
 #: Names of what a result's details hold.
 JUDGE, PERSON = "judge", "one person"
-EFFECTIVE, P_WORSE, CASES_NEEDED = "cases in effect", "p worse", "cases needed"
+EFFECTIVE, SKEWNESS, P_WORSE, CASES_NEEDED = "cases in effect", "skewness", "p worse", "cases needed"
 _ALPHA = 0.05
 #: No study of more cases is planned.
 _MOST_CASES = 100_000
@@ -75,9 +76,9 @@ def no_worse_than_one_person(
 
     Returns:
         Each with its 90 % interval, whose ends are the margins at which the one-sided tests of 5 % turn; p, that the
-        judge is no worse by the margin; and in the details both shares, p that it is worse by more, how many cases
-        carry it in effect, and how many would show it in 80 % of studies were the judge as good as a person. There is
-        no p with fewer than :data:`FEWEST_EFFECTIVE` cases in effect.
+        judge is no worse by the margin; the standard error were there no difference; and in the details both shares, p
+        that it is worse by more, how many cases carry it in effect, and :func:`cases_needed`. There is no p with fewer
+        than :data:`FEWEST_EFFECTIVE` cases in effect.
 
     The test is of the cases' sums, linearised at the margin, by Hall's transformation of t, which takes out their
     skewness. Its degrees of freedom are those of a sum of squares whose terms weigh as the squared shares; its standard
@@ -148,7 +149,6 @@ def _tested(
 ) -> Result:
     """The ratio of the sums of gains and totals, held against the margin; stakes are what each case could cost."""
     from scipy.optimize import brentq
-    from scipy.special import ndtri
 
     margin, counted = float(blank.options["margin"]), totals > 0
     whole = float(totals.sum())
@@ -176,18 +176,48 @@ def _tested(
     most = 1.0 if blank.name[0] == "s" else 100 * (1 + abs(estimate))
     low = brentq(lambda bound: p_above(bound) - _ALPHA, -most, estimate) if p_above(-most) < _ALPHA else -most
     high = brentq(lambda bound: p_above(bound) - 1 + _ALPHA, estimate, most) if p_above(most) > 1 - _ALPHA else most
-    # What the standard error may be for the chance to show it, were there no difference; and the fewest cases.
-    wanted = margin / float(ndtri(1 - _ALPHA) + ndtri(PLANNED_POWER))
     error = _error(gain - estimate * total, total, margin, effective) * gain.size / whole
-    needed = blank.n * max((error / wanted) ** 2, FEWEST_EFFECTIVE / effective)
+    # As if every case counted: those that don't speak for the level are left out of the test.
+    skewness = _skewness(gain + margin * total, total, margin, effective) * float(np.sqrt(blank.n / gain.size))
+    details[SKEWNESS] = skewness
+    result = replace(result, standard_error=error)
     enough = effective >= FEWEST_EFFECTIVE
     return replace(
         result,
         interval=Interval(low, high, 1 - 2 * _ALPHA, "inverted one-sided tests"),
         p=p_above(-margin) if enough else None,
-        details={**details, P_WORSE: 1 - p_above(-margin) if enough else None, CASES_NEEDED: float(np.ceil(needed))},
+        details={**details, P_WORSE: 1 - p_above(-margin) if enough else None, CASES_NEEDED: cases_needed([result])},
         missing=None if enough else f"it rests on {effective:.0f} cases in effect, fewer than {FEWEST_EFFECTIVE}",
     )
+
+
+def cases_needed(tests: Sequence[Result]) -> float | None:
+    """How many cases show all of these in 80 % of studies, were the judge as good as a person; None if not known."""
+    if not all(test.standard_error for test in tests):
+        return None
+    low, high = 0, 1
+    while high < _MOST_CASES and sum(1 - _chance(test, high) for test in tests) > 1 - PLANNED_POWER:
+        low, high = high, high * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        is_enough = sum(1 - _chance(test, middle) for test in tests) <= 1 - PLANNED_POWER
+        low, high = (low, middle) if is_enough else (middle, high)
+    return float(high)
+
+
+def _chance(test: Result, cases: int) -> float:
+    """The chance that a study of so many cases shows it, were there no difference: of p, and that enough carry it."""
+    from scipy.special import ndtr, stdtr, stdtrit
+
+    effective = (test.details[EFFECTIVE] or 0.0) * cases / test.n
+    df = max(effective - 1, 1.0)
+    shift = test.options["margin"] / (test.standard_error or 1.0) * np.sqrt(cases / test.n)
+    enough = ndtr((effective - FEWEST_EFFECTIVE) / np.sqrt(effective))
+    critical, skew = stdtrit(df, 1 - _ALPHA), (test.details[SKEWNESS] or 0.0) / np.sqrt(cases)
+    if abs(skew) > 1e-6:
+        # What t must exceed for its transformation to exceed the critical value.
+        critical = 3 / skew * (np.cbrt(1 + skew * (critical - skew / 6)) - 1)
+    return float(stdtr(df, shift - critical) * enough)
 
 
 def _in_effect(shares: Array) -> float:
@@ -202,14 +232,19 @@ def _error(values: Array, totals: Array, margin: float, effective: float) -> flo
     return float(max(values.std(ddof=1) / np.sqrt(values.size), independent, 1e-12))
 
 
+def _skewness(values: Array, totals: Array, margin: float, effective: float) -> float:
+    n = values.size
+    third = float(((values - values.mean()) ** 3).mean()) * n**2 / ((n - 1) * (n - 2))
+    return float(third / (_error(values, totals, margin, effective) * np.sqrt(n)) ** 3)
+
+
 def _p_above(values: Array, totals: Array, margin: float, effective: float) -> float:
     """p of the test that the mean of the cases' values is no higher than 0."""
     from scipy.special import stdtr
 
     n, mean = values.size, float(values.mean())
     error = _error(values, totals, margin, effective)
-    third = float(((values - mean) ** 3).mean()) * n**2 / ((n - 1) * (n - 2))
-    skewness = third / (error * np.sqrt(n)) ** 3
+    skewness = _skewness(values, totals, margin, effective)
     t = mean / error
     transformed = t + skewness * (t**2 / 3 + 1 / 6) / np.sqrt(n) + skewness**2 * t**3 / (27 * n)
     return float(stdtr(max(effective - 1, 1.0), -transformed))
