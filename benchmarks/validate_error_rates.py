@@ -256,11 +256,12 @@ def designs() -> Iterator[Design]:
                 boundary(transcripts, turns, alike, raters),
                 "≤ 5 %",
             )
-    for units in (30, 50, 100, 200):
-        bound = "≥ 80 %" if units == 100 else "–"
+    for units in (30, 50, 100, 200, 220):
+        bound = "≥ 80 %" if units >= 100 else "–"
         yield Design(f"as good as a person, yes or no, {units} units", YES_NO, as_good(units), bound)
         yield Design(f"as good as a person, yes or no, {units} units, ε .1", YES_NO, as_good(units), "–", 0.1)
-        yield Design(f"as good as a person, five levels, {units} units", FIVE, on_levels(units, EVEN, "as good"), bound)
+        five = on_levels(units, EVEN, "as good")
+        yield Design(f"as good as a person, five levels, {units} units", FIVE, five, "≥ 80 %" if units == 220 else "–")
     for units in (100, 200):
         rare = as_good(units, 0.1, 0.05)
         yield Design(f"as good as a person, danger 10 %, {units} units", YES_NO, rare, bound="–")

@@ -271,7 +271,8 @@ def stand_in_reason(measures: Sequence[MeasureFinding]) -> str:
     interval = between(first.low, first.high)
     is_worse = first.high is not None and first.high < -first.limit
     beside = f"its {first.figure} minus one person's is {decimal(first.estimate)} {interval}"
-    return f"{beside}, margin {decimal(first.limit)}{'' if is_worse else needed}"
+    few = f", but {first.why}" if first.why else ""
+    return f"{beside}, margin {decimal(first.limit)}{few}{'' if is_worse else needed}"
 
 
 def _may_not_stand_in(finding: Finding) -> str:

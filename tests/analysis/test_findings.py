@@ -341,7 +341,7 @@ def _measure(title: str, estimate: float | None = None, n: int = 12, why: str = 
         ),
         (
             Finding("may not stand in", "judge:gpt", measures=(_measure("Danger", 0.3, why="it never gives 1"),), of=4),
-            "gpt is not shown to be able to stand in on danger: it never gives 1.",
+            "gpt may not stand in for one of these people on danger: it never gives 1.",
         ),
         (
             Finding("corrected difference", "", ("a", "b"), (_measure("Empathy", 0.5),), (), 1),
@@ -530,7 +530,15 @@ def test_a_judge_of_zeros_and_ones_without_a_scale_is_not_believed() -> None:
     ]
     (finding,) = validation_findings(validate(view(rows), judges=["judge:m"]))
     assert finding.kind == "stand-in not known"
-    assert "needs the scale of its zeros and ones" in finding.measures[0].why
+    (measure,) = finding.measures
+    assert "6 cases in effect, fewer than 20" in measure.why
+    assert measure.needed is not None
+    assert measure.needed > 200
+    (said,) = sentences([finding])
+    assert said == (
+        "Whether m may stand in is not known on risk: its sensitivity for 1 minus one person's is .17 [.00, .59], "
+        f"margin .20, but it rests on 6 cases in effect, fewer than 20; about {measure.needed} cases could show it."
+    )
 
 
 def test_agreement_without_any_difference_on_few_cases_says_why_it_is_not_known(tmp_path: Path) -> None:
