@@ -67,7 +67,7 @@ def test_tables_show_themselves(run: bedside.Run) -> None:
 
 def test_a_judge_is_checked_and_corrected() -> None:
     card = bedside.validate(STUDY, scales=SCALES)
-    assert [table.name for table in card] == ["judge_card_1", "validation_1", "bias_1", "accuracy_1"]
+    assert [table.name for table in card] == ["judge_card_1", "validation_1", "bias_1", "decisions_1", "accuracy_1"]
     assert len(bedside.estimate(STUDY, metrics=["empathy"], scales=SCALES)[0].rows) > 0
     with pytest.raises(
         bedside.BedsideError,
