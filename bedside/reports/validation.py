@@ -344,8 +344,8 @@ DECISION_COLUMNS = (
 def _decision_notes(rows: Sequence[tuple[Validation, LevelDecision]]) -> Iterator[str]:
     margin = rows[0][1].tests[0].options["margin"]
     yield (
-        "Each person in turn says what is so; the judge, and each other person, is set beside them on units that two "
-        "people or more rated. Difference: judge minus one person; of losses the person's minus the judge's."
+        "Each person in turn says what is so. The judge, and each other person, is set beside them. Units count that "
+        "two people or more rated. Difference: judge minus one person; of losses the person's minus the judge's."
     )
     yield (
         f"No worse: by one-sided tests of 5 % over cases, within a margin of {decimal(margin)}; nothing is shown with "
@@ -541,9 +541,9 @@ def _agreement_notes(card: JudgeCard) -> Iterator[str]:
             "the other people as the one left out."
         )
         yield (
-            "It may stand in for one of these people where it is shown no worse than one in every decision: each "
-            "level, or each cut of an ordered scale. Where a scale has no levels, ω must be .5 or more. It takes "
-            f"{FEWEST_UNITS} units or more of {FEWEST_CASES} cases or more, and κ (or α) above 0 with its whole "
+            "It may stand in for one of these people where it is shown no worse than one in every decision. A decision "
+            "is a level, or a cut of an ordered scale. Where a scale has no levels, ω must be .5 or more. It takes "
+            f"{FEWEST_UNITS} units or more of {FEWEST_CASES} cases or more. κ (or α) must be above 0 with its whole "
             f"interval. It must give every level that people gave to {FEWEST_OF_LEVEL} units or more."
         )
         methods = dict.fromkeys(test.method.capitalize() for test in tests)

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from bedside.analysis.checked_units import CheckedUnits
-from bedside.analysis.judge_accuracy import Decision, decisions, is_worse
+from bedside.analysis.judge_accuracy import LevelDecision, decisions, is_worse
 from bedside.core.errors import DataError
 from bedside.stats.stand_in import CASES_NEEDED, EFFECTIVE, JUDGE, P_WORSE, PERSON, Costs, no_worse_than_one_person
 from tests.analysis.builders import definite, ends
@@ -192,7 +192,7 @@ def units_of(judge: Array, people: Array) -> CheckedUnits:
     )  # fmt: skip
 
 
-def words(found: tuple[Decision, ...]) -> list[str]:
+def words(found: tuple[LevelDecision, ...]) -> list[str]:
     return [decision.words for decision in found]
 
 
