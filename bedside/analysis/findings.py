@@ -287,6 +287,8 @@ def comparison_findings(comparisons: Comparisons) -> tuple[Finding, ...]:
         owing -= {duel.measure.metric for duel in duels if duel.kind in SHOWN}
         overall = [test for test in comparisons.overall if test.metric not in owing]
         standings = [*_at_once(overall, groups), *_disputed(by_pair), *_standings(duels, about)]
+        if any(duel.kind in SHOWN for duel in duels):
+            standings = [finding for finding in standings if finding.kind != "no system differs"]
     of_pairs = [
         finding
         for systems, own in by_pair.items()
@@ -581,17 +583,19 @@ def validation_findings(cards: Sequence[JudgeCard]) -> tuple[Finding, ...]:
 
 def validated(validation: Validation) -> MeasureFinding:
     """The measure with the reason of the verdict: where a decision is it, its difference from one person."""
-    from bedside.stats.stand_in import cases_needed
+    from bedside.stats.stand_in import MARGIN, cases_needed
 
     facts, n, of = validation.facts, validation.with_people, validation.rated
     if validation.because is None:
         kappa = validation.mean.statistics.get("kappa") if validation.mean else None
-        return replace(_measured(facts, facts.title, kappa, n, of), why=validation.why)
+        tests = [test for each in validation.decisions for test in each.tests] if validation.stands_in else []
+        margin = max((test.details.get(MARGIN) or 0.0 for test in tests), default=None)
+        return replace(_measured(facts, facts.title, kappa, n, of), why=validation.why, limit=margin)
     decision, test = validation.because
     needed = cases_needed([each for other in validation.decisions for each in other.tests])
     return replace(
         _measured(facts, facts.title, test, n, of), figure=f"{test.name.partition(',')[0]} for {decision.words}",
-        limit=float(test.options["margin"]), needed=None if needed is None else int(needed),
+        limit=test.details.get(MARGIN), needed=None if needed is None else int(needed),
     )  # fmt: skip
 
 
@@ -758,6 +762,9 @@ def _within(test: MarginTest, tests: Sequence[MarginTest]) -> MeasureFinding:
     n = test.shared if test.n_a == test.n_b == test.shared else test.n_a + test.n_b
     measure = _of_raters(test, tests, test.test, n, test.entered.of, "")
     needed = None if test.cases_needed is None or test.verdict == "other raters" else int(test.cases_needed)
+    # What lies beyond the margin already, more cases would rather show.
+    beyond = {"higher": -1, "lower": 1}.get(test.better, 0) * (test.test.estimate or 0.0) >= test.margin
+    needed = None if beyond or (test.better == "none" and abs(test.test.estimate or 0.0) >= test.margin) else needed
     return replace(measure, limit=test.margin, needed=needed)
 
 

@@ -67,6 +67,9 @@ class RaterDesign(MetricRatings):
             0 … 1.
         shift: what the difference owes to who rated, by the people's deviations from each other; None where they
             can't be told.
+        shift_reach: half the width of its 95 % interval, by case; infinite where one case alone tells it.
+        is_spread: whether each system's cases were rated by half as many people as they are or more, so that what
+            people differ by is in the cases' spread already.
     """
 
     a: str
@@ -78,6 +81,8 @@ class RaterDesign(MetricRatings):
     only_b: tuple[str, ...]
     imbalance: float
     shift: float | None
+    shift_reach: float = 0.0
+    is_spread: bool = False
 
     @property
     def is_confounded(self) -> bool:
@@ -87,19 +92,23 @@ class RaterDesign(MetricRatings):
 
 def rests_on_raters(people: RaterDesign | None, difference: Result, ends: Sequence[float] = (0.0,)) -> bool:
     """Whether what a difference shows, or doesn't, may owe itself to who rated: how much it does is not known, or the
-    interval that is left without it lies otherwise beside one of the ``ends``."""
-    interval = difference.interval
+    interval that is left without it, as uncertain as that is, lies otherwise beside one of the ``ends``."""
+    interval, estimate = difference.interval, difference.estimate
     if people is None or not people.is_confounded:
         return False
-    if people.shift is None or interval is None:
+    if people.shift is None or interval is None or estimate is None:
         return True
-    low, high = interval.low - people.shift, interval.high - people.shift
+    low = estimate - people.shift - float(np.hypot(estimate - interval.low, people.shift_reach))
+    high = estimate - people.shift + float(np.hypot(interval.high - estimate, people.shift_reach))
     return any((interval.low > end, interval.high < end) != (low > end, high < end) for end in ends)
 
 
 def owes_raters(people: RaterDesign | None, difference: Result, ends: Sequence[float] = (0.0,)) -> bool:
-    """Whether what a difference shows is no longer shown once what is known of its raters is taken out."""
-    return people is not None and people.shift is not None and rests_on_raters(people, difference, ends)
+    """Whether what a difference shows is no longer shown once its raters are taken out, or few people rated one system
+    only and nothing tells how they differ."""
+    if people is None or (people.shift is None and people.is_spread):
+        return False
+    return rests_on_raters(people, difference, ends)
 
 
 def rater_severities(view: RatingsView, metrics: Sequence[str]) -> tuple[RaterSeverity, ...]:
@@ -196,6 +205,7 @@ def _design(view: RatingsView, metric: str, systems: tuple[str, str], paired: bo
         difference, why = _crossed_difference(of_system, raters, bool(paired))
     shares = [_shares(table, raters) for table in of_system]
     gap = shares[0] - shares[1]
+    shift, reach = _shift(view, metric, raters, gap)
     return RaterDesign(
         facts=view.facts(metric),
         a=systems[0],
@@ -206,7 +216,11 @@ def _design(view: RatingsView, metric: str, systems: tuple[str, str], paired: bo
         only_a=tuple(rater for rater, share in zip(raters, shares[1], strict=True) if share == 0),
         only_b=tuple(rater for rater, share in zip(raters, shares[0], strict=True) if share == 0),
         imbalance=float(np.abs(gap).sum() / 2),
-        shift=_shift(view, metric, raters, gap),
+        shift=shift,
+        shift_reach=reach,
+        is_spread=all(
+            2 / (share**2).sum() >= table["case"].n_unique() for share, table in zip(shares, of_system, strict=True)
+        ),
     )
 
 
@@ -260,29 +274,45 @@ def _crossed_difference(
     return difference, ""
 
 
-def _shift(view: RatingsView, metric: str, raters: Sequence[str], gap: Array) -> float | None:
-    """What the raters' shares, ``gap`` apart, do to the difference; None where nothing tells some raters' levels apart.
+def _shift(view: RatingsView, metric: str, raters: Sequence[str], gap: Array) -> tuple[float | None, float]:
+    """What the raters' shares, ``gap`` apart, do to the difference, and half the width of its 95 % interval; None where
+    nothing tells some raters' levels apart.
 
-    Levels are least squares of ratings on units and raters, over what two or more of them rated.
+    Levels are least squares of ratings on units and raters, over what two or more of them rated. The interval is by
+    case, with t of one degree of freedom less than cases (a sandwich estimate).
     """
+    from scipy.special import stdtrit
+
     positions = {rater: position for position, rater in enumerate(raters)}
-    rated = _rated(view, [metric]).filter(pl.col("rater").is_in(list(raters)))
+    rated = _rated(view, [metric]).filter(pl.col("rater").is_in(list(raters))).with_columns(own_case())
     units = (
         rated.group_by("transcript_id", "unit", maintain_order=True)
-        .agg("rater", "value")
+        .agg("rater", "value", pl.col("case").first())
         .filter(pl.col("rater").list.len() > 1)
     )
     weights = np.zeros((len(raters), len(raters)))
-    sums = np.zeros(len(raters))
-    for names, values in zip(units["rater"], units["value"], strict=True):
-        at = np.array([positions[name] for name in names])
-        ratings = values.to_numpy()
+    places = [np.array([positions[name] for name in names]) for names in units["rater"]]
+    centred = [(ratings := values.to_numpy()) - ratings.mean() for values in units["value"]]
+    for at in places:
         weights[at, at] += 1
         weights[np.ix_(at, at)] -= 1 / at.size
-        sums[at] += ratings - ratings.mean()
     if np.linalg.matrix_rank(weights) < len(raters) - 1:
-        return None
-    return float(gap @ (np.linalg.pinv(weights) @ sums))
+        return None, 0.0
+    pull = gap @ np.linalg.pinv(weights)
+    sums = np.zeros(len(raters))
+    for at, own in zip(places, centred, strict=True):
+        sums[at] += own
+    levels = np.linalg.pinv(weights) @ sums
+    by_case: dict[str, float] = {}
+    for at, own, case in zip(places, centred, units["case"], strict=True):
+        left = own - (levels[at] - levels[at].mean())
+        by_case[case] = by_case.get(case, 0.0) + float(pull[at] @ left)
+    cases = len(by_case)
+    reach = float("inf")
+    if cases > 1:
+        error = np.sqrt(cases / (cases - 1) * sum(value**2 for value in by_case.values()))
+        reach = float(stdtrit(cases - 1, 0.975) * error)
+    return float(pull @ sums), reach if np.abs(gap).any() else 0.0
 
 
 def names_of(raters: Sequence[str]) -> str:

@@ -141,7 +141,7 @@ def _reasons(
     """What speaks against a judge whatever it decides, and what leaves it open."""
     values = set(units.judge.tolist())
     if len(values) == 1:
-        return [f"it gives every unit the same, {level_words(values.pop())}"], []
+        return [f"it gives every unit the same level: {level_words(values.pop())}"], []
     if agreement is not None and agreement.interval is not None and agreement.interval.high < 0:
         return ["it says the opposite of people: its scale may be turned round"], []
     doubts = [

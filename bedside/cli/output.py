@@ -517,7 +517,7 @@ def _warnings(tables: Tables[Any] | list[Table]) -> tuple[str, ...]:
 
 def _shown_first(table: Table, findings: Iterable[Finding]) -> Table:
     """The table with the rows first of whose measures something is shown, and those last that couldn't be tested."""
-    from bedside.analysis.findings import SHOWN
+    from bedside.analysis.findings import ALPHA, SHOWN
 
     claimed = {(measure.metric, frozenset(each.systems)) for each in findings if each.kind in SHOWN
                for measure in each.measures}  # fmt: skip
@@ -529,6 +529,8 @@ def _shown_first(table: Table, findings: Iterable[Finding]) -> Table:
         metric, pair = record.get("metric"), frozenset(record[name] for name in ("a", "b", "system") if name in record)
         if "p_corrected" in record and record["p_corrected"] is None:
             return 3
+        if (record.get("p_corrected") or 1.0) < ALPHA:
+            return 0
         return 0 if (metric, pair) in claimed else 1 if metric in metrics else 2
 
     return replace(table, rows=tuple(sorted(table.rows, key=is_later)))

@@ -247,9 +247,13 @@ def _why_not_known(finding: Finding) -> str:
 
 
 def _may_stand_in(finding: Finding) -> str:
+    count = f"{len(finding.measures)} of {finding.of} measures; " if len(finding.measures) < finding.of else ""
+    margins = [measure.limit for measure in finding.measures if measure.limit is not None]
+    within = f"no worse by more than {decimal(max(margins))} in any decision; " if margins else ""
+    units = _span(measure.n for measure in finding.measures)
     return (
         f"{rater_words(finding.raters)} may stand in for one of these people on {_titles(finding.measures)} "
-        f"({len(finding.measures)} of {finding.of} measures)."
+        f"({count}{within}{units} units)."
     )
 
 
@@ -261,16 +265,17 @@ def stand_in_reason(measures: Sequence[MeasureFinding]) -> str:
     """Why something isn't claimed: in words as given, or by how far a judge lies from one person in a decision."""
     first = measures[0]
     most = max((each.needed or 0 for each in measures), default=0)
-    needed = f"; about {most:,} cases could show it" if 0 < most <= _MOST_CASES else ""
+    needed = f"; about {most:,} cases could show it, were it as good as one" if 0 < most <= _MOST_CASES else ""
     if first.limit is None:
         return first.why or "there is no interval"
     if measures[1:]:
         return f"in some decision it is not shown to be within {decimal(first.limit)} of one person{needed}"
     if first.low is None:
-        return f"{first.figure} {first.why}"
-    interval = between(first.low, first.high)
+        return f"its {first.figure} rests on too few cases{needed}"
+    interval = f"90 % interval {between(first.low, first.high)}"
     is_worse = first.high is not None and first.high < -first.limit
-    beside = f"its {first.figure} minus one person's is {decimal(first.estimate)} {interval}"
+    of, others = ("one person's", "its own") if first.figure.startswith("loss") else ("its", "one person's")
+    beside = f"{of} {first.figure} minus {others} is {decimal(first.estimate)}, {interval}"
     few = f", but {first.why}" if first.why else ""
     return f"{beside}, margin {decimal(first.limit)}{few}{'' if is_worse else needed}"
 
@@ -344,7 +349,7 @@ def _pairs_differ(finding: Finding) -> str:
         return f"Of {finding.of} pairs of systems, {len(finding.pairs)} {differ} on {on} {_tested(finding)}."
     if all(measure.why for measure in finding.measures):
         return f"Which of the {len(finding.systems)} systems differ is not known: {_why_not_known(finding)}."
-    return f"Of {finding.of} pairs of systems, none is shown to differ on {on} {_tested(finding)}."
+    return f"No single pair of systems is shown to differ on {on} {_tested(finding)}."
 
 
 # -- Preferences ----------------------------------------------------------------------------------------
@@ -570,7 +575,7 @@ def _warning(finding: Finding) -> str:
     others = finding.other_raters
     if others is None:
         return f"Fewer than {FEW_CASES} cases enter: the intervals are rough."
-    only = [f"only {system} was rated by {names_of(people)}" for system, people in zip(others.systems, others.only,
+    only = [f"{names_of(people)} rated only {system}" for system, people in zip(others.systems, others.only,
             strict=True) if people]  # fmt: skip
     who = _joined(only) if only else f"{100 * others.share:.0f} % of the ratings are not by the same people"
     shift = "how much that matters can't be told: they share no ratings"
@@ -578,4 +583,4 @@ def _warning(finding: Finding) -> str:
         higher, lower = others.systems if others.shift >= 0 else others.systems[::-1]
         shift = f"that alone adds {number(abs(others.shift))} to {higher} − {lower}"
     more = f" (and {counted(others.measures - 1, 'more row')})" if others.measures > 1 else ""
-    return f"{who[:1].upper()}{who[1:]} on {_lower(others.title)}; {shift}{more}."
+    return f"{who} on {_lower(others.title)}; {shift}{more}."

@@ -331,7 +331,7 @@ DECISION_COLUMNS = (
     recorded(metric=lambda row: row[0].metric, rater=lambda row: row[0].rater, decision=lambda row: row[1].words,
              given_by_people=lambda row: row[1].given, units=lambda row: row[1].units),
     Recorded(_decision_record),
-    Column("LevelDecision", "left", text=lambda row: row[1].words),
+    Column("Decision", "left", text=lambda row: row[1].words),
     Column("Given by people", text=lambda row: f"{row[1].given:,} of {row[1].units:,}"),
     Column("Judge, person", group="Sensitivity", text=_of_test("sensitivity", _two_shares)),
     Column("Difference [90 % CI]", group="Sensitivity", text=_of_test("sensitivity", _shortfall)),
@@ -348,9 +348,10 @@ def _decision_notes(rows: Sequence[tuple[Validation, LevelDecision]]) -> Iterato
         "two people or more rated. Difference: judge minus one person; of losses the person's minus the judge's."
     )
     yield (
-        f"No worse: by one-sided tests of 5 % over cases, within a margin of {decimal(margin)}; nothing is shown with "
-        f"fewer than {FEWEST_EFFECTIVE} cases in effect. No: worse by more, corrected over a metric's tests. Cases "
-        "needed: for a chance of 80 %, were the judge as good as a person."
+        f"No worse: by one-sided tests of 5 % over cases, within a margin of {decimal(margin)}, or of half of one "
+        f"person's share where that is less. Nothing is shown with fewer than {FEWEST_EFFECTIVE} cases in effect. No: "
+        "worse by more, corrected over a metric's tests. Cases needed: for a chance of 80 %, were the judge as good as "
+        "a person."
     )
     if any(validation.has_loss for validation, _ in rows):
         yield (

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from bedside.core.errors import DataError
-from bedside.stats._resampling import aligned, generator
-from bedside.stats.arrays import Array, vector
+from bedside.stats._resampling import aligned
+from bedside.stats.arrays import Array, generator, vector
 from bedside.stats.equivalence import PLANNED_POWER
 from bedside.stats.result import Interval, Result
 from bedside.stats.sample_size import SampleSize
@@ -24,6 +24,8 @@ FEWEST_EFFECTIVE = 20
 #: Names of what a result's details hold.
 JUDGE, PERSON = "judge", "one person"
 EFFECTIVE, SKEWNESS, P_WORSE, CASES_NEEDED = "cases in effect", "skewness", "p worse", "cases needed"
+#: The margin that is in force: as asked, or half of one person's share where that is less.
+MARGIN = "margin"
 _ALPHA = 0.05
 #: No study of more cases is planned.
 _MOST_CASES = 100_000
@@ -68,8 +70,9 @@ def no_worse_than_one_person(
     Args:
         judge: of each unit 1 where the judge gives the level, 0 where it doesn't.
         people: units × people, likewise; NaN where a person didn't rate. Units of one person don't count.
-        margin: by how much the judge may fall short, above 0 and below 1; of the loss, in shares of what a rater loses
-            who never looks and takes the cheaper answer throughout.
+        margin: by how much the judge may fall short, above 0 and below 1, but of a share by no more than half of one
+            person's; of the loss, in shares of what a rater loses who never looks and takes the cheaper answer
+            throughout.
         clusters: the case of each unit; unless given, each is its own.
         weights: of each unit, above 0.
         costs: of errors; without them there is no loss.
@@ -161,12 +164,15 @@ def _tested(
     estimate = float(gain.sum() / whole)
     # Where misses are dear, a few cases decide the loss, however many have something to lose by not looking.
     effective = min(_in_effect(total), _in_effect(total if stakes is None else stakes))
+    is_share, of_person = not blank.name.startswith("loss"), float(person.sum() / whole)
+    in_force = min(margin, of_person / 2) if is_share else margin
     details: dict[str, float | None] = {
-        JUDGE: float(judge.sum() / whole), PERSON: float(person.sum() / whole), EFFECTIVE: effective,
+        JUDGE: float(judge.sum() / whole), PERSON: of_person, EFFECTIVE: effective, MARGIN: in_force,
     }  # fmt: skip
     result = replace(blank, estimate=estimate, details=details)
     if gain.size < 3 or effective <= 2:
-        return replace(result, missing="no interval: it rests on too few cases")
+        needed = float(np.ceil(blank.n * FEWEST_EFFECTIVE / effective))
+        return replace(result, details={**details, CASES_NEEDED: needed}, missing="it rests on too few cases")
 
     def p_above(bound: float) -> float:
         """p of the test that the difference is no higher than the bound."""
@@ -182,18 +188,22 @@ def _tested(
     details[SKEWNESS] = skewness
     result = replace(result, standard_error=error)
     enough = effective >= FEWEST_EFFECTIVE
+    p = p_above(-margin)
+    if is_share:
+        p = max(p, _p_above((judge - person / 2)[counted], total, margin, effective))
+    worse = _p_above(-(gain + in_force * total), total, in_force, effective)
     return replace(
         result,
         interval=Interval(low, high, 1 - 2 * _ALPHA, "inverted one-sided tests"),
-        p=p_above(-margin) if enough else None,
-        details={**details, P_WORSE: 1 - p_above(-margin) if enough else None, CASES_NEEDED: cases_needed([result])},
+        p=p if enough else None,
+        details={**details, P_WORSE: worse if enough else None, CASES_NEEDED: cases_needed([result])},
         missing=None if enough else f"it rests on {effective:.0f} cases in effect, fewer than {FEWEST_EFFECTIVE}",
     )
 
 
 def cases_needed(tests: Sequence[Result]) -> float | None:
     """How many cases show all of these in 80 % of studies, were the judge as good as a person; None if not known."""
-    if not all(test.standard_error for test in tests):
+    if not all(test.standard_error and test.details[MARGIN] for test in tests):
         return None
     low, high = 0, 1
     while high < _MOST_CASES and sum(1 - _chance(test, high) for test in tests) > 1 - PLANNED_POWER:
@@ -211,7 +221,7 @@ def _chance(test: Result, cases: int) -> float:
 
     effective = (test.details[EFFECTIVE] or 0.0) * cases / test.n
     df = max(effective - 1, 1.0)
-    shift = test.options["margin"] / (test.standard_error or 1.0) * np.sqrt(cases / test.n)
+    shift = (test.details[MARGIN] or 0.0) / (test.standard_error or 1.0) * np.sqrt(cases / test.n)
     enough = ndtr((effective - FEWEST_EFFECTIVE) / np.sqrt(effective))
     critical, skew = stdtrit(df, 1 - _ALPHA), (test.details[SKEWNESS] or 0.0) / np.sqrt(cases)
     if abs(skew) > 1e-6:
@@ -287,8 +297,8 @@ def cases_to_stand_in(
         return _sums(says[:, 0].astype(float), says[:, 1:].astype(float), None, None)[0]
 
     def is_shown(sums: _Sums) -> bool:
-        sides = ((sums.so, sums.found - sums.found_by_person), (sums.not_so, sums.cleared - sums.cleared_by_person))
-        return all(_is_no_worse(gains, totals, margin) for totals, gains in sides)
+        sides = ((sums.so, sums.found, sums.found_by_person), (sums.not_so, sums.cleared, sums.cleared_by_person))
+        return all(_is_no_worse(*side, margin) for side in sides)
 
     words = (
         f"the judge and each person of sensitivity {sensitivity:g} and specificity {specificity:g}, prevalence "
@@ -305,8 +315,11 @@ def cases_to_stand_in(
     return SampleSize(cases, words, reached, simulations=simulations)
 
 
-def _is_no_worse(gains: Array, totals: Array, margin: float) -> bool:
+def _is_no_worse(totals: Array, judge: Array, person: Array, margin: float) -> bool:
     counted = totals > 0
-    gain, total = gains[counted], totals[counted]
+    total = totals[counted]
     effective = _in_effect(total) if total.size else 0.0
-    return effective >= FEWEST_EFFECTIVE and _p_above(gain + margin * total, total, margin, effective) < _ALPHA
+    return effective >= FEWEST_EFFECTIVE and all(
+        _p_above(ahead[counted], total, margin, effective) < _ALPHA
+        for ahead in (judge - person + margin * totals, judge - person / 2)
+    )
