@@ -218,7 +218,7 @@ def short_by(
 def shortfalls() -> Iterator[Design]:
     """Designs in which the judge's sensitivity is short by exactly ε."""
     for epsilon, prevalence, raters, turns in product((0.1, 0.2), (0.02, 0.05, 0.1, 0.3, 0.5), (2, 3, 5), (1, 5)):
-        options = {"turns": turns, "prevalence": prevalence, "raters": raters, "shortfall": epsilon}
+        options: dict[str, Any] = {"turns": turns, "prevalence": prevalence, "raters": raters, "shortfall": epsilon}
         judge, people, cases = short_by(np.random.default_rng(0), cases=20_000, **options)
         pilot = no_worse_than_one_person(judge, people, margin=epsilon, clusters=cases)[0].details[EFFECTIVE] or 0.0
         for carried in (24, 40, 90):

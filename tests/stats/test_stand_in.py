@@ -61,11 +61,11 @@ def by_loops(judge: Array, people: Array, weights: Array, level: float) -> tuple
 def test_shares_are_those_of_loops_over_ordered_pairs_of_people(people: int, has_gaps: bool) -> None:
     rng = np.random.default_rng(1)
     judge, said, cases = study(rng, cases=300, people=people, prevalence=0.3, falls=0.1)
-    weights = np.ones(300)
+    weights: Array = np.ones(300)
     if has_gaps:
         said[rng.random(said.shape) < 0.3] = np.nan
         weights = rng.uniform(0.5, 4, 300)
-    options = {"weights": weights} if has_gaps else {}
+    options: dict[str, Any] = {"weights": weights} if has_gaps else {}
     tests = no_worse_than_one_person(judge, said, margin=0.2, **options)
     for test, level in zip(tests, (1.0, 0.0), strict=True):
         judged, told = by_loops(judge, said, weights, level)
@@ -104,10 +104,10 @@ def test_the_intervals_ends_are_the_margins_at_which_the_tests_turn(turns: int, 
     for place, test in enumerate(no_worse_than_one_person(judge, people, margin=0.2, clusters=cases, costs=costs)):
         low, high = ends(test.interval)
         assert low < definite(test.estimate) < high
-        for end, p in ((low, lambda at: at.p), (high, lambda at: at.details[P_WORSE])):
+        for place_of_p, end in enumerate((low, high)):
             if -1 < end < 0:
                 at = no_worse_than_one_person(judge, people, margin=-end, clusters=cases, costs=costs)[place]
-                assert p(at) == pytest.approx(0.05, abs=1e-6)
+                assert (at.p, at.details[P_WORSE])[place_of_p] == pytest.approx(0.05, abs=1e-6)
     if falls:
         assert high < 0, "the upper end was looked at"
 
@@ -238,7 +238,7 @@ def test_a_judge_that_misses_most_of_what_is_rare_is_never_let_in(finds: float, 
 
     The alternative annotator test alone let such a judge in in 19 studies of 20.
     """
-    found: dict[str, float] = {"prevalence": 0.1, "sensitivity": 0.75, "specificity": 0.97}
+    found: dict[str, Any] = {"prevalence": 0.1, "sensitivity": 0.75, "specificity": 0.97}
     falls = (0.75 - finds) * 0.075 / 0.102
     judge, people, _ = study(np.random.default_rng(11), cases=100_000, people=3, falls=falls, **found)
     shares = no_worse_than_one_person(judge, people, margin=0.2)[0].details
