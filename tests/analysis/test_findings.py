@@ -536,8 +536,9 @@ def test_a_judge_of_zeros_and_ones_without_a_scale_is_not_believed() -> None:
     assert measure.needed > 200
     (said,) = sentences([finding])
     assert said == (
-        "Whether m may stand in is not known on risk: its sensitivity for 1 minus one person's is .17 [.00, .59], "
-        f"margin .20, but it rests on 6 cases in effect, fewer than 20; about {measure.needed} cases could show it."
+        "Whether m may stand in is not known on risk: its sensitivity for 1 minus one person's is .17, 90 % "
+        "interval [.00, .59], margin .17, but it rests on 6 cases in effect, fewer than 20; "
+        f"about {measure.needed} cases could show it, were it as good as one."
     )
 
 

@@ -107,6 +107,8 @@ def test_the_intervals_ends_are_the_margins_at_which_the_tests_turn(turns: int, 
         for place_of_p, end in enumerate((low, high)):
             if -1 < end < 0:
                 at = no_worse_than_one_person(judge, people, margin=-end, clusters=cases, costs=costs)[place]
+                if at.options["margin"] < -end:
+                    continue  # No margin is wider than half of what one person reaches.
                 assert (at.p, at.details[P_WORSE])[place_of_p] == pytest.approx(0.05, abs=1e-6)
     if falls:
         assert high < 0, "the upper end was looked at"
@@ -124,7 +126,7 @@ def test_what_has_no_answer_says_why() -> None:
     )  # fmt: skip
     for test in no_worse_than_one_person(judge, people, margin=0.2, clusters=np.zeros(60)):
         assert (test.n, test.p, test.interval) == (1, None, None)
-        assert test.missing == "no interval: it rests on too few cases"
+        assert test.missing == "it rests on too few cases"
     few = no_worse_than_one_person(judge[:30], people[:30], margin=0.2)[0]
     assert (few.p, few.details[P_WORSE]) == (None, None)
     assert "fewer than 20" in definite(few.missing)
