@@ -12,7 +12,16 @@ from scipy import stats
 from bedside.analysis.checked_units import CheckedUnits
 from bedside.analysis.judge_accuracy import LevelDecision, decisions, is_worse
 from bedside.core.errors import DataError
-from bedside.stats.stand_in import CASES_NEEDED, EFFECTIVE, JUDGE, P_WORSE, PERSON, Costs, no_worse_than_one_person
+from bedside.stats.stand_in import (
+    CASES_NEEDED,
+    EFFECTIVE,
+    JUDGE,
+    MARGIN,
+    P_WORSE,
+    PERSON,
+    Costs,
+    no_worse_than_one_person,
+)
 from tests.analysis.builders import definite, ends
 
 Array = np.ndarray[Any, Any]
@@ -107,7 +116,7 @@ def test_the_intervals_ends_are_the_margins_at_which_the_tests_turn(turns: int, 
         for place_of_p, end in enumerate((low, high)):
             if -1 < end < 0:
                 at = no_worse_than_one_person(judge, people, margin=-end, clusters=cases, costs=costs)[place]
-                if at.options["margin"] < -end:
+                if definite(at.details[MARGIN]) < -end:
                     continue  # No margin is wider than half of what one person reaches.
                 assert (at.p, at.details[P_WORSE])[place_of_p] == pytest.approx(0.05, abs=1e-6)
     if falls:
