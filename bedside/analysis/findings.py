@@ -588,11 +588,12 @@ def validated(validation: Validation) -> MeasureFinding:
     facts, n, of = validation.facts, validation.with_people, validation.rated
     if validation.because is None:
         kappa = validation.mean.statistics.get("kappa") if validation.mean else None
-        tests = [test for each in validation.decisions for test in each.tests] if validation.stands_in else []
+        decided = validation.decisions if validation.stands_in else ()
+        tests = [test for decision in decided for test in decision.tests]
         margin = max((test.details.get(MARGIN) or 0.0 for test in tests), default=None)
         return replace(_measured(facts, facts.title, kappa, n, of), why=validation.why, limit=margin)
     decision, test = validation.because
-    needed = cases_needed([each for other in validation.decisions for each in other.tests])
+    needed = cases_needed([own for other in validation.decisions for own in other.tests])
     return replace(
         _measured(facts, facts.title, test, n, of), figure=f"{test.name.partition(',')[0]} for {decision.words}",
         limit=test.details.get(MARGIN), needed=None if needed is None else int(needed),

@@ -57,13 +57,14 @@ def _p_worse(test: MarginTest) -> str:
 
 
 def _verdict(test: MarginTest) -> str:
-    """The verdict, and what too few cases lack."""
-    if test.verdict != "too few cases":
-        return test.verdict
-    if test.people is not None and test.people.difference is not None:
-        return "too few cases or raters"
-    needed = test.cases_needed
-    return f"too few cases; {needed:,.0f} give power {decimal(PLANNED_POWER, 1)}" if needed else "too few cases"
+    """The verdict; of people like those who rated, cases and raters are both few."""
+    like_raters = test.people is not None and test.people.difference is not None
+    return "too few cases or raters" if like_raters and test.verdict == "too few cases" else test.verdict
+
+
+def _needed(test: MarginTest) -> str:
+    """How many cases could show it, where there are too few."""
+    return f"{test.cases_needed:,.0f}" if test.verdict == "too few cases" and test.cases_needed else DASH
 
 
 def _test_notes(tests: Sequence[MarginTest]) -> list[str]:
@@ -83,7 +84,8 @@ def _test_notes(tests: Sequence[MarginTest]) -> list[str]:
     meanings = dict.fromkeys((_verdict(test).partition(";")[0], _MEANINGS[test.verdict]) for test in tests)
     notes += [f"{verdict[0].upper()}{verdict[1:]}: {meaning}." for verdict, meaning in meanings]
     if any(test.verdict == "too few cases" and test.cases_needed for test in tests):
-        notes.append("Cases that would do count both systems' where they don't pair, as they are split now.")
+        notes.append(f"Cases needed: for a chance of {100 * PLANNED_POWER:.0f} %, were there no difference.")
+        notes.append("They count both systems' where they don't pair, as they are split now.")
     left_out = sum(test.left_out for test in tests)
     if left_out:
         notes.append(f"{counted(left_out, 'case')} had no partner in the other system and were left out.")
@@ -123,6 +125,7 @@ COLUMNS = (
     Column("p not worse", text=_p_worse),
     Column("p alike", text=lambda test: p_value(test.test.p)),
     Column("Verdict", "left", text=_verdict, brief=True),
+    Column("Cases needed", text=_needed),
 )
 P_VALUES = Note(
     "margin.p",

@@ -163,7 +163,7 @@ def test_leniency_of_those_who_rated_one_system_alone_is_warned_of_and_claims_no
         assert findings
         assert all(finding.kind not in (*SHOWN, "no worse", "alike", "passes") for finding in findings)
         assert {finding.warning for finding in findings} == {"other raters"}
-        assert sentences(findings)[-1].startswith("Only a was rated by ben on empathy; that alone adds 0.")
+        assert sentences(findings)[-1].startswith("ben rated only a on empathy; that alone adds 0.")
 
 
 def test_raters_of_both_systems_who_rated_them_in_other_shares_are_warned_of_by_the_share() -> None:

@@ -84,7 +84,8 @@ def test_too_few_cases_say_how_many_would_do() -> None:
     assert (test.chance or 1) < 0.5
     text = str(margin_table([test]))
     needed = int(test.test.details[equivalence.CASES_ONE_SIDED] or 0)
-    assert f"too few cases; {needed} give power .8" in text
+    assert "too few cases" in text
+    assert f" {needed} " in text.replace("|", " ")
     # As many cases with the same spread would show it.
     spread = float(np.std(4 * NOISE[:8], ddof=1))
     studies = np.random.default_rng(2).normal(0, spread, (needed, 3000))

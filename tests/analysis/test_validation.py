@@ -305,7 +305,7 @@ def test_a_judge_that_never_flags_or_does_at_random_is_not_let_in() -> None:
     """It wins the alternative annotator test: nine in ten units are no danger."""
     checked = validation_of(view_of(np.zeros(200), danger(200, 0)[1]))
     assert definite(checked.alternative).winning_rate == 1
-    assert (checked.stands_in, checked.why) == (False, "it gives every unit the same, 0")
+    assert (checked.stands_in, checked.why) == (False, "it gives every unit the same level: 0")
     (decision,) = checked.decisions
     assert (decision.words, decision.is_shown) == ("1", False)
     assert [test.details["judge"] for test in decision.tests] == [0, 1]

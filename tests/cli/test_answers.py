@@ -327,6 +327,6 @@ def test_those_whose_ratings_count_are_those_who_are_warned_of(call: Call, tmp_p
     ]
     path = written(tmp_path / "r.csv", rows)
     warned = " ".join(works(call, "estimate", path, "--scale", "1-5")[0].split())
-    assert "Only a was rated by ben on empathy; that alone adds 0.50 to a − b." in warned
+    assert "ben rated only a on empathy; that alone adds 0.50 to a − b." in warned
     alone, _ = works(call, "estimate", path, "--scale", "1-5", "--people", "human:anna")
     assert "rated by ben" not in alone
