@@ -583,7 +583,7 @@ def validation_findings(cards: Sequence[JudgeCard]) -> tuple[Finding, ...]:
 
 def validated(validation: Validation) -> MeasureFinding:
     """The measure with the reason of the verdict: where a decision is it, its difference from one person."""
-    from bedside.stats.stand_in import MARGIN, cases_needed
+    from bedside.stats.stand_in import CASES_NEEDED, MARGIN, cases_needed
 
     facts, n, of = validation.facts, validation.with_people, validation.rated
     if validation.because is None:
@@ -594,6 +594,7 @@ def validated(validation: Validation) -> MeasureFinding:
         return replace(_measured(facts, facts.title, kappa, n, of), why=validation.why, limit=margin)
     decision, test = validation.because
     needed = cases_needed([own for other in validation.decisions for own in other.tests])
+    needed = needed or test.details.get(CASES_NEEDED)
     return replace(
         _measured(facts, facts.title, test, n, of), figure=f"{test.name.partition(',')[0]} for {decision.words}",
         limit=test.details.get(MARGIN), needed=None if needed is None else int(needed),

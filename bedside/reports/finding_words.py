@@ -269,9 +269,10 @@ def stand_in_reason(measures: Sequence[MeasureFinding]) -> str:
     if first.limit is None:
         return first.why or "there is no interval"
     if measures[1:]:
-        return f"in some decision it is not shown to be within {decimal(first.limit)} of one person{needed}"
+        margin = max(each.limit or 0.0 for each in measures)
+        return f"in some decision it is not shown to be within {decimal(margin)} of one person{needed}"
     if first.low is None:
-        return f"its {first.figure} rests on too few cases{needed}"
+        return f"its {first.figure} {first.why.removeprefix('it ')}{needed}"
     interval = f"90 % interval {between(first.low, first.high)}"
     is_worse = first.high is not None and first.high < -first.limit
     of, others = ("one person's", "its own") if first.figure.startswith("loss") else ("its", "one person's")

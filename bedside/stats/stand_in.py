@@ -170,6 +170,8 @@ def _tested(
         JUDGE: float(judge.sum() / whole), PERSON: of_person, EFFECTIVE: effective, MARGIN: in_force,
     }  # fmt: skip
     result = replace(blank, estimate=estimate, details=details)
+    if is_share and not of_person:
+        return replace(result, missing="it can't be told, as no two people agree on it")
     if gain.size < 3 or effective <= 2:
         needed = float(np.ceil(blank.n * FEWEST_EFFECTIVE / effective))
         return replace(result, details={**details, CASES_NEEDED: needed}, missing="it rests on too few cases")
