@@ -42,8 +42,9 @@ class LabelNumbers:
         return facts if yes is None else replace(facts, title=f"{facts.title} (share of {yes})")
 
 
-def label_numbers(view: RatingsView, metrics: Sequence[str]) -> LabelNumbers:
-    """The view with the labels of whole transcripts as numbers, as far as these metrics' can be compared."""
+def label_numbers(view: RatingsView, metrics: Sequence[str], *, constants: bool = False) -> LabelNumbers:
+    """The view with the labels of whole transcripts as numbers, as far as these metrics' can be compared; those that
+    are all the same only where such ``constants`` are asked for."""
     labelled = view.ratings.filter(
         pl.col("unit") == "transcript", pl.col("metric").is_in(list(metrics)), pl.col("label").is_not_null()
     )
@@ -57,12 +58,14 @@ def label_numbers(view: RatingsView, metrics: Sequence[str]) -> LabelNumbers:
         name = str(metric)
         scale = view.scales.get(name)
         labels = _labels(scale, part)
-        if len(labels) <= 2:
+        if len(labels) == 2 or (constants and len(labels) == 1):
             yes[name] = (affirmed(labels) if labels[1:] else None) or labels[-1]
             numbers[name] = {label: float(label == yes[name]) for label in labels}
         elif scale is not None and scale.ordered:
             ordered[name] = labels
             numbers[name] = {label: float(place) for place, label in enumerate(labels)}
+        elif len(labels) < 2:
+            refused[name] = f"every rating is {labels[0]!r}"
         else:
             refused[name] = (
                 f"its {len(labels)} labels have no order; if they have one, give their scale as low<middle<high"

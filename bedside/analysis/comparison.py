@@ -507,7 +507,7 @@ def compare(
         raise DataError(f"{test} needs three {view.compared}s", where="`test`", todo=f"use {THEN[test]} for two")
     duos = _duos(view, chosen, reference)
     names = view.metrics(metrics) if metrics is not None else quality_metrics(view)
-    labels = label_numbers(view, names)
+    labels = label_numbers(view, names, constants=True)
     values = labels.view.transcript_values(names).filter(pl.col("system").is_in(chosen))
     # With nothing to match, a system's values are the same beside every other.
     varying = any(labels.view.matching(systems).by for systems in (chosen, *duos))

@@ -34,6 +34,7 @@ _WORDS = {
 #: What the patterns that texts from outside must fit mean to a person.
 _PATTERN_WORDS = {
     r"\S": "it must not be empty",
+    r"^[^\x00]*$": "it must hold no zero character",
     r"^[a-z][a-z0-9_]*$": "it must be small letters, digits and _, with a letter first",
     "^[a-z0-9][a-z0-9-]*$": "it must be small letters, digits and -, with no - first",
     r"^[\w.-]+$": "it must be letters, digits, _, . and - alone",

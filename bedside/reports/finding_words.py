@@ -264,12 +264,12 @@ def _with_reasons(finding: Finding, begin: str) -> str:
 def stand_in_reason(measures: Sequence[MeasureFinding]) -> str:
     """Why something isn't claimed: in words as given, or by how far a judge lies from one person in a decision."""
     first = measures[0]
-    most = max((each.needed or 0 for each in measures), default=0)
+    most = max((measure.needed or 0 for measure in measures), default=0)
     needed = f"; about {most:,} cases could show it, were it as good as one" if 0 < most <= _MOST_CASES else ""
     if first.limit is None:
         return first.why or "there is no interval"
     if measures[1:]:
-        margin = max(each.limit or 0.0 for each in measures)
+        margin = max(measure.limit or 0.0 for measure in measures)
         return f"in some decision it is not shown to be within {decimal(margin)} of one person{needed}"
     if first.low is None:
         return f"its {first.figure} {first.why.removeprefix('it ')}{needed}"

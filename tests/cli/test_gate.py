@@ -174,7 +174,7 @@ def test_labels_have_margins_too(call: Call, tmp_path: Path) -> None:
     same_code, same, _ = call("gate", numbers, "--scale", "0,1", *asked)
     rows, same_rows = (json.loads(printed)["tables"][0]["rows"] for printed in (out, same))
     assert (code, rows) == (same_code, same_rows)
-    assert "Shares: Harm, of “yes”." in call("gate", labels, *asked[:-1], "--notes")[1]
+    assert "on harm (share of yes)" in call("gate", labels, *asked[:-1], "--notes")[1]
 
 
 @pytest.mark.slow
