@@ -370,7 +370,7 @@ DISTANCES = {"Δ_Ref Directionality": "flow_score", "Δ_Ref Avg. Self-Consist.":
 
 def test_calm_its_distances_are_those_from_the_corpus_digit_by_digit() -> None:
     """Printed distances to either side of the corpus' mean; three decimals without zeros at the end."""
-    corpus = ratings_view(*(rated("AnnoMI", 0, **{f"{name}__{role}": 2.0 for name in DISTANCES.values()})
+    corpus = ratings_view(*(rated("AnnoMI", 0, "judge:m", **{f"{name}__{role}": 2.0 for name in DISTANCES.values()})
                             for role in ROLES))  # fmt: skip
     sides = dict(zip(DISTANCES, (1, -1, 1), strict=True))
     rows = [
@@ -1132,16 +1132,16 @@ def test_the_best_of_all_and_at_matched_length_are_marked_as_the_source_colours_
         rows=["system", "setting"], columns=["metric"], key_columns=2, spread="none", best="always", n=False,
         **{name: entry.options()[name] for name in ("matched", "second")}, best_among=["system", "setting"],
     )  # fmt: skip
-    marks = {}
+    marks: dict[tuple[str, ...], str] = {}
     by_line = rows_of(table, 2)
     for (system, setting), row in zip(by_line, table.rows, strict=True):
         for name, cell in zip(measures, row.cells[2:], strict=True):
             marks[system, setting, name] = "green" if cell.bold else "blue" if cell.underline else ""
-    wrong = {}
+    wrong: dict[tuple[str, ...], tuple[str, str]] = {}
     for number in numbers:
-        line = (number.system, number.levels[0] if number.levels else "Human", number.measure)
-        if marks[line] != number.note.partition(":")[0]:
-            wrong[line] = (number.note.partition(":")[0], marks[line])
+        place_of = (number.system, number.levels[0] if number.levels else "Human", number.measure)
+        if marks[place_of] != number.note.partition(":")[0]:
+            wrong[place_of] = (number.note.partition(":")[0], marks[place_of])
     assert wrong == COLOURED_WRONGLY.get(place, {})
 
 
