@@ -323,9 +323,11 @@ def _decision_record(row: tuple[Validation, LevelDecision]) -> dict[str, Any]:
     return record
 
 
+_NOT_GIVEN = "people gave it to no unit, or to all"
+_NO_LOSS = "where there are more than two levels, and none at which a transcript fails"
 _LOSS_COLUMNS = (
-    Column("Judge, person", group="Loss", text=_of_test("loss", _two_shares)),
-    Column("Difference [90 % CI]", group="Loss", text=_of_test("loss", _shortfall)),
+    Column("Judge, person", group="Loss", text=_of_test("loss", _two_shares), dash=_NO_LOSS),
+    Column("Difference [90 % CI]", group="Loss", text=_of_test("loss", _shortfall), dash=_NO_LOSS),
 )
 DECISION_COLUMNS = (
     recorded(metric=lambda row: row[0].metric, rater=lambda row: row[0].rater, decision=lambda row: row[1].words,
@@ -333,10 +335,10 @@ DECISION_COLUMNS = (
     Recorded(_decision_record),
     Column("Decision", "left", text=lambda row: row[1].words),
     Column("Given by people", text=lambda row: f"{row[1].given:,} of {row[1].units:,}"),
-    Column("Judge, person", group="Sensitivity", text=_of_test("sensitivity", _two_shares)),
-    Column("Difference [90 % CI]", group="Sensitivity", text=_of_test("sensitivity", _shortfall)),
-    Column("Judge, person", group="Specificity", text=_of_test("specificity", _two_shares)),
-    Column("Difference [90 % CI]", group="Specificity", text=_of_test("specificity", _shortfall)),
+    Column("Judge, person", group="Sensitivity", text=_of_test("sensitivity", _two_shares), dash=_NOT_GIVEN),
+    Column("Difference [90 % CI]", group="Sensitivity", text=_of_test("sensitivity", _shortfall), dash=_NOT_GIVEN),
+    Column("Judge, person", group="Specificity", text=_of_test("specificity", _two_shares), dash=_NOT_GIVEN),
+    Column("Difference [90 % CI]", group="Specificity", text=_of_test("specificity", _shortfall), dash=_NOT_GIVEN),
 )  # fmt: skip
 
 
@@ -365,7 +367,7 @@ def _decisions(rater: str, rows: Sequence[tuple[Validation, LevelDecision]], pos
         *DECISION_COLUMNS,
         *(_LOSS_COLUMNS if any(validation.has_loss for validation, _ in rows) else ()),
         Column("No worse", "left", text=_decided),
-        Column("Cases needed", text=_needed),
+        Column("Cases needed", text=_needed, dash="it is shown already, or can't be told"),
     )
     return table_of(f"decisions_{position}", f"{rater}: no worse than one person in each decision?", rows, columns,
                     group=lambda row: row[0].facts.title, notes=(_decision_notes,))  # fmt: skip
