@@ -113,7 +113,8 @@ def _results(public: list[str]) -> str:
         for name in public
         if package[name].is_alias and package[name].is_function
         for place in _places_in(package[name].final_target.returns)
-        if place.startswith("bedside.") and place not in known
+        # The statistics have pages of their own.
+        if place.startswith("bedside.") and place not in known and not place.startswith("bedside.stats.")
     }
     return _page("What the functions return", *sorted(places, key=lambda place: place.rpartition(".")[2]))
 

@@ -266,8 +266,8 @@ def with_other_round(made: Study, folder: Path, seed: int) -> Variant:
 
 #: Tables whose numbers are of all systems together.
 _OF_ALL_SYSTEMS = (
-    "agreement", "confusion", "judge_card", "validation", "bias", "accuracy", "calibration", "raters", "missing",
-    "overall", "quartiles", "strengths", "win_rates", "rubrics", "missing_bounds",
+    "agreement", "confusion", "judge_card", "validation", "decisions", "bias", "accuracy", "calibration", "raters",
+    "missing",    "overall", "quartiles", "strengths", "win_rates", "rubrics", "missing_bounds",
 )  # fmt: skip
 
 

@@ -32,10 +32,10 @@ Rewriting = Callable[[str, dict[str, Any]], dict[str, Any] | None]
 _NAMES = (
     "metric", "system", "a", "b", "systems", "quantity", "rater", "raters", "judge", "between", "others", "level",
     "statistic", "who", "what", "measure", "unit", "rubric", "error", "first", "second", "given", "bin", "from", "to",
-    "item", "transcript", "first_level", "second_level", "transcript_id", "replicate", "round",
+    "item", "transcript", "decision", "first_level", "second_level", "transcript_id", "replicate", "round",
 )  # fmt: skip
 #: Of one judge or pair of raters, numbered in the order in which they are shown.
-_NUMBERED = ("judge_card", "validation", "bias", "accuracy", "confusion", "calibration")
+_NUMBERED = ("judge_card", "validation", "decisions", "bias", "accuracy", "confusion", "calibration")
 
 
 def _compare(run: Run, systems: list[str], **part: Any) -> Iterable[Table]:
