@@ -35,12 +35,17 @@ if TYPE_CHECKING:
     from bedside.api.demonstration import demo as demo
     from bedside.api.installation import doctor as doctor
     from bedside.api.judge_tuning import (
+        cascade as cascade,
+        judge_drift as judge_drift,
         jury as jury,
         learn_rater as learn_rater,
+        preview_drift as preview_drift,
         preview_probe as preview_probe,
+        preview_route as preview_route,
         preview_tuning as preview_tuning,
         probe as probe,
         rate as rate,
+        route as route,
         tune_judge as tune_judge,
     )
     from bedside.api.judging import (
@@ -72,6 +77,7 @@ if TYPE_CHECKING:
         plan_difference as plan_difference,
         plan_judge as plan_judge,
         plan_kappa as plan_kappa,
+        plan_raters as plan_raters,
         preferences as preferences,
         tables as tables,
         trend as trend,
@@ -92,6 +98,7 @@ if TYPE_CHECKING:
         simulate as simulate,
         simulation_quality as simulation_quality,
     )
+    from bedside.api.verifying import verify as verify
     from bedside.core.errors import BedsideError as BedsideError
     from bedside.ratings.run import Run as Run, read_run as read_run
     from bedside.scoring.score import score as score
@@ -110,19 +117,23 @@ _NAMES = {
     "bedside.api.chosen_ratings": "View",
     "bedside.api.demonstration": "demo",
     "bedside.api.installation": "doctor",
-    "bedside.api.judge_tuning": "jury learn_rater preview_probe preview_tuning probe rate tune_judge",
+    "bedside.api.judge_tuning": (
+        "cascade judge_drift jury learn_rater preview_drift preview_probe preview_route preview_tuning probe rate "
+        "route tune_judge"
+    ),
     "bedside.api.judging": (
         "export_judgements import_judgements judge judge_pairs judge_passes judgement judgements merge_judgements "
         "preview_judging preview_pairs"
     ),
     "bedside.api.model_training": "evaluate_coder fit_redirection train_coder",
     "bedside.api.rating_questions": (
-        "agree compare deviation drift estimate explain figure gate plan_difference plan_judge plan_kappa preferences "
-        "tables trend validate"
+        "agree compare deviation drift estimate explain figure gate plan_difference plan_judge plan_kappa plan_raters "
+        "preferences tables trend validate"
     ),
     "bedside.api.run_files": "export import_ratings merge read_ratings report to_convokit view",
     "bedside.api.scrubbing": "scrub",
     "bedside.api.simulating": "preview_simulation simulate simulation_quality",
+    "bedside.api.verifying": "verify",
     "bedside.core.errors": "BedsideError",
     "bedside.ratings.run": "Run read_run",
     "bedside.scoring.score": "score",

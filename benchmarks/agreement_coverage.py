@@ -25,7 +25,7 @@ from bedside.stats.reliability import icc, krippendorff_alpha
 from bedside.stats.result import Result
 from bedside.stats.sampled_items import sampled_items
 
-Values = npt.NDArray[np.float64]
+Values = npt.NDArray[Any]
 Statistic = Callable[..., Result]
 LEVELS = (1.0, 2.0, 3.0, 4.0, 5.0)
 RATERS = 3
@@ -92,7 +92,7 @@ def rated(crisis: npt.NDArray[np.bool_], design: Design, rng: np.random.Generato
     own = rng.normal(size=(crisis.size, 1, 1, RATERS)) * np.where(severe, 1.0, 0.3)[..., None]
     noise = rng.normal(size=(*shape, RATERS)) * np.where(severe, 1.0, 0.3)[..., None]
     severity = np.array([-0.2, 0.0, 0.25])
-    return np.clip(np.round(3 + seen[..., None] + own + noise + severity), 1, 5)
+    return np.asarray(np.clip(np.round(3 + seen[..., None] + own + noise + severity), 1, 5))
 
 
 def interval(statistic: Statistic, design: Design, rng: np.random.Generator) -> Result:
@@ -102,7 +102,7 @@ def interval(statistic: Statistic, design: Design, rng: np.random.Generator) -> 
     else:
         crisis = np.repeat([True, False], design.per)
     ratings = rated(crisis, design, rng)
-    units = ratings.reshape(-1, RATERS)
+    units: Values = ratings.reshape(-1, RATERS)
     if design.missing:
         units = np.where(rng.random(units.shape) < design.missing, np.nan, units)
         kept = (~np.isnan(units)).sum(axis=1) >= 2

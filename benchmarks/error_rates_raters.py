@@ -32,7 +32,7 @@ CASE, CASE_BY_SYSTEM, PERSON, SINGLE = 0.6, 0.3, 0.4, 0.62
 
 
 def ratings(
-    rng: np.random.Generator, cases: int, raters: int, taste: float, *, paired: bool, binary: bool
+    rng: np.random.Generator, cases: int, raters: int, taste: float, *, paired: bool, binary: bool = False
 ) -> tuple[Table, Table]:
     """Two systems' ratings, cases × raters: levels 1 to 5, or 1 where the latent rating is above a fifth's."""
     person = rng.normal(0, PERSON, raters)
@@ -170,6 +170,60 @@ def three_tables(
     return np.clip(np.round(3 + latent), 1, 5)
 
 
+#: Designs with gaps, by which people rate a case under each system: words, cases paired, and (cases, people).
+GAPS: dict[str, tuple[bool, tuple[tuple[int, int], ...]]] = {
+    "half of the cases by two": (True, ((60, 3), (40, 10))),
+    "each case by two": (True, ((20, 3), (60, 3), (40, 5))),
+    "one person all cases": (True, ((40, 5),)),
+    "each conversation by two": (True, ((20, 3), (40, 3), (20, 10))),
+    "one person one system": (True, ((20, 4), (40, 4))),
+    "mostly one system": (True, ((20, 3), (40, 3))),
+    "own cases, half by two": (False, ((20, 3), (40, 3), (30, 10))),
+}
+
+
+def who_rated(rng: np.random.Generator, words: str, case: int, people: int) -> tuple[list[int], list[int]]:
+    """The people who rated a case under the first system, and under the second."""
+    two, all_of_them = rng.choice(people, 2, replace=False).tolist(), list(range(people))
+    third = [2] if case % 3 == 0 else []
+    match words:
+        case "each case by two":
+            return two, two
+        case "one person all cases":
+            return ([0, 1 + case % (people - 1)],) * 2
+        case "each conversation by two":
+            return two, rng.choice(people, 2, replace=False).tolist()
+        case "one person one system":
+            return all_of_them, all_of_them[:-1]
+        case "mostly one system":
+            return [0, *([1] if case % 4 == 0 else []), *third], [1, *([0] if case % 4 == 1 else []), *third]
+        case _:
+            return (all_of_them if case % 2 else two,) * 2
+
+
+def with_gaps(runs: int, seed: int) -> Iterator[str]:
+    """People who rated some of the cases each: how often the mixed model finds a difference."""
+    yield "| who rated | cases | people | taste | mixed model |"
+    yield "| --- | --- | --- | --- | --- |"
+    for words, (paired, sizes) in GAPS.items():
+        for (cases, people), taste in product(sizes, (0.0, 0.3)):
+            rng = np.random.default_rng((seed, cases, people, int(10 * taste)))
+            found = told = 0
+            for _ in range(runs):
+                tables = ratings(rng, cases, people, taste, paired=paired, binary=False)
+                rows = [
+                    (tables[system][number, person], system, number, person)
+                    for number in range(cases)
+                    for system, raters in enumerate(who_rated(rng, words, number, people))
+                    for person in raters
+                ]
+                values, systems, numbers, raters = map(list, zip(*rows, strict=True))
+                p = crossed_raters.difference_with_gaps(values, systems, numbers, raters, paired=paired).p
+                told += p is not None
+                found += p is not None and p <= 0.05
+            yield f"| {words} | {cases} | {people} | {taste:g} | {100 * found / max(told, 1):.1f} % |"
+
+
 def confounded(runs: int, seed: int) -> Iterator[str]:
     """Two people rate one system and two others the other: how often it looks like a difference, and is warned of."""
     yield "| cases | people differ by (SD) | over cases | warned |"
@@ -210,10 +264,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", choices=("pairs", "several", "confounded"), default="", help="one of the tables")
+    tables = {"pairs": lines, "several": three_systems, "gaps": with_gaps, "confounded": confounded}
+    parser.add_argument("--only", choices=tuple(tables), default="", help="one of the tables")
     options = parser.parse_args()
     print(f"{options.runs} studies a row, seed {options.seed}\n")
-    tables = {"pairs": lines, "several": three_systems, "confounded": confounded}
     parts = [table for name, table in tables.items() if options.only in ("", name)]
     for line in chain.from_iterable(chain(part(options.runs, options.seed), [""]) for part in parts):
         print(line, flush=True)

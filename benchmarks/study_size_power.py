@@ -1,6 +1,6 @@
 """Does a study of the planned size reach what `bedside plan` prints? Seeded simulations, printed as tables.
 
-    python benchmarks/study_size_power.py [--runs 5000] [--only differences|kappa|shared]
+    python benchmarks/study_size_power.py [--runs 5000] [--only differences|kappa|shared|raters]
 
 1. Differences: the number of cases that is planned for power .8, the power printed, and the share of studies of that
    size in which scipy's t test and signed-rank test (exact up to 50 cases, as bedside compare takes it) find the
@@ -12,6 +12,9 @@
    of the runs.
 3. Partly shared cases: the smallest difference that `bedside sample` prints for a plan, and the share of studies in
    which the test of bedside compare finds it, where systems' values of a case are not alike and where they are.
+4. Raters after a pilot: variances are drawn, then a pilot, what is planned for eight raters, and 50 studies of that
+   size. What is reached, over all pilots that tell it: the Φ that the variances have, an interval as narrow, or the
+   difference found by the test of bedside compare; and how many pilots tell it. A twentieth of the runs.
 """
 
 from __future__ import annotations
@@ -23,10 +26,12 @@ import numpy as np
 from scipy import stats
 
 from bedside.analysis.study_size import sizes_for_difference, sizes_for_kappa
-from bedside.stats import overlapping, paired
+from bedside.stats import crossed_raters, overlapping, paired
 from bedside.stats._kappa_parts import penalties
+from bedside.stats.generalisability import rater_study
 from bedside.stats.many_raters import mean_pairwise_kappa
 from bedside.stats.rater_models import rater_model
+from bedside.stats.sample_size import cases_for_raters
 
 #: Difference in standard deviations, and the number of tests that are corrected together.
 DIFFERENCES = [(2.0, 1), (2.0, 20), (1.5, 1), (1.5, 3), (1.0, 1), (1.0, 10), (0.8, 1), (0.5, 1), (0.5, 10), (0.3, 1)]
@@ -130,15 +135,54 @@ def power_of_shared(pairs: int, alone: int, *, correlation: float, difference: f
     return float(np.mean([p is not None and p <= 0.05 for p in tested]))
 
 
+def rated(rng: np.random.Generator, parts: np.ndarray, cases: int, raters: int) -> np.ndarray:
+    """Values, cases × raters, of these variances of cases, raters and both."""
+    spreads = np.sqrt(parts)
+    values = rng.normal(size=(cases, 1)) * spreads[0] + rng.normal(size=(1, raters)) * spreads[1]
+    return values + rng.normal(size=(cases, raters)) * spreads[2]
+
+
+def raters(runs: int) -> Iterator[str]:
+    yield "| to reach | pilot, cases × raters | pilots that tell it | planned, median | reached |"
+    yield "| --- | --- | ---: | ---: | ---: |"
+    for aim in ("Φ .80", "± 0.4", "difference 0.6"):
+        for cases, people in ((12, 4), (20, 5), (30, 8)):
+            rng = np.random.default_rng([105, cases])
+            planned, reached = [], []
+            for _ in range(runs):
+                parts = np.array([1.0, 0.05, 0.6]) * np.exp(rng.normal(size=3) * [0.4, 1.0, 0.4])
+                rows, columns = np.indices((cases, people))
+                pilot = rater_study(rows.ravel(), columns.ravel(), rated(rng, parts, cases, people).ravel(), seed=rng)
+                if aim == "Φ .80":
+                    enough = [n for n in range(1, 21) if pilot.chance("absolute", 0.8, raters=n) >= 0.8][:1]
+                    planned += enough
+                    reached += [parts[0] / (parts[0] + (parts[1] + parts[2]) / n) >= 0.8 for n in enough]
+                    continue
+                asked = {"half_width": 0.4} if aim == "± 0.4" else {"difference": 0.6}
+                n = cases_for_raters(pilot, raters=8, seed=rng, **asked).n
+                if n is None:
+                    continue
+                planned.append(n)
+                for _ in range(50):
+                    values = rated(rng, parts, n, 8) + asked.get("difference", 0.0)
+                    test = crossed_raters.paired_difference(values, np.zeros_like(values))
+                    half = (test.interval.high - test.interval.low) / 2
+                    reached.append(test.estimate > half if aim.startswith("d") else half <= 0.4)
+            yield (
+                f"| {aim} | {cases} × {people} | {len(planned)} of {runs} | {np.median(planned):.0f} | "
+                f"{np.mean(reached):.2f} |"
+            )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5000, help="simulated studies of each cell")
-    parser.add_argument("--only", choices=("differences", "kappa", "shared"), help="one of the tables")
+    parser.add_argument("--only", choices=("differences", "kappa", "shared", "raters"), help="one of the tables")
     arguments = parser.parse_args()
-    tables = {"differences": differences, "kappa": kappas, "shared": shared}
+    tables = {"differences": differences, "kappa": kappas, "shared": shared, "raters": raters}
     for name, table in tables.items():
         if arguments.only in (None, name):
-            runs = max(1, arguments.runs // 10) if name == "kappa" else arguments.runs
+            runs = max(1, arguments.runs // {"kappa": 10, "raters": 20}.get(name, 1))
             print("\n".join(table(runs)), end="\n\n", flush=True)
 
 

@@ -37,7 +37,7 @@ from bedside.stats.diagnostic_accuracy import diagnostic_accuracy
 from bedside.stats.many_raters import mean_pairwise_kappa
 from bedside.stats.stand_in import EFFECTIVE, no_worse_than_one_person
 
-Values = npt.NDArray[np.float64]
+Values = npt.NDArray[Any]
 Levels = tuple[float, ...]
 #: A judge's values, people's (units × people), and the case of each unit.
 Draw = tuple[Values, Values, Values]
@@ -132,12 +132,13 @@ def on_levels(units: int, mix: tuple[float, ...], judge: str) -> Callable[..., D
     """Three people on five levels, off by one in three of ten; the judge as one of them, constant or at random."""
 
     def seen(truth: Values, rng: np.random.Generator) -> Values:
-        return np.clip(truth + rng.choice([-1, 0, 1], truth.shape, p=[0.15, 0.7, 0.15]), 1, 5)
+        off = rng.choice([-1, 0, 1], truth.shape, p=[0.15, 0.7, 0.15])
+        return np.asarray(np.clip(truth + off, 1, 5))
 
     def draw(rng: np.random.Generator) -> Draw:
         truth = rng.choice(FIVE, units, p=mix)
         people = seen(np.repeat(truth[:, None], 3, axis=1), rng)
-        kinds = {
+        kinds: dict[str, Callable[[], Values]] = {
             "as good": lambda: seen(truth, rng),
             "constant": lambda: np.full(units, 4.0),
             "random": lambda: rng.choice(FIVE, units, p=mix),
@@ -284,7 +285,7 @@ def coverage(
     rng = np.random.default_rng(seed)
     by_case = alone = 0
     for run in range(runs):
-        rates = np.full(transcripts, sensitivity)
+        rates: Values = np.full(transcripts, sensitivity)
         if alike:
             spread = (1 - alike) / alike
             rates = rng.beta(sensitivity * spread, (1 - sensitivity) * spread, transcripts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import argparse
 import tempfile
 from collections import Counter
 from datetime import UTC, datetime
@@ -25,20 +25,23 @@ def page(data: Path) -> str:
     parts, summary = [], []
     total: Counter[str] = Counter()
     same = compared = 0
+    lacking = False
     for source in SOURCES:
         with tempfile.TemporaryDirectory() as work:
             found = source.figures(data, Path(work))
         parts.append(section(source, found, source.RESTS))
+        lacking |= any(one.ours is None for one in found)
         if source in PAPERS:
             printed = [one for one in found if one.published]
             own = counts(printed, source.RESTS)
             total.update(own)
-            same += sum(one.agrees for one in printed)
-            compared += len(printed)
+            same += sum(one.agrees for one in printed if one.ours is not None)
+            compared += sum(one.ours is not None for one in printed)
             summary.append((_NAMES[PAPERS.index(source)], own))
     lines = [f"| paper | {' | '.join(STATUSES)} | all |", "| --- " + "| ---: " * (len(STATUSES) + 1) + "|"]
     for name, own in (*summary, ("together", total)):
         lines.append(f"| {name} | {' | '.join(f'{own[status]:,}' for status in STATUSES)} | {sum(own.values()):,} |")
+    held = ", ".join(filter(None, (source.held(data) for source in (annomi, mdd5k, mindeval))))
     return (
         "# What of the literature can be recomputed\n\n"
         "Each figure that five papers print has one status. *From data*: recomputed from public data. *From printed "
@@ -47,15 +50,21 @@ def page(data: Path) -> str:
         f"Of {compared} figures recomputed, {same} come out to the last printed digit; the others differ for the "
         "reason given.\n\n" + "\n".join(lines) + "\n\n"
         f"Made on {datetime.now(UTC).date()} by `python -m replications DATA docs/replications.md` with bedside "
-        f"{versions['bedside']}, {libraries}. DATA holds the public copies of that day: AnnoMI (133 sessions), MDD-5k "
-        "(925 patients) and MindEval (60 talks). Worked examples of textbooks are in [Statistics](statistics.md).\n\n"
-        + "\n".join(parts)
+        f"{versions['bedside']}, {libraries}. DATA holds the public copies of that day: {held or 'none'}. "
+        f"{'A dash stands where the data were not there. ' if lacking else ''}"
+        "Worked examples of textbooks are in [Statistics](statistics.md).\n\n" + "\n".join(parts)
     )
 
 
 if __name__ == "__main__":
-    text = page(Path(sys.argv[1]))
-    if len(sys.argv) > 2:
-        Path(sys.argv[2]).write_text(text, "utf-8")
-    else:
+    parser = argparse.ArgumentParser("python -m replications", description=__doc__)
+    parser.add_argument("data", type=Path, help="the folder of the public data; what it may hold, the package says")
+    parser.add_argument("page", type=Path, nargs="?", help="the file to write; printed without it")
+    asked = parser.parse_args()
+    if not asked.data.is_dir():
+        parser.error(f"{asked.data} is no folder")
+    text = page(asked.data)
+    if asked.page is None:
         print(text)
+    else:
+        asked.page.write_text(text, "utf-8")

@@ -45,9 +45,9 @@ class Figure:
 
     @property
     def shown(self) -> str:
-        """Ours, to as many decimals as the published figure has."""
+        """Ours, to as many decimals as the published figure has; a dash where the data are not at hand."""
         if self.ours is None or isinstance(self.ours, str):
-            return str(self.ours)
+            return self.ours or "–"
         printed = self.published.lstrip("<>")
         text = f"{self.ours:.{len(printed.partition('.')[2]) if printed else 2}f}"
         text = text.replace("0.", ".", 1) if printed.lstrip("-")[:1] == "." else text
@@ -95,7 +95,8 @@ def _lines(figures: Sequence[Figure]) -> Iterator[str]:
     for one in figures:
         # A bar parts a trait from a model in one paper's rows.
         cells = (one.where.replace(" | ", ", "), one.published or "–", one.shown, one.status)
-        yield f"| {' | '.join(cells)} | {'' if one.agrees else one.why} |"
+        why = "the data are not at hand" if one.ours is None else "" if one.agrees else one.why
+        yield f"| {' | '.join(cells)} | {why} |"
 
 
 def section(source: ModuleType, figures: Sequence[Figure], rests: Sequence[Rest]) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
+
 from bedside.analysis.agreement import agree
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.scoring.score import score
@@ -19,6 +21,13 @@ def sessions(data: Path) -> Path | None:
     """The sessions beside the project: all of them where they are there, else those that are."""
     files = (data / "annomi" / name for name in ("AnnoMI-full.csv", "annomi_dev.csv"))
     return next((file for file in files if file.exists()), None)
+
+
+def held(data: Path) -> str:
+    """Which sessions are at hand, in words; empty where none are."""
+    if (file := sessions(data)) is None:
+        return ""
+    return f"AnnoMI ({pl.read_csv(file, columns=['transcript_id'])['transcript_id'].n_unique()} sessions)"
 
 
 def figures(data: Path, work: Path) -> list[Figure]:

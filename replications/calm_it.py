@@ -24,6 +24,9 @@ _KAPPA = {
     "Question Quality": _SUBSTANTIAL, "Effectiveness": _MODERATE, "Goal Alignment": _MODERATE,
     "Realignment": _SUBSTANTIAL,
 }  # fmt: skip
+_TOOL = (
+    "by textstat, with a full stop where a turn has no end mark; Dale–Chall moves with the tool and its list of words"
+)
 _READABILITY = {"patient": "Client Readability", "clinician": "Therapist Readability"}
 
 
@@ -48,7 +51,7 @@ def figures(data: Path, work: Path) -> list[Figure]:
         printed = number(PROTOCOL, "Table A16", row, "AnnoMI").text
         group = f"Turn-level / {row.split()[0]}"
         found.append(Figure("A16", row, "AnnoMI", group, printed, means.get(role), DATA,
-                            why="by textstat; Dale–Chall moves with the tool and its list of words"))  # fmt: skip
+                            why=_TOOL))  # fmt: skip
     return found
 
 

@@ -9,16 +9,20 @@ import polars as pl
 
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.ratings.run import Run
+from bedside.ratings.suites import SUITES
+from bedside.reports.contents import make_tables
+from bedside.reports.report_settings import ReportSettings
 from bedside.scoring.score import score
 from bedside.stats.intervals import wilson
+from bedside.transcripts.transcript import Role
 from replications._figures import AGAIN, DATA, NO_RESULT, Figure, Rest
-from replications._printed import cells, value
 
 PROTOCOL = "mdd5k"
 SOURCE = (
     "Table 1 is of the first 20 patients, by gpt-4o; their 100 dialogues are in the public release "
     "(github.com/lemonsis/MDD-5k), each without its last exchange, in which the doctor tells the diagnosis. "
-    "Characters a turn are pooled over turns, as in the authors' script."
+    "Characters a turn are pooled over turns. The authors' script divides the doctor's by exchanges + 1, and the "
+    "patient's, without those of the last turn, by exchanges: the last rows are by that."
 )
 #: The folder of the public release beside the other data.
 RELEASE = "mdd5k-release"
@@ -27,7 +31,7 @@ _LAST = "the release has dropped each dialogue's last exchange"
 #: Of the table of the suite's source: printed, and why it differs.
 _TABLE = {
     "Avg. turns": ("26.8", f"{_LAST}; with it there are 26.84"), "Avg. words #dial": ("6906.8", _LAST),
-    "Avg. words #doc": ("91.1", _LAST),
+    "Avg. words #doc": ("91.1", f"{_LAST}; the script divides by one turn more"),
     "Avg. words #pat": ("162.8", f"{_LAST}; the script counts it as a turn of the patient's too, which gives 162.8"),
 }  # fmt: skip
 _FEWER = "925 of 1,000 patients are released"
@@ -39,7 +43,14 @@ _DIAGNOSES = (
 
 
 _NAMES = ["exchanges", "characters", "characters_per_turn", "turns"]
-_PER_TURN = {"doctor": "characters_per_turn.clinician", "patient": "characters_per_turn.patient"}
+_ROLES: dict[str, Role] = {"doctor": "clinician", "patient": "patient"}
+_PER_TURN = {side: f"characters_per_turn.{role}" for side, role in _ROLES.items()}
+
+
+def held(data: Path) -> str:
+    """How many patients of the release are at hand, in words; empty where none are."""
+    files = list((data / RELEASE / "MDD_5k").glob("*.json"))
+    return f"MDD-5k ({len(files)} patients)" if files else ""
 
 
 def scored(given: list[Path], work: Path) -> Run:
@@ -55,9 +66,24 @@ def means_of_dialogues(view: RatingsView) -> dict[str, float]:
 
 
 def dataset(run: Run) -> dict[str, float]:
-    """Table 1 of a run, as ``bedside report --as-published`` prints it."""
-    (*_, system) = (rows := cells(PROTOCOL, "dataset", open_ratings_view(run.path)))[0]
-    return {row["Dialogues"]: value(row[system]) for row in rows if row[system][0].isdigit()}
+    """The numbers behind Table 1 of a run, as ``bedside report --as-published`` has them, not rounded."""
+    view, plain = open_ratings_view(run.path), ReportSettings(as_published=True)
+    (table,) = make_tables(view, ["dataset"], suite=SUITES.load(PROTOCOL), settings=plain)
+    return {record["measure"]: record["value"] for record in table.records if record["value"] is not None}
+
+
+def by_script(run: Run) -> dict[str, float]:
+    """Characters of a dialogue and of each side's turn, as the authors' script counts those of MDD-5k."""
+    said = [
+        {side: [len(turn.text) for turn in one.of(role)] for side, role in _ROLES.items()} for one in run.transcripts()
+    ]
+    doctor, patient = sum(sum(one["doctor"]) for one in said), sum(sum(one["patient"][:-1]) for one in said)
+    exchanges = sum(len(one["doctor"]) for one in said)
+    return {
+        "Avg. words #dial": (doctor + patient) / len(said),
+        "Avg. words #doc": doctor / (exchanges + len(said)),
+        "Avg. words #pat": patient / exchanges,
+    }
 
 
 def diagnoses(run: Run) -> list[tuple[str, ...]]:
@@ -71,12 +97,14 @@ def figures(data: Path, work: Path) -> list[Figure]:
     rated: dict[str, float] = {}
     whole: dict[str, float] = {}
     means: dict[str, float] = {}
+    scripted: dict[str, float | None] = dict.fromkeys(row for row in _TABLE if "words" in row)
     codes: list[tuple[str, ...]] = []
     if release.exists():
         first = [release / "MDD_5k" / f"patient_{patient}.json" for patient in range(1, _RATED + 1)]
         rated = dataset(scored(first, work / "rated"))
         run = scored([release], work / "release")
         whole, codes = dataset(run), diagnoses(run)
+        scripted |= by_script(run)
         means = means_of_dialogues(open_ratings_view(run.path))
 
     def share(hits: Iterable[bool]) -> float | None:
@@ -103,6 +131,10 @@ def figures(data: Path, work: Path) -> list[Figure]:
             Figure("", f"all dialogues of the release, mean of dialogues' characters a {side} turn", "", "", "",
                    means.get(side), DATA)
             for side in _PER_TURN
+        ),
+        *(
+            Figure("", f"all dialogues of the release, {row}, by the authors' script", "", "", "", ours, DATA)
+            for row, ours in scripted.items()
         ),
     ]  # fmt: skip
 

@@ -16,9 +16,18 @@ RESTS: list[Rest] = []
 _CRITERIA = (*(f"criterion_{place}" for place in (1, 2, 3, 4, 6, 7, 8, 9, 10)), "criterion11")
 
 
+def _file(data: Path) -> Path:
+    return data / "mindeval" / "human_annotations.jsonl"
+
+
+def held(data: Path) -> str:
+    """That the talks are at hand; empty where they are not."""
+    return "MindEval (60 talks)" if _file(data).exists() else ""
+
+
 def figures(data: Path, work: Path) -> list[Figure]:
     """The figures."""
-    file = data / "mindeval" / "human_annotations.jsonl"
+    file = _file(data)
     alphas = {}
     if file.exists():
         found = bedside.agree(file, scales="0-6").results

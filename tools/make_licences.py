@@ -24,6 +24,7 @@ PURPOSES = {
     "botocore": "Amazon's keys, regions and errors",
     "charset-normalizer": "telling the encoding of a text",
     "convokit": "ConvoKit's corpora and measures",
+    "crowd-kit": "juries without labels",
     "deepeval": "asking the judges of many providers; rubrics as its metrics",
     "distributed": "scoring spread over many processes or machines, by Dask",
     "filelock": "one process at a time changes a run or writes a file",
@@ -70,6 +71,7 @@ _EXTRAS = (
     "annotate",
     "pandas",
     "forms",
+    "juries",
     "spss",
     "dask",
     "ray",
@@ -87,8 +89,8 @@ def direct() -> str:
         "",
         _wrapped(
             "bedside is under the Apache License 2.0. It imports the libraries below and contains no code of theirs. "
-            "What others made and it contains (a dictionary of syllables, a list of easy words) is in "
-            "[NOTICE](../NOTICE)."
+            "What others made and it contains (a dictionary of syllables, a list of easy words, prices of models) is "
+            "in [NOTICE](../NOTICE)."
         ),
         "",
         _wrapped(

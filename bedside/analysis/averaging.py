@@ -13,6 +13,8 @@ from bedside.analysis.case_values import CaseValues, mean_in_group, own_case
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import ALL, RatingsView
 from bedside.analysis.study_parts import AveragedFactor
+from bedside.core.errors import DataError
+from bedside.ratings.names import rated_by_humans
 from bedside.ratings.study_design import FACTOR_COLUMN, beside_values, counterparts, shares_level, varying_factors
 from bedside.stats.arrays import Array
 from bedside.stats.result import Result
@@ -220,6 +222,45 @@ def cases_there(transcripts: pl.DataFrame, values: pl.DataFrame) -> CasesThere:
     cases = pl.concat([rows.select("system", own_case()) for rows in (values, unrated)])
     by_system = cases.drop_nulls("system").unique().partition_by("system", as_dict=True)
     return {str(system): frozenset(part["case"]) for (system,), part in by_system.items()}
+
+
+def planned_cases(view: RatingsView, planned: Collection[str]) -> dict[str, int]:
+    """How many cases of each system people are to rate, by the transcripts that they are to."""
+    rows = view.transcripts().filter(pl.col("transcript_id").is_in(list(planned)))
+    cases = rows.select(pl.col("system").fill_null(ALL), own_case()).unique()
+    return dict(cases.group_by("system").len().iter_rows())
+
+
+def settled_ratings(
+    view: RatingsView, metrics: Sequence[str], unfinished: Collection[str] | None
+) -> tuple[RatingsView, int]:
+    """The ratings without people's of cases whose values later answers change; and how many transcripts have some of
+    people's by these metrics that wait for others.
+
+    Args:
+        view: the ratings.
+        metrics: names of metrics.
+        unfinished: transcripts of which a planned answer is open. Without a plan, None: nothing is left out then, and
+            those are counted that fewer people rated than others.
+
+    Raises:
+        DataError: people have rated, and nothing is left of it.
+    """
+    people = view.ratings.filter(rated_by_humans(), pl.col("metric").is_in(list(metrics)), pl.col("error").is_null())
+    if unfinished is None:
+        raters = people.group_by("metric", "transcript_id", "unit").agg(pl.col("rater").n_unique())
+        fewer = raters.filter(pl.col("rater") < pl.col("rater").max().over("metric"))
+        return view, fewer["transcript_id"].n_unique()
+    every = view.transcripts().with_columns(own_case())
+    is_open = pl.col("transcript_id").is_in(list(unfinished))
+    cases = every.join(every.filter(is_open), on=("system", "case"), how="semi", nulls_equal=True)
+    waits = pl.col("transcript_id").is_in(cases["transcript_id"].implode())
+    waiting = people.filter(waits)
+    if waiting.height == people.height > 0:
+        raise DataError(
+            "no case has all of its planned answers yet", where=view.name, todo="look again later, or leave `looks` out"
+        )
+    return replace(view, ratings=view.ratings.filter(~(rated_by_humans() & waits))), waiting["transcript_id"].n_unique()
 
 
 def entered_cases(

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
+from bedside.core.errors import DataError
+
 Test = Literal[
     "auto",
     "wilcoxon",
     "permutation",
+    "permutation-mid-p",
     "t",
     "mcnemar",
+    "mcnemar-mid-p",
     "friedman",
     "overlapping",
+    "welch-permutation",
     "mannwhitney",
     "fisher",
+    "fisher-mid-p",
     "welch",
     "student",
     "kruskal",
@@ -49,3 +55,10 @@ ESTIMATE_ABOUT: tuple[EstimateAbout, ...] = get_args(EstimateAbout)
 
 EstimateMethod = Literal["prediction-powered", "rogan-gladen"]
 ESTIMATE_METHODS: tuple[EstimateMethod, ...] = get_args(EstimateMethod)
+
+
+def check_at_looks(argument: str, value: str, *choices: str) -> None:
+    """Raise DataError where a value is none of the choices that go with intervals that hold at every look."""
+    if value not in choices:
+        todo = "leave it out, or ask without `looks`"
+        raise DataError(f"{value} holds for one look only", where=f"`{argument}`", todo=todo)

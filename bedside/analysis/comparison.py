@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from bedside.analysis._label_numbers import LabelNumbers, label_numbers
-from bedside.analysis.averaging import EnteredCases, cases_there, entered_cases, matched_rows
-from bedside.analysis.case_values import CaseValues, case_values, most_cases_pair
+from bedside.analysis.averaging import EnteredCases, cases_there, entered_cases, matched_rows, planned_cases
+from bedside.analysis.case_values import CaseValues, case_values, most_cases_pair, own_case
 from bedside.analysis.choices import (
     ALTERNATIVES,
     CORRECTION_FAMILIES,
@@ -23,25 +22,40 @@ from bedside.analysis.choices import (
     Correction,
     CorrectionFamily,
     Test,
+    check_at_looks,
 )
+from bedside.analysis.label_numbers import LabelNumbers, label_numbers
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.rater_effects import RaterDesign, rater_design
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.selection import NothingError, by_raters, chosen_systems, quality_metrics
 from bedside.core.errors import DataError, one_of
 from bedside.core.words import counted
+from bedside.ratings.names import TRANSCRIPT
 from bedside.stats.arrays import differences
 from bedside.stats.result import Effect, Interval, Result
 
 # -- Two systems' values case by case -------------------------------------------------------------------
 
 Values = npt.NDArray[np.float64]
-PAIRED = frozenset(("wilcoxon", "permutation", "t", "mcnemar", "friedman"))
+PAIRED = frozenset(("wilcoxon", "permutation", "permutation-mid-p", "t", "mcnemar", "mcnemar-mid-p", "friedman"))
 #: The quasi-F of cases × raters, which the design chooses.
 CROSSED = "crossed"
 #: Tests of several systems at once, and the test of two that follows them.
 THEN = {"friedman": "wilcoxon", "kruskal": "mannwhitney"}
+#: Sign flips or splits of a permutation test, and for each test where there are many, so that corrected p can be small.
+_FLIPS, _FLIPS_A_TEST = 10_000, 50
+#: The tests of means, by how cases pair: what intervals that hold at every look stand beside.
+_OF_MEANS = {"paired": "t", "unpaired": "welch", "overlapping": "overlapping"}
 _NO_VALUES: Values = np.empty(0)
+
+
+class Look(NamedTuple):
+    """What a look at a study that runs needs to know ahead: the cases of each system that people are to rate, 0 where
+    no plan says it; and the least and the greatest value of the metric, None where one isn't known."""
+
+    planned: tuple[int, int]
+    ends: tuple[float, float] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +74,7 @@ class SystemPair:
         yes: of labels of two levels, the one whose share is compared.
         ordered: of ordered labels, these in order.
         people: who rated, where people did, and their answer for raters like them; None else.
+        look: where intervals hold at every look, what they need; else None.
     """
 
     facts: MetricFacts
@@ -77,6 +92,7 @@ class SystemPair:
     yes: str | None
     ordered: tuple[str, ...]
     people: RaterDesign | None = None
+    look: Look | None = None
 
     @property
     def paired(self) -> bool:
@@ -112,6 +128,7 @@ def system_pair(
     unmatched: tuple[int, int],
     labels: LabelNumbers,
     people: RaterDesign | None = None,
+    look: Look | None = None,
 ) -> SystemPair:
     """The values of two systems, paired as far as the test or the cases ask for it.
 
@@ -124,12 +141,17 @@ def system_pair(
     arms = (first.of(shared), second.of(shared)) if kind == "paired" else (first, second)
     binary = _is_binary(arms[0].values, arms[1].values)
     name, why = _test_and_reason(test, kind, arms, len(shared), binary)
+    if look is not None:
+        name = _OF_MEANS[kind]
     if people is not None and people.difference is not None:
-        if test == "auto":
-            name, why = (CROSSED, f"{len(people.raters)} people rated the same cases, an answer for raters like them")
+        if look is not None:
+            people = replace(people, difference=None, why="at a look, raters are averaged first")
+        elif test == "auto":
+            what = "some of the cases each" if people.has_gaps else "the same cases"
+            name, why = (CROSSED, f"{len(people.raters)} people rated {what}, an answer for raters like them")
         else:
             people = replace(people, difference=None, why="the test that was asked for averages raters first")
-    if name in ("mcnemar", "fisher") and not binary and arms[0].n + arms[1].n:
+    if name.startswith(("mcnemar", "fisher")) and not binary and arms[0].n + arms[1].n:
         averaged = "" if all(arm.is_single for arm in arms) else ", its cases' transcripts being averaged"
         raise DataError(
             f"{facts.name} has values other than 0 and 1{averaged}", where=f"`test={name}`", todo="use another test"
@@ -142,6 +164,7 @@ def system_pair(
         facts=facts, raters=raters, systems=systems, arms=arms, x=x, y=y, only_x=only_x, only_y=only_y, test=name,
         why=why, alone=(first.n - arms[0].n, second.n - arms[1].n), unmatched=unmatched,
         yes=labels.yes.get(facts.name), ordered=tuple(labels.ordered.get(facts.name, ())), people=people,
+        look=look,
     )  # fmt: skip
 
 
@@ -177,7 +200,9 @@ def _test_and_reason(
         if kind == "paired"
         else "no cases pair"
     )
-    plain, of_binary = ("wilcoxon", "mcnemar") if kind == "paired" else ("mannwhitney", "fisher")
+    plain, of_binary = "welch-permutation", "fisher-mid-p"
+    if kind == "paired":
+        plain, of_binary = "permutation-mid-p", "mcnemar-mid-p"
     if not binary:
         return plain, why
     if all(arm.is_single for arm in arms):
@@ -207,6 +232,11 @@ def tested(
     permuted = _permuted(pairs, both, alternative, seed, bootstrap)
     results = []
     for position, pair in enumerate(pairs):
+        if pair.look is not None:
+            test = _at_every_look(pair, pair.look, levels[position])
+            test = replace(test, effect=_effect_of(pair, test))
+            results.append((test, test))
+            continue
         test = permuted.get(position) or _test_of(pair, alternative, both[position])
         if test.interval is not None:
             bounds = _one_sided(test.interval, levels[position], alternative)
@@ -214,6 +244,34 @@ def tested(
         test = replace(test, effect=_effect_of(pair, test))
         results.append((test, _mean_difference(pair, test, levels[position], alternative)))
     return results
+
+
+def _at_every_look(pair: SystemPair, look: Look, level: float) -> Result:
+    """The mean difference with an interval and a p-value that hold at every look: by bets where cases pair and the
+    scale has ends, else by the standard error, to which the ends of the scale add what a few cases don't show."""
+    from bedside.stats import confidence_sequences as sequences
+
+    test = _test_of(pair, "two-sided", level)
+    if test.estimate is None:
+        return replace(test, interval=None, p=None)
+    arms = [arm.values for arm in pair.arms]
+    if pair.test == "t" and look.ends is not None:
+        span = look.ends[1] - look.ends[0]
+        sequence = sequences.bounded_mean(pair.x - pair.y, low=-span, high=span, level=level)
+    else:
+        means, sizes = [float(arm.mean()) for arm in arms], [arm.size for arm in arms]
+        error = sequences.error_with_unseen(test.standard_error, means, sizes, look.ends)
+        if not error or min(sizes) < 2:
+            return replace(test, interval=None, p=None)
+        planned, cases = (sum(look.planned), test.n) if pair.test != "t" else (min(look.planned), sizes[0])
+        sequence = sequences.any_estimate(
+            test.estimate, error, cases=cases, planned=planned or sequences.USUAL_CASES, level=level,
+            df=test.details.get("degrees of freedom") or float(test.n - 2),
+        )  # fmt: skip
+    return replace(
+        test, method=f"Mean difference, {sequence.method}", statistic=None,
+        interval=sequence.interval, p=sequence.p, missing=sequence.missing, standard_error=sequence.standard_error,
+    )  # fmt: skip
 
 
 def _one_sided(interval: Interval, level: float, alternative: Alternative) -> Interval:
@@ -245,8 +303,10 @@ def _effect_of(pair: SystemPair, test: Result) -> Effect | None:
             return effects.rank_biserial(pair.x, pair.y)
         case "mannwhitney":
             return effects.cliffs_delta(pair.x, pair.y)
-        case "permutation" | "t":
+        case "permutation" | "permutation-mid-p" | "t":
             return effects.cohens_dz(pair.x, pair.y)
+        case "welch-permutation":
+            return effects.cohens_d(pair.x, pair.y)
         case _:
             return _test_of(pair, "two-sided", 0.95).effect
 
@@ -254,21 +314,30 @@ def _effect_of(pair: SystemPair, test: Result) -> Effect | None:
 def _permuted(
     pairs: Sequence[SystemPair], levels: Sequence[float], alternative: Alternative, seed: int, bootstrap: bool
 ) -> dict[int, Result]:
-    """Permutation tests by position; those of one pair of systems on the same cases share their sign flips."""
-    from bedside.stats import paired
+    """Permutation tests by position; those of one pair of systems on the same cases share their sign flips, and those
+    of unpaired cases, as many of each system, their splits."""
+    from bedside.stats import paired, unpaired
 
+    draws = max(_FLIPS, _FLIPS_A_TEST * len(pairs))
     together: dict[tuple[Any, ...], list[int]] = {}
     for position, pair in enumerate(pairs):
-        if pair.test == "permutation":
-            together.setdefault((pair.systems, pair.arms[0].cases, levels[position]), []).append(position)
+        if pair.test.startswith("permutation"):
+            together.setdefault((pair.systems, pair.arms[0].cases, pair.test, levels[position]), []).append(position)
     results: dict[int, Result] = {}
-    for (_, _, level), positions in together.items():
+    for (_, _, test, level), positions in together.items():
         x = np.column_stack([pairs[position].x for position in positions])
         y = np.column_stack([pairs[position].y for position in positions])
         permuted = paired.permutations(
-            x, y, interval="bca" if bootstrap else "inverted", alternative=alternative, level=level, seed=seed
-        )
+            x, y, resamples=draws, interval="bca" if bootstrap else "inverted", mid=test == "permutation-mid-p",
+            alternative=alternative, level=level, seed=seed,
+        )  # fmt: skip
         results.update(zip(positions, permuted, strict=True))
+    apart = [position for position, pair in enumerate(pairs) if pair.test == "welch-permutation"]
+    for level in dict.fromkeys(levels[position] for position in apart):
+        positions = [position for position in apart if levels[position] == level]
+        samples = [(pairs[position].x, pairs[position].y) for position in positions]
+        split = unpaired.permutations(samples, resamples=draws, alternative=alternative, level=level, seed=seed)
+        results.update(zip(positions, split, strict=True))
     return results
 
 
@@ -305,13 +374,15 @@ def _test_of(pair: SystemPair, alternative: Alternative, level: float) -> Result
             return paired.wilcoxon(x, y, alternative=alternative, level=level)
         case "crossed":
             return _crossed(pair, alternative, level)
-        case "mcnemar":
-            return paired.mcnemar(x, y, interval="melded", alternative=alternative, level=level)
+        case "mcnemar" | "mcnemar-mid-p":
+            method: paired.McNemarMethod = "exact" if pair.test == "mcnemar" else "mid-p"
+            return paired.mcnemar(x, y, method=method, interval="melded", alternative=alternative, level=level)
         case "mannwhitney":
             return unpaired.mann_whitney(x, y, alternative=alternative, level=level)
-        case "fisher":
+        case "fisher" | "fisher-mid-p":
             table = [[int((values == level_of).sum()) for level_of in (1, 0)] for values in (x, y)]
-            return unpaired.fisher_exact(table, sides="central", alternative=alternative, level=level)
+            sides: unpaired.Sides = "central" if pair.test == "fisher" else "mid-p"
+            return unpaired.fisher_exact(table, sides=sides, alternative=alternative, level=level)
         case "overlapping":
             return overlapping.t_test(x, y, pair.only_x, pair.only_y, alternative=alternative, level=level)
         case "welch" | "student":
@@ -354,6 +425,7 @@ class Comparison(MetricRatings):
         ordered: of ordered labels, these in order; their values are 0, 1, 2 …
         differences: a − b case by case; None where cases were not paired.
         people: who rated, where people did: to whom the answer generalises, and whether other people rated each system.
+        at_every_look: whether interval and p hold at every look at a study that runs, and not at one alone.
     """
 
     raters: str
@@ -382,6 +454,7 @@ class Comparison(MetricRatings):
     ordered: tuple[str, ...]
     differences: tuple[float, ...] | None
     people: RaterDesign | None
+    at_every_look: bool = False
 
     @property
     def unrated(self) -> tuple[str, ...]:
@@ -452,6 +525,7 @@ def compare(
     *,
     systems: Sequence[str] | None = None,
     reference: str | None = None,
+    reference_first: bool = False,
     metrics: Sequence[str] | None = None,
     raters: Sequence[str] | None = None,
     test: Test = "auto",
@@ -460,6 +534,7 @@ def compare(
     correction: Correction = "holm",
     adjusted_intervals: bool = False,
     bootstrap: bool = False,
+    looks: Collection[str] | None = None,
     seed: int = 0,
 ) -> Comparisons:
     """Compare systems pair by pair on every metric of whole transcripts, case by case.
@@ -470,13 +545,15 @@ def compare(
         view: the ratings.
         systems: the systems; all unless named.
         reference: compare each system with this one only, not all pairs.
+        reference_first: whether differences are the reference's minus the other's.
         metrics: metrics or patterns; unless named, those for which higher or lower is better and those that people
             or judges rated. Labels of two levels are compared as the share of one, ordered ones by their places.
         raters: raters or patterns such as ``human:*``; all unless named.
-        test: ``auto`` takes McNemar's exact test for values that are all 0 or 1 on paired cases of one transcript
-            each, Wilcoxon's signed-rank test for other paired cases; where no cases are shared Fisher's exact test and
-            Mann–Whitney's; where some are, but no more than half, the t test of partially overlapping samples. Where
-            three or more people rated the same cases, it takes the quasi-F of cases × raters, for raters like them.
+        test: ``auto`` takes McNemar's test (mid-p) for values that are all 0 or 1 on paired cases of one transcript
+            each, the permutation test of the mean (mid-p) for other paired cases; where no cases are shared Fisher's
+            test (mid-p) and the studentised permutation test of the mean (mid-p); where some are, but no more than
+            half, the t test of partially overlapping samples. Where three or more people rated the same cases, it
+            takes the quasi-F of cases × raters, for raters like them.
             ``friedman`` and ``kruskal`` test all systems at once and then the pairs by Wilcoxon's and
             Mann–Whitney's; of all systems at once ``auto`` takes Friedman's, Cochran's or Kruskal and Wallis' test, or
             where all pairs have a quasi-F the smallest p of these, corrected.
@@ -487,14 +564,21 @@ def compare(
         correction: ``holm``, ``bonferroni`` or ``bh`` (Benjamini–Hochberg).
         adjusted_intervals: intervals that hold all at once within a family of m tests: each at the level 1 − .05/m
             (Bonferroni's, which is safe beside Holm's correction too).
-        bootstrap: whether the intervals of permutation tests are those of a bootstrap over cases (BCa), in place of
-            the differences that the test itself doesn't reject.
+        bootstrap: whether the intervals of paired permutation tests are those of a bootstrap over cases (BCa), in place
+            of the differences that the test itself doesn't reject.
+        looks: for intervals and p-values of mean differences that hold at every look at a study that runs, all at once
+            over a family (Bonferroni): the transcripts that people are to rate, none where no plan says it.
         seed: of permutations, and of bootstraps.
 
     Raises:
         DataError: fewer than two systems, an unknown one, or an option that is none of those named.
     """
     _check_choices(test, alternative, family, correction)
+    if looks is not None:
+        check_at_looks("test", test, "auto", *_OF_MEANS.values())
+        check_at_looks("alternative", alternative, "two-sided")
+        check_at_looks("correction", correction, "holm", "bonferroni")
+        correction, adjusted_intervals = "bonferroni", True
     if adjusted_intervals and correction == "bh":
         raise DataError(
             "no intervals hold all at once beside Benjamini and Hochberg's correction", where="`adjusted_intervals`",
@@ -506,6 +590,8 @@ def compare(
     if test in THEN and len(chosen) < 3:
         raise DataError(f"{test} needs three {view.compared}s", where="`test`", todo=f"use {THEN[test]} for two")
     duos = _duos(view, chosen, reference)
+    if reference_first:
+        duos = [(b, a) for a, b in duos]
     names = view.metrics(metrics) if metrics is not None else quality_metrics(view)
     labels = label_numbers(view, names, constants=True)
     values = labels.view.transcript_values(names).filter(pl.col("system").is_in(chosen))
@@ -515,6 +601,7 @@ def compare(
     entered: list[EnteredCases] = []
     overall: list[Overall] = []
     left_out = _left_out(view, values, names, labels)
+    planned = {} if looks is None else planned_cases(view, looks)
     seen: dict[object, str] = {}
     copies: dict[tuple[str, str], str] = {}
     for (metric, group), table in sorted(
@@ -538,9 +625,11 @@ def compare(
         for duo in duos:
             of_pair, unmatched = whole or _matched_values(labels.view, table, duo)
             of_duo = (of_pair[duo[0]], of_pair[duo[1]])
+            of_plan = (planned.get(duo[0], 0), planned.get(duo[1], 0))
             pair = system_pair(
                 facts, str(group), of_duo, duo, test=test, labels=labels, unmatched=(unmatched[0], unmatched[1]),
                 people=rater_design(labels.view, facts.name, duo) if group == PEOPLE else None,
+                look=None if looks is None else Look(of_plan, _value_ends(labels, facts.name)),
             )  # fmt: skip
             matched.append(pair)
             arms = (pair.arms[0].cases, pair.arms[1].cases)
@@ -548,7 +637,7 @@ def compare(
             entered.append(
                 entered_cases(every_case, table, duo, matched=of_duo, entered=arms, paired=pair.paired, once=once)
             )
-        if len(chosen) > 2 and reference is None and (test == "auto" or test in THEN):
+        if len(chosen) > 2 and reference is None and looks is None and (test == "auto" or test in THEN):
             by_system, _ = whole or _matched_values(labels.view, table, chosen)
             people = [pair.people for pair in matched[-len(duos) :]] if test == "auto" else []
             at_once = systems_at_once(facts, str(group), by_system, test, people=people)
@@ -565,6 +654,15 @@ def compare(
         left_out=left_out,
         copies=copies,
     )
+
+
+def _value_ends(labels: LabelNumbers, metric: str) -> tuple[float, float] | None:
+    """The least and the greatest value of a metric, labels being numbers."""
+    if metric in labels.yes:
+        return 0.0, 1.0
+    if metric in labels.ordered:
+        return 0.0, float(len(labels.ordered[metric]) - 1)
+    return labels.view.value_ends(metric)
 
 
 def _matched_values(
@@ -678,6 +776,7 @@ def _comparison(pair: SystemPair, entered: EnteredCases, results: tuple[Result, 
         caseless=first.n_caseless + second.n_caseless,
         zeros=pair.zeros(), ties=pair.ties(), yes=pair.yes, ordered=pair.ordered,
         differences=tuple((pair.x - pair.y).tolist()) if pair.paired else None, people=pair.people,
+        at_every_look=pair.look is not None,
     )  # fmt: skip
 
 
@@ -749,6 +848,59 @@ def _corrected(
         for position, test in zip(members, tests, strict=True):
             results[position] = replace(compared[position], test=test)
     return results
+
+
+#: Most levels of an ordered scale of which odds ratios are told.
+_MOST_LEVELS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedEffect(MetricRatings):
+    """How many times one system's odds of a higher level are another's; ``cases`` and ``people`` are their numbers."""
+
+    raters: str
+    a: str
+    b: str
+    odds_ratio: Result
+    cases: int
+    people: int
+
+    def spread(self, of: str) -> float | None:
+        """What raters or cases of one system vary by: a standard deviation in logits; None where it isn't known."""
+        own, by_system = (self.odds_ratio.details.get(name) for name in (of, f"{of} × system"))
+        return None if own is None and by_system is None else float(np.hypot(own or 0.0, by_system or 0.0))
+
+
+def ordered_effects(
+    view: RatingsView, pairs: Sequence[Comparison], *, raters: Sequence[str] | None = None
+) -> tuple[OrderedEffect, ...]:
+    """The odds ratios of these pairs on ordered scales of three to seven levels, rated more than once a case."""
+    from bedside.stats.ordinal_mixed import odds_ratio
+
+    scales = {
+        name: scale for name, scale in view.scales.items() if scale.ordered and 3 <= len(scale.levels) <= _MOST_LEVELS
+    }
+    pairs = [pair for pair in pairs if pair.metric in scales and not pair.is_one_sided]
+    names = list(dict.fromkeys(pair.metric for pair in pairs))
+    view = label_numbers(by_raters(view, raters), names).view
+    values = view.transcript_values(names)
+    effects = []
+    for pair in pairs:
+        named = pl.col("metric") == pair.metric, pl.col("system").is_in((pair.a, pair.b))
+        matched = matched_rows(view, values.filter(*named, pl.col("group") == pair.raters), pair.a, pair.b).rows
+        rows = view.ratings.filter(*named, view.rater_group() == pair.raters, pl.col("unit") == TRANSCRIPT)
+        rows = rows.drop_nulls("value").join(matched, on="transcript_id", how="semi").with_columns(own_case())
+        if pair.raters == PEOPLE:  # a person's later passes are no further ratings
+            rows = rows.unique(("transcript_id", "rater"), keep="first", maintain_order=True)
+        if pair.paired:
+            rows = rows.filter(pl.col("system").n_unique().over("case") == 2)
+        if rows.height == rows.select("case", "system").n_unique():
+            continue
+        named_by = (rows[name].to_numpy() for name in ("case", "rater", "transcript_id"))
+        effect = odds_ratio(rows["value"].to_numpy(), (rows["system"] == pair.a).to_numpy(), *named_by)
+        counts = rows["case"].n_unique(), rows["rater"].n_unique()
+        effects.append(OrderedEffect(pair.facts, pair.raters, pair.a, pair.b, effect, *counts))
+    return tuple(effects)
 
 
 @dataclass(frozen=True, slots=True)

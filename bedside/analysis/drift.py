@@ -1,17 +1,16 @@
-"""Drift from the shortest to the longest length condition of a study, and how well people agree with themselves."""
+"""Drift: how ratings change from the shortest to the longest length condition of a study, paired by case."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, product
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from bedside.analysis.case_values import mean_in_group, means_within, own_case
+from bedside.analysis.case_values import means_within
 from bedside.analysis.choices import ChangeOf
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.ratings_view import ALL, RatingsView
@@ -25,10 +24,8 @@ from bedside.analysis.selection import (
 )
 from bedside.analysis.study_parts import checked_factor
 from bedside.core.errors import DataError, one_of
-from bedside.ratings.names import is_algorithm, rated_by_humans
+from bedside.ratings.names import is_algorithm
 from bedside.stats.result import Result
-
-# -- How ratings change from the shortest to the longest length condition of a study --------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +34,9 @@ class Change(MetricRatings):
 
     Attributes:
         facts, raters, system: what changed, by whom it was rated.
-        change: in per cent, paired by case, with its bootstrap interval; its details hold both means. Its p is a
-            paired t test's, which few cases don't mislead, corrected by Holm over all.
+        change: in per cent, paired by case, with its interval by t; its details hold both means. Its p is a
+            paired t test's, corrected by Holm over all.
+        shared: cases with a value in both conditions.
         alone_shortest, alone_longest: cases that have only one of the conditions, or whose value is missing in the
             other.
     """
@@ -46,6 +44,7 @@ class Change(MetricRatings):
     raters: str
     system: str
     change: Result
+    shared: int
     alone_shortest: int
     alone_longest: int
 
@@ -53,6 +52,11 @@ class Change(MetricRatings):
     def without(self) -> int:
         """Pairs whose value at the shortest isn't above zero, and which so have no change of their own in per cent."""
         return int(self.change.details.get("without") or 0)
+
+    @property
+    def cases(self) -> int:
+        """Cases in the change, of which each may have several pairs."""
+        return int(self.change.details.get("clusters") or self.change.n)
 
     @property
     def signed(self) -> float | None:
@@ -118,25 +122,23 @@ def drift(
     metrics: Sequence[str] | None = None,
     together: Mapping[str, Sequence[str]] = MappingProxyType({}),
     raters: Sequence[str] | None = None,
-    resamples: int = 10_000,
-    seed: int = 0,
 ) -> Drift:
     """Percentage change of each metric from the shortest to the longest length condition, paired by case.
 
-    Only cases with a value in both conditions count. Several transcripts of a case in a condition are averaged.
+    Only cases with a value in both conditions count.
 
     Args:
         view: the ratings of a run.
         by: the factor that holds the length condition, such as ``target_length``.
         lengths: the two conditions; the least and the greatest unless given.
-        change: ``means``: the change of the mean in per cent of the mean at the shortest; ``pairs``: the mean of the
-            pairs' own changes in per cent, of which a pair has none whose value at the shortest isn't above zero.
+        change: ``means``: the change of the mean in per cent of the mean at the shortest, over cases with the mean of
+            their transcripts; ``pairs``: the mean over all pairs of a short and a long transcript of a case of the
+            pair's own change in per cent, which a pair lacks whose value at the shortest isn't above zero.
         systems: the systems; all unless named.
         metrics: metrics or patterns; unless named, those for which higher or lower is better and those that people
             or judges rated.
         together: further metrics by name, each the mean of several within each transcript that has all.
         raters: raters or patterns such as ``human:*``; all unless named.
-        resamples, seed: of the bootstrap.
 
     Raises:
         DataError: no such factor, a condition that is no number, fewer than two of them, or nothing to compare.
@@ -157,7 +159,6 @@ def drift(
     changes = [
         _change(
             view.facts(metric), raters=group, system=system, table=table, lengths=(shortest, longest), of=change,
-            resamples=resamples, seed=seed,
         )
         for metric, group, system, table in rated_groups(view, values, names)
     ]  # fmt: skip
@@ -209,38 +210,35 @@ def _two_conditions(
 
 
 def _change(
-    facts: MetricFacts,
-    *,
-    raters: str,
-    system: str,
-    table: pl.DataFrame,
-    lengths: tuple[float, float],
-    of: ChangeOf,
-    resamples: int,
-    seed: int,
+    facts: MetricFacts, *, raters: str, system: str, table: pl.DataFrame, lengths: tuple[float, float], of: ChangeOf
 ) -> Change:
     from bedside.stats import paired
     from bedside.stats.change import mean_percentage_change, percentage_change
 
-    at_shortest, at_longest = (_case_means(table.filter(pl.col("length") == length)) for length in lengths)
+    at_shortest, at_longest = (_case_values(table.filter(pl.col("length") == length)) for length in lengths)
     shared = sorted(at_shortest.keys() & at_longest.keys())
-    before, after = ([values[case] for case in shared] for values in (at_shortest, at_longest))
     if of == "pairs":
-        result = mean_percentage_change(before, after, resamples=resamples, seed=seed)
+        paired_values = [(*pair, case) for case in shared for pair in product(at_shortest[case], at_longest[case])]
+        columns = zip(*paired_values, strict=True) if shared else ((), (), ())
+        before, after, members = map(list, columns)
+        clusters = members if len(members) > len(shared) else None
+        result = mean_percentage_change(before, after, clusters=clusters)
     else:
-        result = percentage_change(before, after, resamples=resamples, seed=seed)
+        before, after = ([float(np.mean(values[case])) for case in shared] for values in (at_shortest, at_longest))
+        result = percentage_change(before, after)
         result = replace(result, p=paired.t_test(after, before).p)
     if not shared:
         result = replace(result, missing=_why_unpaired(table, lengths))
     return Change(
-        facts=facts, raters=raters, system=system, change=result, alone_shortest=len(at_shortest) - len(shared),
-        alone_longest=len(at_longest) - len(shared),
+        facts=facts, raters=raters, system=system, change=result, shared=len(shared),
+        alone_shortest=len(at_shortest) - len(shared), alone_longest=len(at_longest) - len(shared),
     )  # fmt: skip
 
 
-def _case_means(table: pl.DataFrame) -> dict[str, float]:
+def _case_values(table: pl.DataFrame) -> dict[str, list[float]]:
+    """The values of each case's transcripts, in order of size."""
     present = table.drop_nulls(["value", "case_id"])
-    return dict(present.group_by("case_id").agg(mean_in_group("value")).iter_rows())
+    return dict(present.group_by("case_id").agg(pl.col("value").sort()).iter_rows())
 
 
 def _why_unpaired(table: pl.DataFrame, lengths: tuple[float, float]) -> str:
@@ -269,113 +267,3 @@ def mean_changes(changes: Sequence[Change], level: str = "", *, by_raters: bool 
 
 def _kind(raters: str) -> str:
     return "algorithms" if is_algorithm(raters) else raters
-
-
-# -- How well people agree with themselves --------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Retest(MetricRatings):
-    """A person's first and second ratings of the same units by one metric.
-
-    Attributes:
-        facts: what was rated.
-        rater: by whom.
-        units, transcripts, cases: how many were rated twice; a transcript without a case counts as one.
-        same: share of units that were given the same twice.
-        kappa: Cohen's kappa of the two, with quadratic weights on an ordered scale.
-        shift: mean of the second rating minus the first, in the rating's unit, over cases; None of labels.
-        chances: with which the units came into people's sample, each once, as far as known.
-    """
-
-    rater: str
-    units: int
-    transcripts: int
-    cases: int
-    same: Result
-    kappa: Result
-    shift: Result | None
-    chances: tuple[float, ...] = ()
-
-
-def retests(view: RatingsView, *, metrics: Sequence[str] | None = None, seed: int = 0) -> tuple[Retest, ...]:
-    """Each person's agreement with themselves on each metric of which they rated units twice.
-
-    A person's first two passes over a unit are compared, within a round of annotation. Intervals are over cases where
-    several units of a case were rated.
-
-    Args:
-        view: the ratings.
-        metrics: metrics or patterns; all unless named.
-        seed: of what is drawn at random.
-
-    Raises:
-        NothingError: nobody rated anything twice.
-    """
-    ratings = view.ratings.filter(
-        rated_by_humans(), pl.col("error").is_null(), (pl.col("replicate").max() > 0).over("metric", "rater", "round")
-    )
-    compared = tuple(
-        retest
-        for metric in view.metrics(metrics)
-        for rater in sorted(ratings.filter(pl.col("metric") == metric)["rater"].unique())
-        if (
-            retest := _retest(
-                view, metric, rater, ratings.filter(pl.col("metric") == metric, pl.col("rater") == rater), seed
-            )
-        )
-        is not None
-    )
-    if not compared:
-        raise NothingError(
-            "nobody rated a unit twice", where=view.name, todo="draw a plan with bedside sample `repeat=0.1`"
-        )
-    return compared
-
-
-def _retest(view: RatingsView, metric: str, rater: str, ratings: pl.DataFrame, seed: int) -> Retest | None:
-    from bedside.stats import two_raters
-
-    column = "label" if ratings["label"].is_not_null().any() else "value"
-    twice = (
-        ratings.drop_nulls(column)
-        .sort("replicate", maintain_order=True)
-        .group_by("transcript_id", "unit", "round", maintain_order=True)
-        .agg(pl.col(column), own_case().first(), pl.col("drawn").first())
-        .filter(pl.col(column).list.len() > 1)
-    )
-    if twice.is_empty():
-        return None
-    first, second = (np.array(twice[column].list.get(place).to_list(), dtype=object) for place in (0, 1))
-    members = twice["case"].to_numpy()
-    clusters = members if len(set(members)) < members.size else None
-    scale = view.scales.get(metric)
-    ordered = scale is not None and scale.ordered
-    return Retest(
-        facts=view.facts(metric),
-        rater=rater,
-        units=twice.height,
-        transcripts=twice["transcript_id"].n_unique(),
-        cases=len(set(members)),
-        same=two_raters.percent_agreement(first, second, clusters=clusters, seed=seed),
-        kappa=two_raters.kappa(
-            first,
-            second,
-            scale=scale.levels if scale is not None else None,
-            weights="quadratic" if ordered else "unweighted",
-            clusters=clusters,
-            seed=seed,
-        ),
-        shift=None if column == "label" else _shift(first, second, members),
-        chances=tuple(twice["drawn"].drop_nulls().unique().sort()),
-    )
-
-
-def _shift(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any], members: np.ndarray[Any, Any]) -> Result:
-    """The mean of second minus first, over cases."""
-    from bedside.stats import two_raters
-
-    _, places = np.unique(members.astype(str), return_inverse=True)
-    counts = np.bincount(places)
-    means = (np.bincount(places, values.astype(float)) / counts for values in (second, first))
-    return two_raters.bias(*means)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 import polars as pl
 
-from bedside.analysis.averaging import matched_rows
+from bedside.analysis.averaging import matched_rows, planned_cases
 from bedside.analysis.case_values import own_case
-from bedside.analysis.choices import ESTIMATE_ABOUT, ESTIMATE_METHODS, EstimateAbout, EstimateMethod
+from bedside.analysis.choices import ESTIMATE_ABOUT, ESTIMATE_METHODS, EstimateAbout, EstimateMethod, check_at_looks
 from bedside.analysis.fresh_view import fresh_view_of
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.plan_draws import MERGED_RUN, cell_levels, drawn_by, drawn_rounds, misdrawn_rounds
@@ -268,7 +268,8 @@ class Estimate(MetricRatings):
 @dataclass(frozen=True, slots=True)
 class _EstimateQuestion:
     """What is asked of each metric: as the arguments of :func:`estimate`; ``share`` for zeros and ones,
-    ``learnt`` as in :class:`Estimate`."""
+    ``learnt`` as in :class:`Estimate`; ``planned`` has the cases of each system that people are to rate, and ``ends``
+    the least and greatest value, where intervals hold at every look."""
 
     facts: MetricFacts
     judge: str
@@ -276,6 +277,8 @@ class _EstimateQuestion:
     method: EstimateMethod
     share: bool
     learnt: int
+    planned: Mapping[str, int] | None
+    ends: tuple[float, float] | None
 
 
 def estimate(
@@ -287,8 +290,10 @@ def estimate(
     metrics: Sequence[str] | None = None,
     about: EstimateAbout = "cases",
     method: EstimateMethod = "prediction-powered",
+    looks: Collection[str] | None = None,
 ) -> tuple[Estimate, ...]:
-    """Corrected means of each system, and differences of each pair, on every metric that people and the judge rated.
+    """Corrected means of each system, and differences of each pair, on every metric that people and the judge rated;
+    of a flow's results, and of its questions that are named, the share of each level.
 
     The sample that people rated is weighted as it was drawn: by system and the factors of the plan it comes from
     (:func:`~bedside.stats.stratified_means.mean`). A difference is that of the two means, of the transcripts to which
@@ -306,28 +311,42 @@ def estimate(
         metrics: metrics or patterns; every one that both rated unless named.
         about: ``cases``: cases like these, as a paper's claims are; or ``run``: this run's transcripts alone.
         method: ``prediction-powered``, or ``rogan-gladen`` (1978) for metrics of zeros and ones.
+        looks: for intervals of people's and corrected figures that hold at every look at a study that runs: the
+            transcripts that people are to rate, none where no plan says it. The judge's own are as for one look: it
+            has rated all.
 
     Raises:
         DataError: no such judge, more than one, no such person, no metric that people and the judge rated, Rogan and
-            Gladen's method for the run's transcripts alone, or a metric that follows from several people's labels of
-            one transcript.
+            Gladen's method for the run's transcripts alone, either of these at every look, or a metric that follows
+            from several people's labels of one transcript.
     """
     name = _the_judge(view, judge)
     of_transcripts = view.transcripts()["system"].fill_null(ALL)
     if people is not None:
         view = by_raters(view, [*people, name])
     _check(about, method)
+    if looks is not None:
+        check_at_looks("about", about, "cases")
+        check_at_looks("method", method, "prediction-powered")
     view = fresh_view_of(view, name)
     compared = chosen_systems(view, systems, fewest=1) if view.systems() else [ALL]
+    planned = None if looks is None else planned_cases(view, looks)
     estimates: list[Estimate] = []
-    for metric in view.metrics(metrics):
+    of_all = view
+    parts = (
+        (metric, part) for metric in of_all.metrics(metrics) for part in _parts(of_all, metric, metrics is not None)
+    )
+    for original, view in parts:
+        metric = original if view is of_all else str(view.ratings["metric"][0])
         samples = people_samples(view, metric, name, compared)
         if not samples:
             continue
         _check_label_sets(view, metric)
+        share = is_share(view, metric, name)
         question = _EstimateQuestion(
-            view.facts(metric), name, about=about, method=method, share=is_share(view, metric, name),
-            learnt=view.learnt.get((name, metric), 0),
+            _part_facts(view, original, metric), name, about=about, method=method, share=share,
+            learnt=view.learnt.get((name, original), 0), planned=planned,
+            ends=(0.0, 1.0) if share else view.value_ends(metric),
         )  # fmt: skip
         means = {
             system: _mean(question, system, sample, of=int((of_transcripts == system).sum()))
@@ -338,10 +357,18 @@ def estimate(
             replace(_matched_difference(view, question, means, pair), people=rater_design(view, metric, pair))
             for pair in combinations(compared, 2)
         ]
+    view = of_all
     if not estimates:
         labelled = view.ratings.filter(pl.col("label").is_not_null(), pl.col("metric").is_in(view.metrics(metrics)))
         of_people, of_judge = (labelled.filter(own)["metric"] for own in (rated_by_humans(), pl.col("rater") == name))
         for metric in sorted({*of_people} & {*of_judge})[:1]:
+            if metric in _flow_labels(view):
+                raise DataError(
+                    f"{metric} is a question that a flow asks of some transcripts only: a share of these says nothing "
+                    "of all",
+                    where=view.name,
+                    todo="name the results of its dimensions",
+                )
             raise DataError(
                 f"{metric} is rated by labels, and a mean needs numbers",
                 where=view.name,
@@ -353,6 +380,44 @@ def estimate(
             todo="import people's ratings of a random sample with bedside ratings import",
         )
     return tuple(estimates)
+
+
+def _flow_labels(view: RatingsView) -> dict[str, tuple[str, ...]]:
+    """Question or result of a flow → its labels."""
+    flows = (rubric for rubric in view.rubrics.values() if rubric.kind == "flow")
+    return {measure.name: tuple(label.label for label in measure.labels) for flow in flows for measure in flow.measures}
+
+
+def _parts(view: RatingsView, metric: str, named: bool) -> Iterator[RatingsView]:
+    """The view itself; of a flow, for each level a view of one metric, ``<metric>=<level>``, which is 1 where that is
+    the result and 0 where another is. Of questions only those that are named and that every walk reaches."""
+    from bedside.judges.rubric_ratings import NOT_REACHED
+
+    labels = _flow_labels(view).get(metric)
+    if labels is None:
+        yield view
+        return
+    own = view.ratings.filter(pl.col("metric") == metric)
+    if not named and any(
+        metric == part.name for rubric in view.rubrics.values() for part in rubric.question_rubrics if rubric.questions
+    ):
+        return
+    if own["error"].eq(NOT_REACHED).any() or own["label"].drop_nulls().is_empty():
+        return
+    for label in labels:
+        rows = [
+            table.filter(pl.col("metric") == metric).with_columns(
+                pl.lit(f"{metric}={label}").alias("metric"), (pl.col("label") == label).cast(pl.Float64).alias("value"),
+                pl.lit(None, dtype=pl.String()).alias("label"),
+            )
+            for table in (view.ratings, view.final)
+        ]  # fmt: skip
+        yield replace(view, ratings=rows[0], final=rows[1])
+
+
+def _part_facts(view: RatingsView, original: str, metric: str) -> MetricFacts:
+    own = view.facts(original)
+    return own if metric == original else replace(own, name=metric, title=f"{own.title}: {metric.partition('=')[2]}")
 
 
 def _check_label_sets(view: RatingsView, metric: str) -> None:
@@ -393,11 +458,13 @@ def _mean(question: _EstimateQuestion, system: str, sample: PeopleSample, *, of:
     from bedside.stats.stratified_means import mean
 
     naive, human, corrected = (
-        mean(sample.units, ratings=ratings, about=question.about, share=question.share) for ratings in _WHOSE
+        mean(sample.units, ratings=ratings, about=question.about, share=question.share, scale=question.ends)
+        for ratings in _WHOSE
     )
     if question.method == "rogan-gladen":
         corrected = _rogan_gladen(sample, question)
     cases = len(sample.labelled_cases)
+    human, corrected = (_looked_at(result, question, (system,), (sample,)) for result in (human, corrected))
     human = _sampled(human, (sample,))
     return Estimate(
         facts=question.facts, judge=question.judge, quantity=system, systems=(system,), about=question.about,
@@ -406,6 +473,35 @@ def _mean(question: _EstimateQuestion, system: str, sample: PeopleSample, *, of:
         learnt=question.learnt,
         naive=naive, human=human, corrected=_sampled(_enough(corrected, cases), (sample,)),
     )  # fmt: skip
+
+
+def _looked_at(
+    result: Result, question: _EstimateQuestion, systems: tuple[str, ...], samples: tuple[PeopleSample, ...]
+) -> Result:
+    """The result with an interval and a p-value that hold at every look, where these are asked for."""
+    from bedside.stats import confidence_sequences as sequences
+
+    if question.planned is None or result.estimate is None:
+        return result
+    cases = [len(sample.labelled_cases) for sample in samples]
+    means = [result.details[f"mean of {arm}"] or 0.0 for arm in "xy"] if len(samples) == 2 else [result.estimate]
+    error = sequences.error_with_unseen(result.standard_error, means, cases, question.ends)
+    if not error:
+        return replace(result, interval=None)
+    # The judge's part of the error has more degrees of freedom, and does not shrink.
+    free = float(sum(cases) - len(cases))
+    sequence = sequences.any_estimate(
+        result.estimate,
+        error,
+        cases=sum(cases),
+        df=min(result.details.get("degrees of freedom") or free, free),
+        planned=sum(question.planned.get(system, 0) for system in systems) or sequences.USUAL_CASES,
+        ends=question.ends if question.ends is not None and len(samples) == 1 else (-np.inf, np.inf),
+    )  # fmt: skip
+    words = f"{result.method.partition(', of ')[0]}, of cases like these, {sequence.method}"
+    return replace(
+        result, method=words, interval=sequence.interval, p=sequence.p, standard_error=error, missing=sequence.missing
+    )
 
 
 def _sampled(result: Result, samples: Sequence[PeopleSample]) -> Result:
@@ -490,13 +586,15 @@ def _difference(question: _EstimateQuestion, x: Estimate, y: Estimate) -> Estima
     )
     if question.method == "rogan-gladen":
         corrected = rogan_gladen_difference(x.corrected, y.corrected)
+    systems, samples = (x.quantity, y.quantity), (first, second)
+    human, corrected = (_looked_at(result, question, systems, samples) for result in (human, corrected))
     for mean in (x, y):
         corrected = _enough(corrected, mean.labelled_cases, f" of {mean.quantity}")
-    human, corrected = _sampled(human, (first, second)), _sampled(corrected, (first, second))
+    human, corrected = _sampled(human, samples), _sampled(corrected, samples)
     return Estimate(
         facts=question.facts, judge=question.judge, quantity=f"{x.quantity} − {y.quantity}",
-        systems=(x.quantity, y.quantity), about=question.about,
-        samples=(first, second), labelled=x.labelled + y.labelled,
+        systems=systems, about=question.about,
+        samples=samples, labelled=x.labelled + y.labelled,
         labelled_cases=len(first.labelled_cases | second.labelled_cases), judged=x.judged + y.judged, of=x.of + y.of,
         learnt=question.learnt,
         naive=naive, human=human, corrected=corrected,

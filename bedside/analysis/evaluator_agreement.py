@@ -14,8 +14,13 @@ from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import simulated_talks
 from bedside.core.errors import DataError
-from bedside.metrics.protocols.medconceal import FEATURES, simulated_turns, turn_rater
-from bedside.metrics.protocols.medconceal.labels import INTENTS, ConcernTurnLabels
+from bedside.metrics.protocols.medconceal.labels import (
+    FEATURES,
+    INTENTS,
+    ConcernTurnLabels,
+    simulated_turns,
+    turn_rater,
+)
 from bedside.ratings.names import unit_name
 from bedside.stats.reliability import icc
 from bedside.stats.result import Result

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, comb, factorial, isfinite, log2
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from bedside.analysis.rater_effects import owes_raters, rests_on_raters
 from bedside.core.words import counted
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bedside.analysis.drift import Drift
     from bedside.analysis.estimation import Estimate
     from bedside.analysis.gate import Gate
+    from bedside.analysis.jury_agreement import JuryAgreement
     from bedside.analysis.metric_facts import MetricFacts
     from bedside.analysis.non_inferiority import MarginTest
     from bedside.analysis.pair_preferences import PairVerdicts, SystemPreferences
@@ -51,8 +52,12 @@ FindingKind = Literal[
     "worse by margin", "apart by margin", "margin not shown", "margin not known", "alike not shown",
     "alike not known", "passes", "fails", "fails safety",
     "passing not known", "safety not known", "rises", "falls", "no change shown", "change not known",
-    "above reference", "below reference", "no deviation shown", "deviation not known", "number",
+    "above reference", "below reference", "no deviation shown", "deviation not known", "number", "a look",
+    "one look", "every look", "judge changed", "judge the same", "judge change not known", "numbers moved",
+    "right by agreement", "right by people", "settles", "settles nothing", "routed",
 ]  # fmt: skip
+#: For how many looks intervals hold: for one, as always; for one, though there are some for every look; for every look.
+LookKind = Literal["a look", "one look", "every look"]
 #: Kinds that claim a difference: their measures come first where not all of them are printed.
 SHOWN: frozenset[FindingKind] = frozenset((
     "better", "differ", "mixed", "better by some", "above by some", "corrected difference", "leads", "last",
@@ -74,8 +79,9 @@ class MeasureFinding:
         figure: what the estimate is: κ, α, ρ, % or difference, the mean of the first system minus that of the second.
         raters: who gave the values, where several groups of raters gave some; empty else.
         groups: of a comparison, how many groups of raters gave some.
+        people: of a comparison, how many people's it is where it is about these alone; 0 else.
         limit: what the figure is held against: a margin, or a level of safety.
-        needed: how many cases would answer what isn't known, where that can be told.
+        needed: how many cases would answer what isn't known, where that can be told; 0 where there are as many.
     """
 
     metric: str
@@ -91,6 +97,7 @@ class MeasureFinding:
     limit: float | None = None
     needed: int | None = None
     groups: int = 0
+    people: int = 0
 
     @property
     def name(self) -> tuple[str, str]:
@@ -134,6 +141,7 @@ class Finding:
         tests: over how many tests p was corrected, where it was.
         alternative: of one-sided tests what they ask, that the first system is ``greater`` or ``less``; else empty.
         pairs: of three systems or more, each two that differ.
+        cases: of these, how many the test of each two rests on.
         over: what changes are followed over, such as the number of messages; empty of other findings.
         warning: what could change how it is read.
         other_raters: of that warning, who rated which system.
@@ -150,12 +158,14 @@ class Finding:
     warning: Warnings | None = None
     alternative: str = ""
     pairs: tuple[tuple[str, str], ...] = ()
+    cases: tuple[int, ...] = ()
     over: str = ""
     other_raters: OtherRaters | None = None
     disputed: int = 0
 
 
-def _measured(facts: MetricFacts | str, title: str, result: Result | None, n: int, of: int | None) -> MeasureFinding:
+def measured(facts: MetricFacts | str, title: str, result: Result | None, n: int, of: int | None) -> MeasureFinding:
+    """A measure with a result as its figure, and how many it rests on of how many."""
     interval = result.interval if result is not None else None
     return MeasureFinding(
         facts if isinstance(facts, str) else facts.name, title, result.estimate if result is not None else None,
@@ -163,6 +173,33 @@ def _measured(facts: MetricFacts | str, title: str, result: Result | None, n: in
         interval.high if interval and isfinite(interval.high) else None, n, of,
         (result.missing or "").removeprefix("no interval: ") if result is not None else "",
     )  # fmt: skip
+
+
+def jury_findings(agreements: Iterable[JuryAgreement]) -> tuple[Finding, ...]:
+    """What a jury's members are by their agreement alone, the most reliable first; and what people say of the same."""
+    findings = []
+    for own in agreements:
+        by_rank = sorted(own.errors, key=lambda errors: -(errors.reliability.estimate or 0.0))
+        for kind, name in (("right by agreement", "reliability"), ("right by people", "with_people")):
+            measures = tuple(
+                replace(measured(own.facts, own.facts.title, result, result.n, None), raters=errors.member,
+                        limit=errors.reliability.estimate)
+                for errors in by_rank
+                if (result := getattr(errors, name)) is not None and result.interval is not None
+            )  # fmt: skip
+            if measures:
+                findings.append(Finding(cast(FindingKind, kind), measures=measures, of=len(own.errors)))
+    return tuple(findings)
+
+
+def with_look(
+    findings: Sequence[Finding], rated: int, planned: int | None, kind: LookKind, waiting: int = 0
+) -> tuple[Finding, ...]:
+    """The findings of an answer, and after the first that the study runs: of the planned answers so many are in, where
+    some are open; and so many transcripts wait for another rater."""
+    waits = (MeasureFinding("", "waiting transcripts", n=waiting),) if waiting else ()
+    look = Finding(kind, measures=(MeasureFinding("", "planned answers", n=rated, of=planned), *waits))
+    return (*findings[:1], look, *findings[1:])
 
 
 def _bounds(result: Result | None, claims: int) -> tuple[float, float] | None:
@@ -200,6 +237,8 @@ def agreement_findings(agreements: Sequence[Agreement], apart: Sequence[RatedApa
 
 
 def _agreement(agreements: Iterable[Agreement], kind: str, rater: str | None) -> Iterator[Finding]:
+    from bedside.stats.many_raters import FEW_SHARED
+
     chosen = [agreement for agreement in agreements if agreement.kind == kind and agreement.rater == rater]
     beside = {
         agreement.title: agreement.statistics.get("alpha")
@@ -211,6 +250,8 @@ def _agreement(agreements: Iterable[Agreement], kind: str, rater: str | None) ->
     }  # fmt: skip
     for agreement in chosen:
         kappa = agreement.statistics.get("kappa")
+        if kappa is not None and (kappa.missing or "").startswith(FEW_SHARED):
+            kappa = None
         result = kappa or agreement.statistics.get("alpha") or beside.get(agreement.title)
         bounds = _bounds(result, len(chosen)) or _bounds_of_perfect(agreement, result, len(chosen))
         band: FindingKind = "agreement not known"
@@ -222,7 +263,7 @@ def _agreement(agreements: Iterable[Agreement], kind: str, rater: str | None) ->
             band = "agree"
         elif bounds is not None and bounds[1] <= MODERATE:
             band = "agree barely"
-        measure = _measured(agreement.metric, agreement.title, result, agreement.units, agreement.of)
+        measure = measured(agreement.metric, agreement.title, result, agreement.units, agreement.of)
         if len(agreement.constant) == len(agreement.raters) and len(set(agreement.constant.values())) == 1:
             measure = replace(measure, why="all ratings are equal")
         elif band == "agreement not known" and bounds is not None and measure.estimate == 1:
@@ -276,10 +317,12 @@ def comparison_findings(comparisons: Comparisons) -> tuple[Finding, ...]:
     asked = {str(pair.test.options.get("alternative", "two-sided")) for pair in pairs} - {"two-sided"}
     about = Finding("better", tests=tests, warning="other raters" if others else None, other_raters=others,
                     alternative=next(iter(asked), ""))  # fmt: skip
-    many = bool(comparisons.overall)
     by_pair: dict[tuple[str, str], list[_Duel]] = {}
     for pair, duel in zip(pairs, duels, strict=True):
         by_pair.setdefault((pair.a, pair.b), []).append(duel)
+    # At every look there is no test of all at once: all are told of where each is held against each.
+    all_pairs = 1 < len(by_pair) == comb(len({system for systems in by_pair for system in systems}), 2)
+    many = bool(comparisons.overall) or (all_pairs and any(pair.at_every_look for pair in pairs))
     standings: list[Finding] = []
     if many:
         # What owes itself to raters between two systems does so among all.
@@ -330,9 +373,15 @@ def _duel(pair: Comparison, groups: int) -> _Duel:
         return _Duel(untested, pair.a, pair.b, replace(measure, why=_UNTESTED))
     if pair.test.p_adjusted >= ALPHA:
         sides = 2 if pair.test.options.get("alternative", "two-sided") == "two-sided" else 1
-        if "t test" not in pair.test.method and "quasi-F" not in pair.test.method:
+        if pair.at_every_look:
+            measure = measure if pair.difference.interval else replace(measure, why=TOO_FEW)
+        elif "t test" not in pair.test.method and "quasi-F" not in pair.test.method:
             others = None if pair.paired else pair.cases_b
-            measure = _with_power(measure, pair.cases_a, others, pair.test.family_size or 1, sides)
+            # Half of the chance of what is seen counts in a mid-p.
+            tests = (pair.test.family_size or 1) / (2 if "mid-p" in pair.test.method else 1)
+            if "studentised" in pair.test.method and others != pair.cases_a:
+                sides = 1  # of unequal arms, nothing on the other side need be as far out
+            measure = _with_power(measure, pair.cases_a, others, tests, sides)
         kind: FindingKind = "difference not known" if measure.why else "no difference shown"
         return _Duel(kind, pair.a, pair.b, measure)
     if of_means is not None and sign * of_means <= 0:
@@ -363,7 +412,9 @@ def _warned_of_raters(findings: tuple[Finding, ...], designs: Iterable[RaterDesi
     return tuple(replace(each, warning="other raters", other_raters=others) for each in findings)
 
 
-def _with_power(measure: MeasureFinding, cases: int, others: int | None, tests: int, sides: int = 2) -> MeasureFinding:
+def _with_power(
+    measure: MeasureFinding, cases: int, others: int | None, tests: float, sides: int = 2
+) -> MeasureFinding:
     """The measure, with why nothing could be shown where not even the greatest difference could: a test of signs or
     ranks has a least p, which falls with the number of cases.
 
@@ -375,7 +426,7 @@ def _with_power(measure: MeasureFinding, cases: int, others: int | None, tests: 
     """
     least = sides / (2**cases if others is None else comb(cases + others, others)) * tests
     needed = ceil(log2(sides * tests / ALPHA)) if others is None else None
-    return replace(measure, why=TOO_FEW, needed=needed) if least > ALPHA else measure
+    return replace(measure, why=TOO_FEW, needed=needed) if least >= ALPHA else measure
 
 
 def _pair(systems: tuple[str, str], duels: Sequence[_Duel], about: Finding) -> Iterator[Finding]:
@@ -521,15 +572,18 @@ def _standings(duels: Sequence[_Duel], about: Finding) -> Iterator[Finding]:
     differing = {frozenset((duel.a, duel.b)): (duel.a, duel.b) for duel in duels if duel.kind in SHOWN}
     of = len({frozenset((duel.a, duel.b)) for duel in duels})
     differ: list[MeasureFinding] = []
+    cases: dict[int, None] = {}
     same: dict[tuple[str, ...], list[MeasureFinding]] = {}
     for own in by_measure.values():
         measure = next((duel.measure for duel in own if not duel.measure.why), own[0].measure)
         of_systems = tuple(dict.fromkeys(system for duel in own for system in (duel.a, duel.b)))
         is_same = all(duel.kind == "scored the same" for duel in own)
         (same.setdefault(of_systems, []) if is_same else differ).append(_without_figure(measure))
+        if not is_same:
+            cases |= dict.fromkeys(duel.measure.n for duel in own)
     if differ:
         yield replace(about, kind="pairs differ", systems=systems, measures=tuple(differ), of=of,
-                      pairs=tuple(differing.values()))  # fmt: skip
+                      pairs=tuple(differing.values()), cases=tuple(sorted(cases)))  # fmt: skip
     for of_systems, measures in same.items():
         yield Finding("scored the same", systems=of_systems, measures=tuple(measures), of=len(systems))
 
@@ -558,8 +612,10 @@ def _sign(pair: Comparison) -> float:
 
 def _compared(pair: Comparison, groups: int) -> MeasureFinding:
     cases = min(pair.cases_a, pair.cases_b) if pair.paired else pair.cases_a + pair.cases_b
-    measure = _measured(pair.facts, pair.facts.title, pair.difference, cases, pair.entered.of)
-    return replace(measure, why="", figure="difference", raters=pair.raters if groups > 1 else "", groups=groups)
+    measure = measured(pair.facts, pair.facts.title, pair.difference, cases, pair.entered.of)
+    these = len(pair.people.raters) if pair.people is not None and pair.people.difference is None else 0
+    raters = pair.raters if groups > 1 else ""
+    return replace(measure, why="", figure="difference", raters=raters, groups=groups, people=these)
 
 
 # -- Validation -----------------------------------------------------------------------------------------
@@ -591,12 +647,15 @@ def validated(validation: Validation) -> MeasureFinding:
         decided = validation.decisions if validation.stands_in else ()
         tests = [test for decision in decided for test in decision.tests]
         margin = max((test.details.get(MARGIN) or 0.0 for test in tests), default=None)
-        return replace(_measured(facts, facts.title, kappa, n, of), why=validation.why, limit=margin)
+        return replace(measured(facts, facts.title, kappa, n, of), why=validation.why, limit=margin)
     decision, test = validation.because
     needed = cases_needed([own for other in validation.decisions for own in other.tests])
     needed = needed or test.details.get(CASES_NEEDED)
+    if needed is not None and needed <= test.n:
+        needed = 0
+    words = f"level {decision.words}" if decision.words.isdigit() else decision.words
     return replace(
-        _measured(facts, facts.title, test, n, of), figure=f"{test.name.partition(',')[0]} for {decision.words}",
+        measured(facts, facts.title, test, n, of), figure=f"{test.name.partition(',')[0]} for {words}",
         limit=test.details.get(MARGIN), needed=None if needed is None else int(needed),
     )  # fmt: skip
 
@@ -643,8 +702,10 @@ def estimate_findings(estimates: Sequence[Estimate]) -> tuple[Finding, ...]:
     signed: list[tuple[tuple[str, ...], MeasureFinding, int | None]] = []
     for difference in differences:
         corrected = difference.corrected
-        measure = _measured(difference.facts, difference.facts.title, corrected, difference.labelled, difference.of)
+        measure = measured(difference.facts, difference.facts.title, corrected, difference.labelled, difference.of)
         sign = _sign_of(_bounds(corrected, len(differences)))
+        if corrected.p is not None and sign is not None:  # at every look
+            sign = (1 if (corrected.estimate or 0.0) > 0 else -1) if corrected.p * len(differences) < ALPHA else 0
         if sign and owes_raters(difference.people, corrected):
             measure, sign = replace(measure, why=OF_RATERS), None
         signed.append((difference.systems, measure, sign))
@@ -661,8 +722,8 @@ def drift_findings(drift: Drift) -> tuple[Finding, ...]:
     changes = [own for own in drift.changes if own.change.n]
     signed = []
     for own in changes:
-        n = own.change.n
-        measure = _of_raters(own, changes, own.change, n, n + own.without + own.alone_shortest + own.alone_longest, "%")
+        n, whole = own.cases, own.shared + own.alone_shortest + own.alone_longest
+        measure = _of_raters(own, changes, own.change, n, whole, "%")
         signed.append(((own.system,), *_by_p(measure, own.change, few=n < FEWEST_CASES)))
     return _by_sign(signed, _CHANGES, f"{drift.by} {drift.shortest:g} to {drift.longest:g}")
 
@@ -707,7 +768,7 @@ def deviation_findings(deviations: Sequence[Deviation], reference: str) -> tuple
 def _of_raters(own: Any, every: Sequence[Any], result: Result, n: int, of: int | None, figure: str) -> MeasureFinding:
     """The measure of one of several results, with its raters where several groups gave values of this metric."""
     several = len({other.raters for other in every if other.metric == own.metric}) > 1
-    measure = _measured(own.facts, own.facts.title, result, n, of)
+    measure = measured(own.facts, own.facts.title, result, n, of)
     return replace(measure, figure=figure, raters=own.raters if several else "")
 
 
@@ -830,7 +891,7 @@ def preference_findings(preferences: Sequence[SystemPreferences]) -> tuple[Findi
 
 
 def _preferred(own: SystemPreferences, pair: PairVerdicts, groups: int, tests: int) -> _Duel:
-    measure, difference = _measured(own.facts, own.facts.title, pair.wins, pair.cases, own.cases), pair.difference
+    measure, difference = measured(own.facts, own.facts.title, pair.wins, pair.cases, own.cases), pair.difference
     if difference.p_adjusted is None:
         why = difference.missing or "they can't be told apart"
         return _Duel("preference not known", pair.a, pair.b, replace(measure, why=why))

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from bedside.analysis._label_numbers import affirmed
 from bedside.analysis.agreement_statistics import ScaleLevels
 from bedside.analysis.case_values import mean_in_group
 from bedside.analysis.checked_units import CheckedUnits, checked_units, drawn_ratings, unit_keys
 from bedside.analysis.fresh_view import fresh_view
+from bedside.analysis.label_numbers import affirmed
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.names import rated_by_humans
 from bedside.stats.diagnostic_accuracy import (
@@ -31,6 +31,8 @@ from bedside.stats.stand_in import P_WORSE, Costs, no_worse_than_one_person
 
 #: Ends the name of the metric that holds a judge's expected level: the mean of the levels by their probabilities.
 EXPECTED = ".expected"
+#: Without a scale, most whole numbers that are taken for levels.
+_MOST_GIVEN = 11
 #: A level that people gave to fewer units says too little.
 FEWEST_OF_LEVEL = 5
 #: Level of the one-sided tests of a decision.
@@ -198,13 +200,16 @@ def _accuracy(
 
 
 def levels_of_units(units: CheckedUnits, levels: ScaleLevels) -> tuple[float | str, ...]:
-    """The levels of the scale; without one, the labels that were given, or 0 and 1 where there are no other numbers."""
+    """The levels of the scale; without one, the labels or few whole numbers that were given, or 0 and 1 where there
+    are no other numbers; none of other numbers."""
     if levels is not None:
         return levels
     cells = {cell for cell in (*units.judge, *units.people.ravel()) if cell is not None}
     if units.has_labels:
         return tuple(sorted(cells))
-    return (0.0, 1.0) if cells <= {0.0, 1.0} else ()
+    if cells <= {0.0, 1.0}:
+        return (0.0, 1.0)
+    return tuple(sorted(cells)) if len(cells) <= _MOST_GIVEN and all(cell == round(cell) for cell in cells) else ()
 
 
 def yes_level(units: CheckedUnits, levels: tuple[float | str, ...]) -> float | str | None:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from bedside.analysis.agreement import agreement_sample
 from bedside.analysis.agreement_statistics import AskedForms, ComparedRatings, MeasurementLevel, statistics_of
-from bedside.analysis.checked_units import drawn_ratings, grid_of
+from bedside.analysis.checked_units import checked_units, drawn_ratings, grid_of
 from bedside.analysis.choices import Weights
 from bedside.analysis.fresh_view import fresh_view
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.self_preference import judge_model
 from bedside.core.errors import DataError, one_of
 from bedside.ratings.juries import Jury, juries_in
-from bedside.ratings.names import is_human, rated_by_humans
-from bedside.stats.result import Result
+from bedside.ratings.names import LABEL_FREE_WORDS, is_human, rated_by_humans
+from bedside.stats.consensus import majority
+from bedside.stats.result import Interval, Result
 from bedside.stats.sampled_items import SampledItems
+from bedside.stats.shares import share
 
 # -- Does one rater agree with people better than another? Both on the same units -----------------------
 
@@ -160,6 +164,48 @@ def beats_all(gains: Sequence[AgreementGain]) -> bool | None:
 # -- A jury ---------------------------------------------------------------------------------------------
 
 
+class LevelChance(NamedTuple):
+    """How often a member gives a level to units of one true level, with the ends of its interval."""
+
+    true: float | str
+    given: float | str
+    chance: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class MemberErrors:
+    """How often a member of a jury errs, as its model tells from members' agreement alone, and as people say.
+
+    Attributes:
+        member: its name.
+        reliability: the share of units whose level it gives, by the model.
+        with_people: the same by people's ratings, where some rated; else None.
+        chances: of each true level and each level given.
+    """
+
+    member: str
+    reliability: Result
+    with_people: Result | None
+    chances: tuple[LevelChance, ...]
+
+
+def model_family(rater: str) -> str:
+    """The family of a judge's model, by its name: ``gpt`` of ``judge:openai/gpt-5-mini``."""
+    model = judge_model(rater).rpartition("#")[2].rpartition("/")[2].lower()
+    name = re.match(r"[a-z]*", model.removeprefix("chat"))
+    return "gpt" if re.match(r"o\d", model) else name[0] if name else ""
+
+
+def shared_families(members: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Members whose models are of one family, and so may make the same errors."""
+    families: dict[str, list[str]] = {}
+    for member in members:
+        families.setdefault(model_family(member) or member, []).append(member)
+    return tuple(tuple(several) for several in families.values() if len(several) > 1)
+
+
 @dataclass(frozen=True, slots=True)
 class JuryAgreement(MetricRatings):
     """What is known of a jury on one metric.
@@ -174,6 +220,7 @@ class JuryAgreement(MetricRatings):
         gains: the jury held against each member, on people's ratings of units that nobody learnt from; empty where
             people rated none.
         learnt: units that people rated and that are left out, because the jury learnt from them.
+        errors: of a rule that tells members' errors from their agreement, those of each; else empty.
     """
 
     jury: Jury
@@ -184,6 +231,7 @@ class JuryAgreement(MetricRatings):
     statistics: Mapping[str, Result]
     gains: tuple[AgreementGain, ...]
     learnt: int
+    errors: tuple[MemberErrors, ...] = ()
 
     @property
     def weights(self) -> Mapping[str, float]:
@@ -234,7 +282,47 @@ def _of_metric(view: RatingsView, jury: Jury, metric: str, seed: int) -> JuryAgr
         statistics=statistics,
         gains=agreement_gains(view, metric, jury.rater, jury.members),
         learnt=fresh_view(view).learnt.get((jury.rater, metric), 0),
+        errors=tuple(_errors(view, jury, metric)),
     )
+
+
+def _errors(view: RatingsView, jury: Jury, metric: str) -> Iterator[MemberErrors]:
+    """The errors of each member, as kept when the jury was made."""
+    learning = jury.learning.get(metric) if jury.metrics[metric].model else None
+    if not learning:
+        return
+    levels = learning["levels"]
+    of_metric = view.ratings.filter(pl.col("metric") == metric)
+    for place, (member, ends) in enumerate(zip(jury.members, learning["reliability"], strict=True)):
+        over = "cases" if learning["clustered"] else "units"
+        words = f"bootstrap over {over}, {learning['resamples']} resamples; Wilson's with less than 1 error expected"
+        tables = (learning[name][place] for name in ("confusion", "low", "high"))
+        yield MemberErrors(
+            member=member,
+            reliability=Result(
+                name="reliability", method=LABEL_FREE_WORDS[jury.rule], estimate=ends[0], n=learning["units"],
+                interval=Interval(ends[1], ends[2], 0.95, words),
+            ),
+            with_people=_right_by_people(view, of_metric, metric, member),
+            chances=tuple(
+                LevelChance(levels[true], levels[given], *ends)
+                for true, rows in enumerate(zip(*tables, strict=True))
+                for given, ends in enumerate(zip(*rows, strict=True))
+            ),
+        )  # fmt: skip
+
+
+def _right_by_people(view: RatingsView, of_metric: pl.DataFrame, metric: str, member: str) -> Result | None:
+    """How often a member gives the level that people give together; units where these are tied are left out."""
+    ratings, picked = drawn_ratings(of_metric.filter(pl.col("error").is_null()))
+    units = checked_units(ratings, member, picked, view.final_labels(metric))
+    if not units.size:
+        return None
+    together = majority(units.reference)
+    right = [None if value is None else float(value == own) for value, own in zip(together.values, units.judge,
+             strict=True)]  # fmt: skip
+    weights = units.weights if units.chances == "unequal" else None
+    return share(right, clusters=units.cases if units.case_count < units.size else None, weights=weights)
 
 
 def _among_members(view: RatingsView, jury: Jury, metric: str, seed: int) -> tuple[int, int, Mapping[str, Result]]:

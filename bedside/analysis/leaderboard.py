@@ -9,20 +9,44 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from bedside.analysis._label_numbers import label_numbers
 from bedside.analysis.case_values import CaseValues, case_values, mean_in_group, own_case
 from bedside.analysis.checked_units import Bounds, mean_within, value_bounds
 from bedside.analysis.comparison import Comparison, compare
+from bedside.analysis.label_numbers import label_numbers
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.missing_bounds import scale_ends
+from bedside.analysis.rater_effects import owes_raters
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.simulated_talks import simulated_talks
 from bedside.ratings.values import Direction
 from bedside.stats.letter_display import letter_display, rank_ranges
 from bedside.stats.result import Result
+from bedside.stats.variance_components import RepeatSpread, repeat_spread, worst_of_repeats
 
 #: Chance, at most, that any pair of systems that don't differ is told apart on a measure.
 ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatReliability:
+    """How steady a system is over the repeats of a conversation.
+
+    Attributes:
+        k: repeats of each.
+        success: the value from which on a conversation is a success (up to which, where lower is better); None where
+            nobody states one.
+        succeeding: share of conversations that succeed, mean over cases; None as for ``success``.
+        all_succeeding: chance that all k repeats succeed (pass^k), mean over cases; likewise.
+        worst: mean over cases of the worst of k repeats.
+        spread: between repeats, and between cases.
+    """
+
+    k: int
+    success: float | None
+    succeeding: Result | None
+    all_succeeding: Result | None
+    worst: Result
+    spread: RepeatSpread
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +67,7 @@ class Standing:
         letters: those of the groups it belongs to: two systems that share one can't be told apart. Empty where it has
             no value.
         ranks: the least and greatest rank that it may have; None where it has no value, or neither way is better.
+        repeats: how steady it is; None where nothing was repeated, it has no value, or neither way is better.
     """
 
     system: str
@@ -54,6 +79,7 @@ class Standing:
     with_failed: float | None = None
     letters: str = ""
     ranks: tuple[int, int] | None = None
+    repeats: RepeatReliability | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +90,7 @@ class Standings(MetricRatings):
         facts, raters: the metric, and by whom it was rated.
         systems: those that have a value in the order of their means, the best first; the others last, by name.
         comparisons: all pairs of systems, p corrected by Holm over the pairs.
-        against_means: pairs of which the test shows the first to be better, and the means the second.
+        better: pairs of which the test shows the first to be better.
         why: the most frequent reason of missing values; empty where nothing is missing.
         worst_order: the systems in the order of their means with the worst in place of what is missing, the best first;
             empty where it is the same order, or isn't known.
@@ -73,7 +99,7 @@ class Standings(MetricRatings):
     raters: str
     systems: tuple[Standing, ...]
     comparisons: tuple[Comparison, ...]
-    against_means: tuple[tuple[str, str], ...] = ()
+    better: tuple[tuple[str, str], ...] = ()
     why: str = ""
     worst_order: tuple[str, ...] = ()
 
@@ -82,8 +108,16 @@ class Standings(MetricRatings):
         """Where each system stands."""
         return {standing.system: standing for standing in self.systems}
 
+    @property
+    def against_means(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of which the test shows the first to be better, and the means the second."""
+        places = {standing.system: place for place, standing in enumerate(self.systems)}
+        return tuple((first, second) for first, second in self.better if places[first] > places[second])
 
-def standings(view: RatingsView, metric: str, *, seed: int = 0) -> tuple[Standings, ...]:
+
+def standings(
+    view: RatingsView, metric: str, *, success: float | None = None, seed: int = 0, compared: bool = True
+) -> tuple[Standings, ...]:
     """Where all systems stand on a metric, for each group of raters that gave values; people first.
 
     Raters of whom there is only what failed conversations are given, and nothing of any other, order nobody: the
@@ -91,13 +125,16 @@ def standings(view: RatingsView, metric: str, *, seed: int = 0) -> tuple[Standin
 
     A case counts once: a value is the mean over a case's conversations. Two systems are compared case by case, at what
     both have of the factors that vary within a case (:func:`~bedside.analysis.comparison.compare`), and told apart
-    where p, corrected by Holm over all pairs, is below :data:`ALPHA`. So the chance that any two that don't differ are
-    told apart is :data:`ALPHA` at most, on each measure by itself.
+    where p, corrected by Holm over all pairs, is below :data:`ALPHA`, unless other people rated each and the difference
+    may be theirs. So the chance that any two that don't differ are told apart is :data:`ALPHA` at most, on each measure
+    by itself.
 
     Args:
         view: the ratings.
         metric: its name in the ratings table.
+        success: the value from which on a conversation counts as a success, see :class:`RepeatReliability`.
         seed: of what is drawn at random.
+        compared: whether systems are compared; else there are means only, and all share a letter.
     """
     facts = view.facts(metric)
     numbered = label_numbers(view, [metric]).view
@@ -113,10 +150,16 @@ def standings(view: RatingsView, metric: str, *, seed: int = 0) -> tuple[Standin
     for group in groups:
         of_group = replace(view, ratings=ratings.filter(pl.col("group") == group).drop("group"))
         values = rated.filter(pl.col("group") == group)
-        compared = of_group.systems()
-        pairs = compare(of_group, metrics=[metric], systems=compared, seed=seed).pairs if compared[1:] else ()
+        systems = of_group.systems() if compared else ()
+        pairs = compare(of_group, metrics=[metric], systems=systems, seed=seed).pairs if systems[1:] else ()
         errors = values.filter(pl.col("value").is_null())["error"].drop_nulls()
-        own = [_standing(system, values, bounds, talks, worst) for system in view.systems()]
+        own = [
+            replace(
+                _standing(system, values, bounds, talks, worst),
+                repeats=_reliability(view, values.filter(system=system), facts.direction, bounds, success),
+            )
+            for system in view.systems()
+        ]
         by_group.append(_standings(facts, group, own, pairs, why=errors.mode().sort()[0] if errors.len() else ""))
     return tuple(by_group)
 
@@ -168,13 +211,37 @@ def _mean_of_cases(talks: pl.DataFrame, value: pl.Expr) -> float | None:
     return mean if isinstance(mean, float) else None
 
 
+def _reliability(
+    view: RatingsView, values: pl.DataFrame, direction: Direction, bounds: Bounds, success: float | None
+) -> RepeatReliability | None:
+    """How steady a system's values are over repeats."""
+    talks = simulated_talks(view, read=False)
+    known = {} if talks is None else {talk.id: talk for talk in talks.talks}
+    k = len({talk.repeat for talk in known.values()})
+    rows = [row for row in values.select("transcript_id", "value").drop_nulls().iter_rows() if row[0] in known]
+    if k < 2 or direction == "none" or not rows:
+        return None
+    cells: dict[tuple[str, str], list[float]] = {}
+    for name, value in rows:
+        cells.setdefault((known[name].case, known[name].situation), []).append(float(value))
+    sign = 1.0 if direction == "higher" else -1.0
+    turned = {place: [sign * value for value in own] for place, own in cells.items()}
+    worst = mean_within(sign * worst_of_repeats(turned, k), bounds)
+    if success is None:
+        return RepeatReliability(k, None, None, None, worst, repeat_spread(cells))
+    reached = {place: [float(value >= sign * success) for value in own] for place, own in turned.items()}
+    once, always = (mean_within(worst_of_repeats(reached, number), (0.0, 1.0)) for number in (1, k))
+    return RepeatReliability(k, success, once, always, worst, repeat_spread(cells))
+
+
 def _standings(
     facts: MetricFacts, group: str, systems: Sequence[Standing], pairs: Sequence[Comparison], *, why: str
 ) -> Standings:
     """The systems in order, with letters and ranks."""
     ordered = sorted(systems, key=lambda standing: _place(standing, facts.direction))
     places = {standing.system: place for place, standing in enumerate(ordered) if standing.values.n}
-    apart = [pair for pair in pairs if pair.test.p_adjusted is not None and pair.test.p_adjusted < ALPHA]
+    shown = [pair for pair in pairs if pair.test.p_adjusted is not None and pair.test.p_adjusted < ALPHA]
+    apart = [pair for pair in shown if not owes_raters(pair.people, pair.difference)]
     differing = [(places[pair.a], places[pair.b]) for pair in apart]
     letters = letter_display(_matrix(len(places), [*differing, *((b, a) for a, b in differing)]))
     ranks: tuple[tuple[int, int], ...] = ()
@@ -192,7 +259,7 @@ def _standings(
             for place, standing in enumerate(ordered)
         ),
         tuple(pairs),
-        tuple((first, second) for first, second in better if places[first] > places[second]),
+        tuple(better),
         why,
         _worst_order(ordered[: len(places)], facts.direction),
     )

@@ -7,11 +7,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
+from typing import NamedTuple
 
 import polars as pl
 
 from bedside.judges.deepeval_raters.catalogue import is_deepeval, words_of
-from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.rubric import Rubric, titled
 from bedside.judges.rubrics.rubric_files import RUBRICS, OwnRubrics, own_rubrics
 from bedside.metrics import FAMILIES
 from bedside.metrics.contract import Unit
@@ -60,6 +61,13 @@ class MetricFacts:
     fails_at: float | None = None
 
 
+class LevelShare(NamedTuple):
+    """A label whose share stands in place of a mean, and whether it is better that more conversations have it."""
+
+    level: str
+    direction: Direction
+
+
 @cache
 def _family_metrics() -> Mapping[str, MetricFacts]:
     by_name: dict[str, MetricFacts] = {}
@@ -106,6 +114,12 @@ def facts(name: str, rubrics: OwnRubrics = _NONE, levels: Collection[object] = (
             name, rubric.title, "Ratings", rubric.direction, labels=rubric_labels(rubric), unit=rubric.unit,
             aliases=rubric.aliases, fails_at=None if rubric.fails_at is None else float(rubric.fails_at),
         )  # fmt: skip
+    for own in rubrics.values():
+        if own.aggregate is not None and own.aggregate.name == name:
+            of = facts(f"{own.name}_{own.aggregate.mean_of[0]}", rubrics)
+            return MetricFacts(name, own.aggregate.title or titled(name), "Ratings", of.direction, unit=own.unit)
+        if own.points is not None and name.startswith(f"{own.name}_"):
+            return MetricFacts(name, titled(name), "Ratings", own.direction, unit=own.unit)
     if is_preference(name):
         title = facts(preferred_by(name), rubrics).title
         return MetricFacts(name, f"{title}: which is better", "Preferences", labels=tuple(SHARES))

@@ -9,9 +9,9 @@ from typing import Literal
 
 import polars as pl
 
-from bedside.analysis._label_numbers import LabelNumbers, label_numbers
 from bedside.analysis.averaging import CasesThere, EnteredCases, cases_there, entered_cases, matched_rows
 from bedside.analysis.case_values import CaseValues, case_values, most_cases_pair
+from bedside.analysis.label_numbers import LabelNumbers, label_numbers
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.rater_effects import RaterDesign, owes_raters, rater_design
 from bedside.analysis.ratings_view import PEOPLE, RatingsView

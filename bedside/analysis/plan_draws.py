@@ -58,6 +58,24 @@ def _part_names(parts: Iterable[Mapping[str, Any]]) -> list[str]:
     return [path if names.count(name) > 1 else name for path, name in zip(paths, names, strict=True)]
 
 
+# -- What a cascade left to people ----------------------------------------------------------------------
+# People rate all of it, and a random share of what judges settled: the two are strata of a plan. Which transcripts were
+# left to people is kept as it was when the plan was drawn, for ratings may change which are.
+
+#: The manifest's key.
+ROUTES_KEY = "routes"
+#: Of a transcript that a cascade left to people, and that its judges settled.
+TO_PEOPLE, TO_JUDGES = "left to people", "settled by judges"
+
+
+def routed_levels(run: Run, factor: str) -> dict[str, str] | None:
+    """Transcript → whether a cascade left it to people, of a factor that stands for that; None where it does not."""
+    left = (run.manifest.get(ROUTES_KEY) or {}).get(factor)
+    if left is None:
+        return None
+    return {name: TO_PEOPLE if name in set(left) else TO_JUDGES for name in run.index["id"]}
+
+
 # -- How units came to be rated by people ---------------------------------------------------------------
 
 #: What the table of transcripts says of each besides the factors.
@@ -98,6 +116,11 @@ def cell_levels(run: Run | None, by: Sequence[str], rounds: Iterable[str]) -> di
         return {}
     table = run.index.select(pl.col("id").alias("transcript_id"), *_OF_INDEX)
     factors = run.factors.drop(set(by) & set(_OF_INDEX), strict=False)
+    for factor in by:
+        routed = routed_levels(run, factor)
+        if routed is not None:
+            of_run = pl.DataFrame({"transcript_id": list(routed), factor: list(routed.values())})
+            factors = factors.drop(factor, strict=False).join(of_run, on="transcript_id", how="right")
     levels = table.join(factors, on="transcript_id", how="left", suffix=" (factor)")
     if by[0] == MERGED_RUN:
         parts = sampled_parts(run, set(rounds))

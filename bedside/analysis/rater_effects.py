@@ -7,7 +7,7 @@ three or more of them rated the same cases, so that what each makes of the syste
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -16,10 +16,12 @@ from bedside.analysis.averaging import matched_rows
 from bedside.analysis.case_values import case_means, mean_in_group, most_cases_pair, own_case
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import RatingsView
+from bedside.core.errors import DataError
 from bedside.core.words import counted
-from bedside.ratings.names import TRANSCRIPT, person_name, rated_by_humans, rates_unit
-from bedside.stats import crossed_raters
+from bedside.ratings.names import TRANSCRIPT, person_name, rated_by_humans, rated_by_judges, rates_unit
 from bedside.stats.arrays import Array
+from bedside.stats.generalisability import RaterStudy, rater_study
+from bedside.stats.mixed_models import MixedDesign
 from bedside.stats.result import Result
 
 #: How a warning begins that other people rated the other system.
@@ -30,6 +32,8 @@ CROSSED_SHARE = 0.8
 _LARGEST_IMBALANCE = 0.1
 #: People that a sentence names.
 _MOST_NAMED = 6
+#: Coverage of intervals.
+_LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +44,8 @@ class RaterSeverity(MetricRatings):
         facts, rater: the metric, and the person.
         mean: the mean of all that this person gave.
         ratings: units that this person rated, by system; transcripts without system under "".
-        deviation: the person's ratings less the mean of the others' on the same units, averaged by case, with a t
-            interval over cases; ``n`` is their number. Its estimate is None where nobody rated the same.
+        deviation: the person's level less the mean of the others' who rated the same units, or units that lead to
+            these, by a mixed model; ``n`` is the number of cases. Its estimate is None where nobody rated the same.
         shared: units that somebody else rated, too.
     """
 
@@ -59,8 +63,8 @@ class RaterDesign(MetricRatings):
     Attributes:
         facts, a, b: the metric and the systems.
         raters: the people who rated either system's cases.
-        difference: for raters and cases like these, by the quasi-F of cases × raters; None where the answer is about
-            these raters only.
+        difference: for raters and cases like these, by the quasi-F of cases × raters, or by a mixed model where many
+            rated some of the cases only; None where the answer is about these raters only.
         why: why it is about these raters only; empty otherwise.
         only_a, only_b: people who rated only one of the systems.
         imbalance: share of one system's ratings that would have to be by other people for both to be rated alike,
@@ -85,9 +89,15 @@ class RaterDesign(MetricRatings):
     is_spread: bool = False
 
     @property
+    def has_gaps(self) -> bool:
+        """Whether the difference is that of a mixed model, as many rated some of the cases only."""
+        return self.difference is not None and "gaps" in self.difference.options
+
+    @property
     def is_confounded(self) -> bool:
-        """Whether a difference of raters may look like one of systems."""
-        return bool(self.only_a or self.only_b) or self.imbalance > _LARGEST_IMBALANCE
+        """Whether a difference of raters may look like one of systems; not where raters are drawn, and told apart."""
+        is_uneven = bool(self.only_a or self.only_b) or self.imbalance > _LARGEST_IMBALANCE
+        return self.difference is None and is_uneven
 
 
 def rests_on_raters(people: RaterDesign | None, difference: Result, ends: Sequence[float] = (0.0,)) -> bool:
@@ -122,22 +132,16 @@ def rater_severities(view: RatingsView, metrics: Sequence[str]) -> tuple[RaterSe
 
 
 def _severities(view: RatingsView, metrics: Sequence[str]) -> tuple[RaterSeverity, ...]:
-    from bedside.stats.intervals import mean_t
-
-    rated = _rated(view, metrics)
-    unit = ("metric", "transcript_id", "unit")
-    others = (pl.col("value").sum().over(unit) - pl.col("value")) / (pl.len().over(unit) - 1)
-    deviations = rated.with_columns(
-        pl.when(pl.len().over(unit) > 1).then(pl.col("value") - others).alias("deviation"), own_case()
-    )
+    rated = _rated(view, metrics).with_columns(own_case())
     severities = []
     for metric in metrics:
-        table = deviations.filter(pl.col("metric") == metric)
+        table = rated.filter(pl.col("metric") == metric)
         if table["rater"].n_unique() < 2:
             continue
+        shared = table.filter(pl.len().over("transcript_id", "unit") > 1)
+        deviations = _deviations(shared)
         for rater in sorted(table["rater"].unique()):
             rows = table.filter(pl.col("rater") == rater)
-            by_case = rows.drop_nulls("deviation").group_by("case", maintain_order=True).agg(mean_in_group("deviation"))
             counts = rows.group_by(pl.col("system").fill_null("")).len().sort("system")
             severities.append(
                 RaterSeverity(
@@ -145,11 +149,131 @@ def _severities(view: RatingsView, metrics: Sequence[str]) -> tuple[RaterSeverit
                     rater=rater,
                     mean=float(np.mean(rows["value"].to_numpy())),
                     ratings=tuple((str(system), int(count)) for system, count in counts.iter_rows()),
-                    deviation=mean_t(by_case["deviation"].to_numpy()),
-                    shared=int(rows["deviation"].count()),
+                    deviation=deviations.get(rater, _DEVIATION.no_value("nobody else rated the same")),
+                    shared=shared.filter(pl.col("rater") == rater).height,
                 )
             )
     return tuple(severities)
+
+
+_DEVIATION = Result(
+    name="deviation from the other raters",
+    method="mixed model: raters and systems fixed; units, cases and raters × cases random; t over cases, 95%",
+    options={"level": _LEVEL},
+)
+
+
+def _deviations(shared: pl.DataFrame) -> dict[str, Result]:
+    """Each rater's level less the mean of the others', of those whom shared units connect.
+
+    Args:
+        shared: ratings of one metric, one for each rater and unit, of units that two or more rated.
+    """
+    from bedside.stats.arrays import linked_groups
+
+    by_unit = shared.group_by("transcript_id", "unit", maintain_order=True).agg("rater")["rater"]
+    return {
+        rater: deviation
+        for group in linked_groups(by_unit)
+        for rater, deviation in _deviations_of(shared.filter(pl.col("rater").is_in(group)), sorted(group)).items()
+    }
+
+
+def _deviations_of(rows: pl.DataFrame, raters: Sequence[str]) -> dict[str, Result]:
+    """The same of raters all of whom shared units connect.
+
+    Raters are fixed, as it is these who are judged; units are random, and of like level within a system. With several
+    units of a case, its raters may see something in it: cases and raters × cases are random, too.
+    """
+    from bedside.stats.intervals import t_interval
+
+    systems = sorted(rows["system"].fill_null("").unique())
+    fixed = [pl.col("rater") == rater for rater in raters] + [pl.col("system") == system for system in systems[1:]]
+    x = rows.select(column.fill_null(value=False).cast(float).alias(str(at)) for at, column in enumerate(fixed))
+    units = rows.select(pl.struct("transcript_id", "unit").rank("dense"))["transcript_id"].to_list()
+    cases = rows["case"].to_list()
+    factors: dict[str, Sequence[object]] = {"units": units}
+    if rows["case"].n_unique() < len(set(units)):
+        factors |= {"cases": cases, "raters × cases": list(zip(rows["rater"], cases, strict=True))}
+    counts = dict(rows.group_by("rater").agg(pl.col("case").n_unique()).iter_rows())
+    columns, values = x.to_numpy(), rows["value"].to_numpy()
+    model, coefficients = None, np.linalg.lstsq(columns, values, rcond=None)[0]
+    try:
+        model = MixedDesign(columns, factors).fit(values)
+        coefficients = model.coefficients
+    except DataError as refused:
+        # Where raters and systems tell all values, nothing is left to doubt; else nothing is known.
+        if not np.allclose(columns @ coefficients, values):
+            return {rater: _DEVIATION.no_value(str(refused)) for rater in raters}
+    deviations = {}
+    for at, rater in enumerate(raters):
+        contrast = np.zeros(x.width)
+        contrast[: len(raters)] = -1 / (len(raters) - 1)
+        contrast[at] = 1.0
+        # What a search hasn't closed in on is no deviation, nor are its last digits.
+        estimate = round(float(contrast @ coefficients), 8 if model is None or model.converged else 6)
+        estimate = 0.0 if abs(estimate) < 1e-6 else estimate
+        result = replace(_DEVIATION, estimate=estimate, n=counts[rater])
+        if model is None or not model.converged or result.n < 2:
+            reason = "only one case" if result.n < 2 else "the same deviation on all of them"
+            deviations[rater] = replace(result, missing=f"no interval: {reason}")
+            continue
+        error = float(np.sqrt(contrast @ model.covariance @ contrast))
+        bounds = t_interval(result.estimate or 0.0, error, result.n - 1, _LEVEL, "t over cases")
+        deviations[rater] = replace(result, interval=bounds, standard_error=error)
+    return deviations
+
+
+@dataclass(frozen=True, slots=True)
+class Generality(MetricRatings):
+    """Whether other people would say the same on one metric.
+
+    Attributes:
+        facts: the metric.
+        study: what people's ratings vary by; a case of it is a rated transcript or turn.
+        usual: people who rated a unit, the harmonic mean as a whole number.
+    """
+
+    study: RaterStudy
+    usual: int
+
+
+def generalities(
+    view: RatingsView, metrics: Sequence[str], *, raters: Sequence[str] | None = None, seed: int = 0
+) -> tuple[list[Generality], dict[str, str]]:
+    """What people's ratings vary by, metric by metric, and of other metrics why it can't be told, by name.
+
+    Args:
+        view: the ratings.
+        metrics: names of metrics.
+        raters: names of the raters that count; all people unless given.
+        seed: of the draws behind intervals.
+    """
+    known: list[Generality] = []
+    unknown: dict[str, str] = {}
+    rated = _people_rows(view).with_columns(own_case())
+    for metric in metrics:
+        rows = rated.filter(pl.col("metric") == metric)
+        if raters is not None:
+            rows = rows.filter(pl.col("rater").is_in(list(raters)))
+        if rows.is_empty():
+            unknown[metric] = "its levels are words"
+            continue
+        try:
+            study = rater_study(unit_numbers(rows), rows["rater"], rows["value"], clusters=rows["case"], seed=seed)
+        except DataError as error:
+            unknown[metric] = str(error)
+            continue
+        by_unit = rows.group_by("transcript_id", "unit").agg(pl.col("rater").n_unique())["rater"]
+        # A half is rounded up, whatever the order of the sum leaves of it.
+        usual = int(1 / float((1 / by_unit).mean()) + 0.5 + 1e-9)  # type: ignore[arg-type]
+        known.append(Generality(view.facts(metric), study, usual))
+    return known, unknown
+
+
+def unit_numbers(rows: pl.DataFrame) -> pl.Series:
+    """The rated transcript or turn of each row, as a number."""
+    return rows.select(pl.struct("transcript_id", "unit").rank("dense"))["transcript_id"]
 
 
 def _people_rows(view: RatingsView) -> pl.DataFrame:
@@ -233,8 +357,50 @@ def _cells(view: RatingsView, metric: str, systems: tuple[str, str]) -> pl.DataF
         .agg(pl.col("system").first(), pl.col("case_id").first(), mean_in_group("value"))
         .rename({"rater": "group"})
     )
-    by_rater = [matched_rows(view, table, *systems).rows for table in rated.partition_by("group")]
-    return case_means(pl.concat(by_rater) if by_rater else rated).rename({"group": "rater"})
+    return _case_means_by_rater(view, rated, systems)
+
+
+def _case_means_by_rater(view: RatingsView, rated: pl.DataFrame, systems: Sequence[str]) -> pl.DataFrame:
+    """The mean of each case by each group of ``rated``, as column ``rater``; of two systems in the same settings."""
+    tables = rated.partition_by("group")
+    if len(systems) > 1:
+        tables = [matched_rows(view, table, *systems).rows for table in tables]
+    return case_means(pl.concat(tables) if tables else rated).rename({"group": "rater"})
+
+
+def rows_of_raters(view: RatingsView, metric: str, systems: Sequence[str] = ()) -> pl.DataFrame:
+    """The numbers that people gave by a metric, or judges where no person did, with the ``case`` of each.
+
+    Args:
+        view, metric: the ratings, and the metric.
+        systems: that they are of; all unless given.
+    """
+    rows = _people_rows(view).filter(pl.col("metric") == metric)
+    if rows.is_empty():
+        rows = view.ratings.filter(pl.col("metric") == metric, rated_by_judges(), rates_unit()).drop_nulls("value")
+    return rows.filter(pl.col("system").is_in(list(systems)) if systems else pl.lit(value=True)).with_columns(
+        own_case()
+    )
+
+
+def passes_of_cases(view: RatingsView, metric: str, systems: Sequence[str]) -> pl.DataFrame:
+    """The mean of each case in each rater's first, second … rating of its transcripts.
+
+    Args:
+        view, metric: the ratings, and the metric, of whole transcripts.
+        systems: one or two; of two, in the same settings. None where transcripts have none.
+
+    Returns:
+        Columns ``system, case, rater, pass, value, transcripts`` and others.
+    """
+    rows = rows_of_raters(view, metric, systems).filter(pl.col("unit") == TRANSCRIPT)
+    number = pl.int_range(pl.len()).over("transcript_id", "rater").cast(pl.String)
+    rated = rows.sort("transcript_id", "rater", "round", "replicate").with_columns(
+        (number + "\n" + pl.col("rater")).alias("group")
+    )
+    parts = pl.col("rater").str.splitn("\n", 2).struct.rename_fields(["pass", "name"])
+    cells = _case_means_by_rater(view, rated, systems).with_columns(parts.alias("parts")).unnest("parts")
+    return cells.drop("rater").rename({"name": "rater"})
 
 
 def _shares(cells: pl.DataFrame, raters: Sequence[str]) -> Array:
@@ -252,26 +418,25 @@ def _crossed_difference(
     of_system: Sequence[pl.DataFrame], raters: Sequence[str], paired: bool
 ) -> tuple[Result | None, str]:
     """The difference for raters like these, or why the design doesn't allow it."""
+    from bedside.stats import crossed_raters
+
     if len(raters) < crossed_raters.FEWEST_RATERS:
         return None, f"{counted(len(raters), 'person')} rated, and raters like them need three or more"
     tables = [cells.pivot("rater", index="case", values="value", sort_columns=True).sort("case") for cells in of_system]
     missing = [rater for table in tables for rater in raters if rater not in table.columns]
-    if missing:
-        return None, "not everybody rated both systems"
-    grids = [table.select(raters).to_numpy() for table in tables]
-    if paired:
-        complete = int((~np.isnan(grids[0]) & ~np.isnan(grids[1])).all(axis=1).sum())
-        counts = [(complete, len(grids[0]))]
-    else:
-        counts = [(int((~np.isnan(grid)).all(axis=1).sum()), len(grid)) for grid in grids]
-    if any(complete < CROSSED_SHARE * cases for complete, cases in counts):
-        complete, cases = min(counts, key=lambda count: count[0] / count[1])
-        return None, f"all {len(raters)} people rated only {complete} of {counted(cases, 'case')}"
-    test = crossed_raters.paired_difference if paired else crossed_raters.unpaired_difference
-    difference = test(grids[0], grids[1])
-    if difference.p is None:
-        return None, difference.missing or ""
-    return difference, ""
+    if not missing:
+        grids = [table.select(raters).to_numpy() for table in tables]
+        known = [~np.isnan(grid) for grid in grids]
+        known = [known[0] & known[1]] if paired else known
+        if all(rated.all(axis=1).sum() >= CROSSED_SHARE * len(rated) for rated in known):
+            test = crossed_raters.paired_difference if paired else crossed_raters.unpaired_difference
+            difference = test(grids[0], grids[1])
+            return (None, difference.missing or "") if difference.p is None else (difference, "")
+    rows = pl.concat(table.with_columns(pl.lit(at).alias("own")) for at, table in enumerate(of_system))
+    difference = crossed_raters.difference_with_gaps(
+        rows["value"], rows["own"].to_list(), rows["case"].to_list(), rows["rater"].to_list(), paired=paired
+    )
+    return (None, difference.missing or "") if difference.p is None else (difference, "")
 
 
 def _shift(view: RatingsView, metric: str, raters: Sequence[str], gap: Array) -> tuple[float | None, float]:

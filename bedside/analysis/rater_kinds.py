@@ -5,7 +5,7 @@ from __future__ import annotations
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.juries import jury_named
 from bedside.ratings.learnt_units import learned_raters
-from bedside.ratings.names import is_algorithm, is_judge, is_jury
+from bedside.ratings.names import LABEL_FREE_WORDS, is_algorithm, is_judge, is_jury
 
 
 def is_carded(view: RatingsView, rater: str) -> bool:
@@ -19,7 +19,7 @@ def kind_words(view: RatingsView, rater: str) -> str:
     manifest = {} if view.run is None else view.run.manifest
     jury = jury_named(manifest, rater)
     if jury is not None:
-        by = "weights learnt from people" if jury.rule == "weights" else jury.rule
+        by = {"weights": "weights learnt from people", **LABEL_FREE_WORDS}.get(jury.rule, jury.rule)
         return f"jury of {len(jury.members)}: {', '.join(jury.members)}, combined by {by}"
     if is_jury(rater):
         return "jury"

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from bedside.analysis.case_values import mean_in_group
-from bedside.analysis.metric_facts import MetricFacts, facts, known_names, known_scale
+from bedside.analysis.metric_facts import LevelShare, MetricFacts, facts, known_names, known_scale
 from bedside.analysis.plan_draws import ratings_as_drawn
 from bedside.analysis.study_parts import (
     ALL_ROUNDS,
@@ -74,6 +74,7 @@ class RatingsView:
             they are by. No agreement of people counts them; they stand for what people say together.
         order: the order and the labels of systems and of levels of factors.
         declared: kinds of factors as whoever scored the run declared them.
+        shares: metrics whose labels have become 1 and 0 (:func:`bedside.analysis.label_numbers.with_shares`).
         placed: where groups of transcripts stand in the place of systems: every transcript, with its group as system.
     """
 
@@ -90,6 +91,7 @@ class RatingsView:
     final: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SCHEMA))
     order: StudyOrder = field(default_factory=StudyOrder)
     declared: Mapping[str, Kind] = field(default_factory=dict)
+    shares: Mapping[str, LevelShare] = field(default_factory=dict)
     placed: pl.DataFrame | None = None
     _computed: dict[Hashable, Any] = field(init=False, repr=False, compare=False, default_factory=dict)
 
@@ -107,8 +109,18 @@ class RatingsView:
 
     def facts(self, name: str) -> MetricFacts:
         """What is known of a metric, rubric or other rating by its name."""
-        scale = self.scales.get(name)
+        share, scale = self.shares.get(name), self.scales.get(name)
+        if share is not None:
+            own = facts(name, self.rubrics)
+            return replace(own, title=f"{own.title}: {share.level}", direction=share.direction, labels=())
         return facts(name, self.rubrics, () if scale is None else scale.levels)
+
+    def value_ends(self, name: str) -> tuple[float, float] | None:
+        """The least and the greatest number that a metric can have; None where one of them isn't known."""
+        scale, of_metric = self.scales.get(name), self.facts(name)
+        if scale is not None and scale.ordered and scale.numeric:
+            return float(scale.levels[0]), float(scale.levels[-1])
+        return None if of_metric.low is None or of_metric.high is None else (of_metric.low, of_metric.high)
 
     def metrics(self, patterns: Sequence[str] | None = None) -> list[str]:
         """Metrics that are rated, in the order of tables; those that match one of the ``patterns``.
@@ -145,8 +157,8 @@ class RatingsView:
     def agreed_metrics(self, patterns: Sequence[str] | None = None) -> list[str]:
         """Metrics that raters may agree on: those that match, or unless named those that somebody rates.
 
-        In a run these have a scale, or stand in a file that was imported; what is computed of ratings or texts, such as
-        a percentage, is left out.
+        In a run these have a scale, stand in a file that was imported, or are what a sheet's mean or points come to;
+        what else is computed of ratings or texts, such as a percentage, is left out.
 
         Raises:
             DataError: a pattern matches no metric.
@@ -155,7 +167,15 @@ class RatingsView:
         if patterns is not None or self.factors is None:
             return names
         of_files = set() if self.run is None else _metrics_of_files(self.run)
-        return [name for name in names if name in self.scales or name in of_files]
+        return [name for name in names if name in self.scales or name in of_files or self._is_computed(name)]
+
+    def _is_computed(self, name: str) -> bool:
+        """Whether a metric is the mean of a sheet, or points, in all or by tag."""
+        return any(
+            (rubric.aggregate is not None and rubric.aggregate.name == name)
+            or (rubric.points is not None and f"{name}_".startswith(f"{rubric.name}_"))
+            for rubric in self.rubrics.values()
+        )
 
     def audited_rubrics(self) -> list[str]:
         """The rubrics by which people audited a judge, in the order of tables."""

@@ -30,6 +30,7 @@ from bedside.analysis.judge_accuracy import (
     levels_of_units,
     yes_level,
 )
+from bedside.analysis.judge_versions import VERSIONS, unversioned, version_counts, version_words
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.pair_preferences import PositionBias, position_bias
 from bedside.analysis.rater_kinds import kind_words
@@ -77,8 +78,8 @@ def verdict_on(
     """The verdict on a judge, about what people decide by its ratings.
 
     It may stand in where it is shown, of every level or cut that people use, to find it no worse than one of them by
-    the margin, and to clear the others no worse. Where the scale has no levels, the alternative annotator test stands
-    for that. The judge must also vary and agree with people beyond chance.
+    the margin, and to clear the others no worse. Of numbers without levels, the alternative annotator test stands for
+    that. The judge must also vary and agree with people beyond chance.
 
     Args:
         units: what it and people rated.
@@ -95,8 +96,11 @@ def verdict_on(
     worse = [(decision, test) for decision, test in tests if is_worse(test, len(tests))]
     if against or worse:
         return Verdict(False, "; ".join(against), None if against else min(worse, key=_p_worse))
-    if not decided and levels:
+    if not decided and levels and not alternative.epsilon:
         doubts.append("what people decide can be checked only with a margin (ε) above 0")
+    elif not decided and levels:
+        # Whatever its levels, of the one at which a transcript fails there is nothing on one side.
+        doubts.append("of what two people rated, all or none would fail")
     elif not decided and not alternative.replaceable:
         doubts.append("one of these people may be better")
     unsettled = [(decision, test) for decision, test in tests if test.p is None or test.p >= ALPHA]
@@ -206,6 +210,7 @@ class Validation(MetricRatings):
         accuracy: where there are two levels, how well the rater finds the one that means yes; else None.
         decisions: for each level that people give, or each cut of an ordered scale, whether it finds it no worse than
             one of them; empty where the scale has no levels.
+        lacks_loss: whether errors have costs, but not on this metric: it has neither two levels nor one that fails.
         calibration: its expected levels beside what people say; None where it gives none.
         rated: units the rater rated; with_people: those of them that people rated too; cases: the cases of these.
         chances: how the units that people rated were drawn. Where their chances differ, agreement, the alternative
@@ -232,6 +237,7 @@ class Validation(MetricRatings):
     length: Result | None
     accuracy: LevelAccuracy | None
     decisions: tuple[LevelDecision, ...]
+    lacks_loss: bool
     calibration: JudgeCalibration | None
     rated: int
     with_people: int
@@ -328,7 +334,7 @@ def validate(
     if costs is not None and checked and not any(each.has_loss for each in checked):
         raise DataError(
             "no metric that was checked has two levels, or a level at which a transcript fails", where="`loss`",
-            todo="leave it out, or give the scale of zeros and ones with `scale`",
+            todo="leave it out, or give a scale of two levels with `scale`, such as 0-1 or 1-2",
         )  # fmt: skip
     learnt = sorted({rater for rater, _ in view.learnt if rater in chosen})
     if not by_judge and learnt:
@@ -398,8 +404,8 @@ def _validation(compared: _JudgedMetric, judge: str) -> Validation:
     facts = view.facts(metric)
     fails = None if facts.fails_at is None or units.has_labels else (facts.fails_at, facts.direction != "lower")
     decided = decisions(
-        units, levels, margin=compared.epsilon, ordered=scale is not None and scale.ordered, fails=fails,
-        costs=compared.costs,
+        units, levels, margin=compared.epsilon, ordered=not units.has_labels if scale is None else scale.ordered,
+        fails=fails, costs=compared.costs,
     ) if compared.epsilon else ()  # fmt: skip
     verdict = verdict_on(units, alternative, _beyond_chance(by_kind), levels, decided)
     passes = int(judgements["replicate"].max() or 0) + 1  # type: ignore[arg-type]
@@ -410,7 +416,7 @@ def _validation(compared: _JudgedMetric, judge: str) -> Validation:
         people=by_kind.get("people"), ceiling=by_kind.get("ceiling"), alternative=alternative, passes=passes,
         self_agreement=self_agreement(judgements, view, metric, compared.seed) if passes > 1 else None,
         **_differences(units, view), accuracy=level_accuracy(units, yes) if yes is not None and units.size else None,
-        decisions=decided,
+        decisions=decided, lacks_loss=compared.costs is not None and len(levels) != 2 and fails is None,
         calibration=judge_calibration(units, expected, levels), rated=units.judged, with_people=units.size,
         cases=units.case_count, chances=units.chances, picked=units.picked,
         learnt=view.learnt.get((judge, metric), 0), adjudicated=units.adjudicated,
@@ -507,6 +513,7 @@ def _scorings(view: RatingsView, rater: str, metrics: Sequence[str]) -> list[Map
     """
     if view.run is None:
         return []
+    rater = unversioned(view.run, rater)
     entries = [entry for entry in view.run.manifest["scorings"] if rater in entry["raters"]]
     last: dict[str, int] = {}
     for place, entry in enumerate(entries):
@@ -517,6 +524,11 @@ def _scorings(view: RatingsView, rater: str, metrics: Sequence[str]) -> list[Map
 
 def _each_once(words: Iterable[object], unknown: str) -> str:
     return ", ".join(dict.fromkeys(map(str, words))) or unknown
+
+
+def _versions(view: RatingsView, judge: str, metrics: Sequence[str]) -> str:
+    """The versions of a judge's model that gave its ratings, and how many each."""
+    return version_words(judge, version_counts(view, metrics).get(judge, {}))
 
 
 def _card(view: RatingsView, judge: str, validations: Sequence[Validation]) -> tuple[tuple[str, str], ...]:
@@ -535,12 +547,14 @@ def _card(view: RatingsView, judge: str, validations: Sequence[Validation]) -> t
         ("bedside", _each_once((entry.get("bedside", unknown) for entry in scorings), unknown)),
     ]
     if is_judge(judge):
-        settings = [entry.get("judges", {}).get(judge, {}) for entry in scorings]
+        asked = judge if view.run is None else unversioned(view.run, judge)
+        settings = [entry.get("judges", {}).get(asked, {}) for entry in scorings]
         prompts = {name: version for each in settings for name, version in each.get("prompts", {}).items()}
         facts += [
             ("Model", _each_once((each.get("model", unknown) for each in settings), unknown)),
             ("Temperature", _each_once((_temperature(each, unknown) for each in settings), unknown)),
         ]
+        facts.append((VERSIONS, _versions(view, judge, metrics) or unknown))
         versions = [f"{metric} {prompts[metric]}" for metric in metrics if metric in prompts]
         facts.append(("Rubric versions", ", ".join(versions) or unknown))
         tuned = [view.rubrics.get(f"{metric}@{prompts.get(metric)}") for metric in metrics]

@@ -16,9 +16,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from bedside.annotation.fields import entry_part
+from bedside.annotation.fields import code_field, entry_part
 from bedside.annotation.plan_choices import Focus, Mode
 from bedside.core.errors import InputError
+from bedside.judges.rubrics.composites import PointCriterion
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.rubrics.rubric_files import incomparable, preference_rubric
 from bedside.ratings.run import Run
@@ -27,7 +28,7 @@ from bedside.ratings.table import ROUND
 #: Modes of plans that are drawn; what is adjudicated is drawn from nothing (:mod:`~bedside.annotation.adjudication`).
 #: Kinds of rubrics that people can answer in each mode.
 KINDS: Mapping[Mode, tuple[str, ...]] = {
-    "rate": ("level", "label", "set"),
+    "rate": ("level", "label", "set", "points"),
     "audit": ("level", "label"),
     "findings": ("list",),
     "codes": ("label",),
@@ -158,6 +159,8 @@ class AnnotationPlan(_PlanPart):
         run: :func:`run_identity` of the run.
         round: the name of the round of annotation; see :func:`round_of`.
         rubrics: what is asked, in the order it is shown.
+        wholes: sheets with a mean, and flows: what is computed of answers to their parts, which stand in ``rubrics``.
+        criteria: item → rubric of points → the criteria of its case.
         judge: in audit mode, the rater whose scores are shown.
         raters: names; a rating's rater is ``human:<name>``.
         overlap: raters of each item.
@@ -184,6 +187,8 @@ class AnnotationPlan(_PlanPart):
     run: str
     round: RoundName = ""
     rubrics: tuple[PlannedRubric, ...] = Field(min_length=1)
+    wholes: tuple[PlannedRubric, ...] = ()
+    criteria: dict[str, dict[str, tuple[PointCriterion, ...]]] = {}
     judge: str | None = None
     raters: tuple[RaterName, ...] = Field(min_length=1)
     overlap: int = Field(ge=1)
@@ -228,6 +233,13 @@ class AnnotationPlan(_PlanPart):
             raise ValueError("an audit names the judge whose scores are shown, and no other plan does")
         if self.known and self.mode in ("audit", "pairs", "adjudicate"):
             raise ValueError(f"a plan in mode {self.mode} has no training set or gold items")
+        if not set(names["rubric"]).issuperset(
+            part.name for planned in self.wholes for part in planned.rubric.question_rubrics
+        ):
+            raise ValueError("the plan doesn't ask all that a sheet or flow is computed of")
+        points = {planned.rubric.name for planned in self.rubrics if planned.rubric.kind == "points"}
+        if {item.id: points for item in self.items if points} != {name: set(of) for name, of in self.criteria.items()}:
+            raise ValueError("the criteria are not of the items that points are given for")
         if set(self.opinions) != ({item.id for item in self.items} if self.mode == "adjudicate" else set()):
             raise ValueError("what raters said is not of the items that are adjudicated")
         if not all(set(names["rubric"]).issuperset(by_rubric) for by_rubric in self.opinions.values()):
@@ -239,6 +251,23 @@ class AnnotationPlan(_PlanPart):
         """What is asked, in the order it is shown: the rubrics, or of pairs, which is better by each of them."""
         rubrics = (planned.rubric for planned in self.rubrics)
         return tuple(map(preference_rubric, rubrics) if self.mode == "pairs" else rubrics)
+
+    @cached_property
+    def flow_of(self) -> Mapping[str, Rubric]:
+        """The name of each question of a flow → the flow."""
+        flows = (planned.rubric for planned in self.wholes if planned.rubric.kind == "flow")
+        return {part.name: flow for flow in flows for part in flow.question_rubrics}
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Rubric]:
+        """What is asked, by name."""
+        return {rubric.name: rubric for rubric in self.questions}
+
+    def fields_of(self, item: str, rubric: Rubric) -> list[str]:
+        """The fields that hold answers by a rubric: one, or one for each criterion of points."""
+        if rubric.kind != "points":
+            return [rubric.name]
+        return [code_field(rubric.name, place) for place in range(len(self.criteria[item][rubric.name]))]
 
     @property
     def known(self) -> tuple[KnownItem, ...]:
@@ -311,7 +340,7 @@ def round_of(plan: AnnotationPlan) -> str:
 
 def page_version(plan: AnnotationPlan) -> str:
     """What answers on one labelling page have in common, as 12 hexadecimal digits: mode, rubrics and their wording."""
-    asked = [plan.mode, *([planned.rubric.name, planned.version] for planned in plan.rubrics)]
+    asked = [plan.mode, *([planned.rubric.name, planned.version] for planned in (*plan.rubrics, *plan.wholes))]
     return hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:12]
 
 

@@ -14,11 +14,12 @@ from bedside.annotation.fields import (
     REASONED_MODES,
     agree_field,
     choices,
+    code_field,
     entry_fields,
     evidence_field,
     reason_field,
 )
-from bedside.annotation.items import SHOWN
+from bedside.annotation.items import SHOWN, most_criteria
 from bedside.core.errors import InputError, one_of
 from bedside.ratings.rubric_metrics import AGREE, DISAGREE
 
@@ -38,11 +39,18 @@ class AnswerCheck:
         self._marks: set[str] = set()
         self._codes: dict[str, tuple[str, frozenset[str]]] = {}
         self._positions = positions
+        self._plan = plan
+        self._criteria: dict[str, frozenset[str]] = {}
         for rubric in plan.questions:
             allowed = frozenset(choice for choice, _ in choices(rubric))
             if plan.mode == "findings":
                 self._single[rubric.name] = frozenset((LISTED, NOTHING))
                 self._texts |= set(entry_fields(rubric))
+            elif rubric.kind == "points":
+                self._criteria[rubric.name] = allowed
+                most = most_criteria(plan)[rubric.name]
+                self._texts |= {reason_field(code_field(rubric.name, place)) for place in range(most)}
+                continue
             elif plan.mode == "codes":
                 self._codes[rubric.name] = (str(rubric.role), allowed)
             elif rubric.kind == "set":
@@ -63,7 +71,7 @@ class AnswerCheck:
             InputError: an unknown field or choice, or several where one is asked for; the place is named.
         """
         for name, chosen in answer.choices.items():
-            if name in self._single and len(chosen) > 1:
+            if name not in self._several and name.rpartition("__")[0] not in self._codes and len(chosen) > 1:
                 raise InputError(
                     f"{name} has {len(chosen)} choices ({', '.join(chosen)})",
                     where=answer.where,
@@ -104,6 +112,13 @@ class AnswerCheck:
             if name in allowed_by_field:
                 return allowed_by_field[name]
         code, _, position = name.rpartition("__")
+        if code in self._criteria:
+            count = len(self._plan.criteria[answer.item][code])
+            if name in [code_field(code, place) for place in range(count)]:
+                return self._criteria[code]
+            raise InputError(
+                f"{name} is past the {count} criteria of the case", where=answer.where, todo="leave it open"
+            )
         if code not in self._codes or not position.isdecimal() or len(position) > 9:
             raise self._unknown_field(name, answer)
         role, allowed = self._codes[code]

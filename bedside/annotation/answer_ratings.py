@@ -2,6 +2,9 @@
 
 - rate: ``<rubric>``, a value or label; of a set, the number of labels, which begin the reason. No answer, and "no
   answer can be given", are missing ratings.
+- rate, by sheets: their mean, missing where a criterion is; by flows: the answers on the walk, which ends at the first
+  question without one, and the result of each dimension; by points: the share of what could be reached, in all and by
+  tag, missing where a criterion has no answer.
 - audit: ``<rubric>.agrees``, a label; and ``<rubric>.audited``, the rater's own level or label, or the judge's where
   the rater agrees; beside it, the judge's as it was shown. They are metrics of their own because somebody who has seen
   the judge's score is no independent rater.
@@ -31,6 +34,7 @@ import polars as pl
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, PlanItem, round_of
 from bedside.annotation.answers import RaterAnswer, in_order, reason_with_evidence
 from bedside.annotation.fields import (
+    MET,
     NONE,
     NOT_APPLICABLE,
     NOTHING,
@@ -42,8 +46,11 @@ from bedside.annotation.fields import (
     reason_field,
 )
 from bedside.annotation.items import judge_scores
+from bedside.judges.questions import JudgeAnswer
+from bedside.judges.rubric_ratings import NOT_REACHED, Unpacked, points_ratings, ratings_of
+from bedside.judges.rubrics.composites import Walk, slug
 from bedside.judges.rubrics.rubric import Rubric
-from bedside.ratings.names import human_rater, person_name, rated_by_humans, unit_name
+from bedside.ratings.names import TRANSCRIPT, human_rater, person_name, rated_by_humans, unit_name
 from bedside.ratings.rubric_metrics import (
     AGREE,
     DISAGREE,
@@ -58,9 +65,10 @@ from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
 from bedside.ratings.spellings import folded
 from bedside.ratings.table import RatingRow, frame_of
+from bedside.transcripts.transcript import Transcript
 
 SKIPPED = "skipped by the rater"
-UNANSWERED = "not answered"
+UNANSWERED, SOME_ANSWERED = "not answered", "criteria are answered"
 UNCODED = "not coded"
 NO_ANSWER = "the rater says that no answer can be given"
 
@@ -109,6 +117,8 @@ def plan_scales(plan: AnnotationPlan) -> dict[str, Scale]:
             scales[preference_metric(rubric.name)] = SHARE_SCALE
         else:
             scales[rubric.name] = scale
+    for result in (measure for flow in plan.flow_of.values() for measure in flow.measures):
+        scales.setdefault(result.name, result.rating_scale() or SHARE_SCALE)
     return scales
 
 
@@ -155,7 +165,15 @@ def plan_ratings(
         if isinstance(item, KnownItem):
             continue
         origin = (item.transcript, *origins[item.transcript])
+        reasons = {question: reason_of(plan.by_name[question], answer) for question in plan.flow_of}
+        missing = SKIPPED if answer.state == "skipped" else None
+        rows += [
+            RatingRow(*origin, unit, metric, people[rater], item.replicate, value, label, reason, error)
+            for unit, metric, value, label, reason, error in computed_ratings(plan, item, answer, missing, reasons)
+        ]
         for rubric in plan.questions:
+            if rubric.name in plan.flow_of or rubric.kind == "points":
+                continue
             ratings = answer_ratings(plan, rubric, item, answer, positions.get(name, {}), shown_scores)
             replicate = 0 if plan.mode == "pairs" else item.replicate
             rows += [
@@ -306,3 +324,104 @@ def listed_entries(rubric: Rubric, answer: RaterAnswer) -> list[dict[str, str]]:
         for entry in answer.texts.get(field, ())
         if entry.strip()
     ]
+
+
+# -- What is computed of people's answers, by the functions that judges' replies go through ----------------
+
+#: The functions for judges look at a transcript for criteria alone, which the plan holds.
+_ANY = Transcript(id="-", turns=())
+
+
+def flow_leads(flow: Rubric, question: str) -> dict[str, str | None]:
+    """Answer to a question of a flow → the question that it leads to; None at the end."""
+    names = [rubric.name for rubric in flow.question_rubrics]
+    place = names.index(question)
+    after = {answer.answer: flow.flow.after(place, answer) for answer in flow.questions[place].answers}
+    return {said: None if at is None else names[at] for said, at in after.items()}
+
+
+def flow_walk(flow: Rubric, choices: Mapping[str, Sequence[str]]) -> Walk:
+    """The walk through a flow that answers lead to, up to the first question without one."""
+    walk, questions = Walk(flow.flow), flow.question_rubrics
+    while walk.at is not None and (chosen := choices.get(questions[walk.at].name)):
+        walk.take(chosen[0])
+    return walk
+
+
+def beside_walks(plan: AnnotationPlan, choices: Mapping[str, Sequence[str]]) -> set[str]:
+    """The questions of flows that the answers don't lead to."""
+    reached = set[str]()
+    for flow in {flow.name: flow for flow in plan.flow_of.values()}.values():
+        walk = flow_walk(flow, choices)
+        reached |= {flow.question_rubrics[place].name for place in (*walk.answers, walk.at) if place is not None}
+    return set(plan.flow_of) - reached
+
+
+def computed_metrics(plan: AnnotationPlan) -> list[str]:
+    """The metrics whose ratings are computed, beside those of questions."""
+    names = [metric for planned in plan.wholes for metric in planned.rubric.metrics]
+    by_tag = [
+        f"{rubric}_{slug(tag)}"
+        for by_rubric in plan.criteria.values()
+        for rubric, criteria in by_rubric.items()
+        for criterion in criteria
+        for tag in criterion.tags
+    ]
+    return list(dict.fromkeys((*names, *by_tag)))
+
+
+def computed_ratings(
+    plan: AnnotationPlan, item: PlanItem, answer: RaterAnswer, missing: str | None, reasons: Mapping[str, str | None]
+) -> Iterator[Unpacked]:
+    """The ratings that are computed of an answer, with those of the questions of flows.
+
+    Args:
+        plan: the plan.
+        item: what was rated.
+        answer: what the rater said of it.
+        missing: why all of it is missing, such as that it was skipped; None where it isn't.
+        reasons: question of a flow → why, in the rater's words.
+    """
+    choices = {} if missing else answer.choices
+    for planned in plan.wholes:
+        rubric = planned.rubric
+        if rubric.kind == "sheet":
+            *_, mean = ratings_of(rubric, _ANY, [_criteria(rubric, item.unit, choices, missing)])
+            yield mean
+            continue
+        if missing:
+            yield from ((item.unit, metric, None, None, None, missing) for metric in rubric.metrics)
+            continue
+        for unit, metric, value, label, reason, error in ratings_of(rubric, _ANY, list(_replies(rubric, choices))):
+            yield unit, metric, value, label, None if error == NOT_REACHED else reasons.get(metric) or reason, error
+    for rubric_name, criteria in plan.criteria.get(item.id, {}).items():
+        fields = plan.fields_of(item.id, plan.by_name[rubric_name])
+        entries = [
+            {"item": place, "met": choices[field][0] == MET, "reason": answer.written(reason_field(field))}
+            for place, field in enumerate(fields)
+            if choices.get(field)
+        ]
+        replies = [JudgeAnswer(item.unit, None, {"answers": entries}, None)]
+        if lack := missing or (len(entries) < len(fields) and f"{len(entries)} of {len(fields)} {SOME_ANSWERED}"):
+            replies.append(JudgeAnswer(item.unit, None, None, lack))
+        yield from points_ratings(rubric_name, criteria, replies)
+
+
+def _criteria(rubric: Rubric, unit: str, choices: Mapping[str, Sequence[str]], missing: str | None) -> JudgeAnswer:
+    """A sheet's levels, as a judge's reply."""
+    chosen = {
+        criterion.name: choices[part.name][0]
+        for criterion, part in zip(rubric.criteria, rubric.question_rubrics, strict=True)
+        if criterion.scale and choices.get(part.name)
+    }
+    levels = {name: None if level == NOT_APPLICABLE else float(level) for name, level in chosen.items()}
+    return JudgeAnswer(unit, None, levels or None, None if levels else missing or UNANSWERED)
+
+
+def _replies(rubric: Rubric, choices: Mapping[str, Sequence[str]]) -> Iterator[JudgeAnswer]:
+    """The answers on a walk, as a judge's replies."""
+    walk = flow_walk(rubric, choices)
+    for said in walk.answers.values():
+        yield JudgeAnswer(TRANSCRIPT, None, {"reason": "", "label": said}, None)
+    if walk.at is not None:
+        yield JudgeAnswer(TRANSCRIPT, None, None, UNANSWERED)

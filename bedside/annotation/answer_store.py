@@ -7,24 +7,27 @@ server.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import orjson
 import polars as pl
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, round_of
 from bedside.annotation.answer_check import AnswerCheck
-from bedside.annotation.answer_ratings import plan_people, plan_ratings, plan_scales
+from bedside.annotation.answer_ratings import SOME_ANSWERED, UNANSWERED, plan_people, plan_ratings, plan_scales
 from bedside.annotation.answer_revisions import Revision, RevisionHistory, times_changed
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.items import coded_positions
 from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.core.errors import InputError, RunError
 from bedside.core.files import file_digest, make_folder, read_json_lines, replacing, saying_where
+from bedside.judges.rubrics.rubric import as_data
 from bedside.ratings.names import person_name
 from bedside.ratings.run import Run
 from bedside.ratings.table import KEY, SCHEMA
@@ -53,6 +56,7 @@ class StoreSummary:
             imported file has: a rating stands in place of a missing one, whichever came first.
         ratings: ratings of the plan in the run.
         missing: those of them without value or label.
+        unfinished: units by rater of which a question has no answer.
         spelt: rater of the plan → the person's name in the run, where they differ.
     """
 
@@ -67,12 +71,26 @@ class StoreSummary:
     filled: int
     ratings: int
     missing: int
+    unfinished: int = 0
     spelt: Mapping[str, str] = field(default_factory=dict)
 
 
 def plan_folder(run: Run, plan: AnnotationPlan) -> Path:
     """The folder in the run that holds a plan and its answers."""
     return run.path / FOLDER / plan_hash(plan)
+
+
+def stored_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Place and object of each line of a store of answers, as it was written.
+
+    Raises:
+        RunError: it can't be read, or a line isn't.
+    """
+    for place, data in read_json_lines(path, "store of answers", {}):
+        # Lines of earlier versions have none.
+        if data.pop("digest", None) not in (None, _digest(data)):
+            raise RunError("the store of answers is damaged", where=place, todo="restore it from a copy")
+        yield place, data
 
 
 def read_store(run: Run, plan: AnnotationPlan) -> RevisionHistory:
@@ -82,12 +100,9 @@ def read_store(run: Run, plan: AnnotationPlan) -> RevisionHistory:
         RunError: the store can't be read.
     """
     path = plan_folder(run, plan) / STORE
-    if not path.is_file():
-        return RevisionHistory()
     history = RevisionHistory()
     answer_check = AnswerCheck(plan, None)
-    lines = read_json_lines(path, "store of answers")
-    for number, (place, data) in enumerate(lines):
+    for number, (place, data) in enumerate(stored_lines(path) if path.is_file() else ()):
         try:
             head = {key: data.pop(key) for key in ("received", "current", "restored")}
             for key in ("choices", "texts"):
@@ -97,6 +112,10 @@ def read_store(run: Run, plan: AnnotationPlan) -> RevisionHistory:
             history.add(revision)
         except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
             raise RunError("the store of answers is damaged", where=place, todo="restore it from a copy") from error
+    told = [entry.get("revisions", 0) for entry in run.manifest["imports"] if entry.get("plan") == plan_hash(plan)]
+    if len(history.revisions) < max(told, default=0):
+        what = f"the store of answers has {len(history.revisions):,} of {max(told):,} lines"
+        raise RunError(what, where=str(path), todo="restore it from a copy")
     return history
 
 
@@ -188,6 +207,9 @@ def _summary(
         .height,
         ratings=rows.height,
         missing=rows["error"].len() - rows["error"].null_count(),
+        unfinished=rows.filter((pl.col("error") == UNANSWERED) | pl.col("error").str.ends_with(SOME_ANSWERED))
+        .select("transcript_id", "unit", "rater", "replicate")
+        .n_unique(),
         spelt={
             rater: person_name(person)
             for rater, person in plan_people(run, plan).items()
@@ -249,7 +271,12 @@ def _now() -> str:
 def _line(revision: Revision) -> bytes:
     answer = {name: getattr(revision.answer, name) for name in revision.answer.__slots__}
     head = {"received": revision.received, "current": revision.current, "restored": revision.restored}
-    return orjson.dumps({**head, **answer})
+    return orjson.dumps({**head, **answer, "digest": _digest({**head, **answer})})
+
+
+def _digest(said: Mapping[str, Any]) -> str:
+    """The SHA-256 of what a line says beside it."""
+    return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def _append(run: Run, plan: AnnotationPlan, lines: Sequence[bytes]) -> None:
@@ -304,18 +331,19 @@ def _plans_of_round(run: Run, plan: AnnotationPlan) -> dict[str, AnnotationPlan]
     """The plans of a plan's round whose answers are in the run, by their hashes, in the order they came."""
     return {
         name: plan if name == plan_hash(plan) else other
-        for name, other in _answered_plans(run, {round_of(plan)}).items()
+        for name, other in answered_plans(run, {round_of(plan)}).items()
     }
 
 
-def _answered_plans(run: Run, rounds: Collection[str]) -> dict[str, AnnotationPlan]:
-    """The plans of rounds whose answers are in the run, by their hashes, in the order they came."""
+def answered_plans(run: Run, rounds: Collection[str], *, every: bool = False) -> dict[str, AnnotationPlan]:
+    """The plans of rounds whose answers are in the run, by their hashes, in the order they came; with ``every`` those
+    of runs that were merged into it, and those whose answers came in sheets, too."""
     plans = {}
     for entry in run.manifest["imports"]:
-        name = entry.get("plan")
+        name = entry.get("plan") or (entry.get("sample") if every else None)
         file = run.path / FOLDER / (name or "") / "plan.json"
         if name is not None and not set(rounds).isdisjoint(entry["rounds"]) and file.is_file():
-            plans[name] = read_plan(file, run)
+            plans[name] = read_plan(file, None if every else run)
     return plans
 
 
@@ -323,7 +351,7 @@ def rated_keys(run: Run, rounds: Collection[str]) -> pl.DataFrame:
     """The keys of the ratings that answers to plans of some rounds give."""
     tables = [
         plan_ratings(run, plan, read_store(run, plan).answers(), coded_positions(plan, run))
-        for plan in _answered_plans(run, rounds).values()
+        for plan in answered_plans(run, rounds).values()
     ]
     rated = pl.concat(tables) if tables else pl.DataFrame(schema=SCHEMA)
     return rated.filter(pl.col("error").is_null()).select(KEY)
@@ -380,6 +408,7 @@ def _put(run: Run, plan: AnnotationPlan, kept: pl.DataFrame, rows: pl.DataFrame)
     entry = {
         "file": str(store.relative_to(run.path)),
         "sha256": file_digest(store),
+        "revisions": store.read_bytes().count(b"\n"),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "ratings": rows.height,
         "empty": rows["error"].len() - rows["error"].null_count(),
@@ -390,9 +419,15 @@ def _put(run: Run, plan: AnnotationPlan, kept: pl.DataFrame, rows: pl.DataFrame)
         "by": list(plan.by),
         "plan_format": plan.format,
         "mode": plan.mode,
-        "rubrics": {planned.rubric.name: planned.version for planned in plan.rubrics},
+        "rubrics": {planned.rubric.name: planned.version for planned in (*plan.rubrics, *plan.wholes)},
         **({"shows": shown} if shown else {}),
     }
     # A plan keeps its place: of plans of one round, the first one's ratings stand.
     imports = [entry if each.get("plan") == entry["plan"] else each for each in run.manifest["imports"]]
-    run.add(kept.lazy(), {**run.manifest, "imports": imports if entry in imports else [*imports, entry]})
+    manifest = {**run.manifest, "imports": imports if entry in imports else [*imports, entry]}
+    several = [planned.rubric for planned in (*plan.rubrics, *plan.wholes)]
+    several = [rubric for rubric in several if rubric.measures or rubric.points]
+    if several:
+        # What their ratings are called, and which way is better; a judge's own wording stands.
+        manifest["rubrics"] = {**{rubric.key: as_data(rubric) for rubric in several}, **manifest.get("rubrics", {})}
+    run.add(kept.lazy(), manifest)

@@ -10,9 +10,10 @@ file.
   form asks for the rater's own choice alone, they agree whose choice is the one that the judge is shown with.
 - findings: ``<rubric>``: :data:`LISTED` or :data:`NOTHING`; and ``<rubric>__<n>``: a text area that takes any number of
   entries, each of them an entry of the rubric's n-th label (from 0), such as a category of concerns.
+- rate, by points: ``<rubric>__<n>``: :data:`MET` or :data:`NOT_MET`, of the case's n-th criterion (from 0).
 - codes: ``<code>__<n>``: one choice, the label of the n-th turn (from 0) of the code's role, in the order of the task's
   ``clinician_turns`` or ``patient_turns``.
-- rate, audit, pairs: ``reason__<rubric>``: why, in the rater's words.
+- rate, audit, pairs: ``reason__<rubric>``: why, in the rater's words; by points, of each criterion.
 - rate, audit: ``evidence__<rubric>``: the turns that show it, and words of them, as in
   :mod:`~bedside.annotation.answers`.
 - all: ``notes``: the rater's notes on the item as a whole.
@@ -35,6 +36,7 @@ NOTES = "notes"
 NOT_APPLICABLE = "no answer can be given"
 NONE = "none of these"
 LISTED, NOTHING = "listed", "nothing to list"
+MET, NOT_MET = "met", "not met"
 
 
 def choices(rubric: Rubric) -> tuple[tuple[str, str], ...]:
@@ -42,6 +44,8 @@ def choices(rubric: Rubric) -> tuple[tuple[str, str], ...]:
     shown = rubric.shown()
     described = [(f"{level.value:g}", level.descriptor) for level in shown.scale]
     described += [(label.label, label.descriptor) for label in shown.labels]
+    if shown.kind == "points":
+        described = [(MET, "The conversation meets it."), (NOT_MET, "It doesn't.")]
     if shown.kind == "set":
         described.append((NONE, "None of them applies."))
     if shown.not_applicable:
@@ -95,5 +99,6 @@ def entry_labels_field(rubric: str) -> str:
 
 
 def code_field(code: str, position: int) -> str:
-    """The field of a code and the turn at ``position`` (from 0) among the turns of the code's role."""
+    """The field of a code and the turn at ``position`` (from 0) among the turns of the code's role; or of points and
+    the criterion at that position."""
     return f"{code}__{position}"

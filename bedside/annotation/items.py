@@ -7,6 +7,8 @@ A task is ``{"data": {…}}`` with
 - ``dialogue``: the turns shown, ``[{"speaker": "Clinician", "text": …}, …]``, in order, with the role of who speaks in
   the words of the plan's language; of a turn that is rated on its own, the turns up to it;
 - ``dialogue_second``: in pairs mode, the turns of the conversation shown beside it, as second;
+- ``criterion_<rubric>_<n>``: where points are given, the n-th criterion (from 0) of the item's case, without what it is
+  worth; up to the most that any item of the plan has;
 - ``input_<name>``: text of an input that one of the plan's rubrics needs (background, goal, …);
 - ``rated_turn``: where single turns are rated, the number (from 0) of the rated turn, the last one shown;
 - ``clinician_turns``, ``patient_turns``: in codes mode, the turns to be coded, ``[{"turn": "2", "speaker": …,
@@ -37,6 +39,7 @@ from bedside.annotation.answers import said_by_raters
 from bedside.annotation.fields import MARKED_MODES, choices
 from bedside.annotation.page_words import PageWords, words_of
 from bedside.core.errors import DataError, InputError
+from bedside.judges.rubrics.composites import PointCriterion
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import TRANSCRIPT, is_pair, is_turn, second_id, turn_index
 from bedside.ratings.run import Run
@@ -72,8 +75,8 @@ def dialogue(words: PageWords, transcript: Transcript, unit: str = TRANSCRIPT) -
 
 def inputs_of(rubrics: Sequence[Rubric], transcript: Transcript, unit: str = TRANSCRIPT) -> dict[str, str]:
     """The inputs that rubrics need of a transcript's reference, as texts, and what they show of its provenance."""
-    names = dict.fromkeys(name for rubric in rubrics for name in rubric.references)
-    texts = {name: _words(transcript.reference.get(name)) for name in names}
+    names = _shown_references(rubrics)
+    texts = {name: _words(transcript.known(name)) for name in names}
     turn = turn_index(unit) if is_turn(unit) else None
     for rubric in rubrics:
         for kind in rubric.shows:
@@ -82,12 +85,39 @@ def inputs_of(rubrics: Sequence[Rubric], transcript: Transcript, unit: str = TRA
     return texts
 
 
+def _shown_references(rubrics: Sequence[Rubric]) -> list[str]:
+    """What rubrics need of a transcript's reference, but for criteria, which say what they are worth."""
+    asked = {rubric.points.key for rubric in rubrics if rubric.points is not None}
+    return [
+        name for name in dict.fromkeys(name for rubric in rubrics for name in rubric.references) if name not in asked
+    ]
+
+
+def point_criteria(
+    run: Run, rubrics: Sequence[Rubric], items: Sequence[PlanItem]
+) -> dict[str, dict[str, tuple[PointCriterion, ...]]]:
+    """Item → rubric of points → the criteria of its case; empty where no points are given.
+
+    Raises:
+        RunError: the run keeps no text.
+    """
+    places = {rubric.name: rubric.points for rubric in rubrics if rubric.points is not None}
+    if not places:
+        return {}
+    shown = {transcript.id: transcript for transcript in run.transcripts_named({item.transcript for item in items})}
+    return {
+        item.id: {name: points.of(shown[item.transcript].known(points.key)) for name, points in places.items()}
+        for item in items
+    }
+
+
 def input_titles(rubrics: Sequence[Rubric]) -> dict[str, str]:
     """What stands above each input that rubrics need of a transcript's reference, or show of its provenance."""
     titles: dict[str, str] = {}
+    references = _shown_references(rubrics)
     for rubric in rubrics:
         for needed in rubric.shown_inputs:
-            if needed.name in (*rubric.references, *rubric.shows):
+            if needed.name in (*references, *rubric.shows):
                 titles.setdefault(needed.name, needed.called[0].upper() + needed.called[1:])
     return titles
 
@@ -123,6 +153,11 @@ def problem(rubrics: Sequence[Rubric], transcript: Transcript) -> str | None:
             return f"no {name.replace('_', ' ')}"
     roles = {turn.role for turn in transcript.turns}
     for rubric in rubrics:
+        if rubric.points is not None:
+            try:
+                rubric.points.of(transcript.known(rubric.points.key))
+            except ValueError as error:
+                return f"no criteria ({error})"
         if rubric.unit == "turn" and rubric.role is not None and rubric.role not in roles:
             return f"no turn of the {rubric.role}"
     return _length_problem(transcript)
@@ -335,6 +370,10 @@ def _data(
         yield f"input_{name}", text
     if is_turn(item.unit):
         yield "rated_turn", str(turn_index(item.unit))
+    for name, most in most_criteria(plan).items():
+        texts = [clean(criterion.criterion) for criterion in plan.criteria[item.id][name]]
+        texts += [words.say("no_criterion")] * (most - len(texts))
+        yield from ((f"criterion_{name}_{number}", text) for number, text in enumerate(texts))
     if plan.mode == "codes":
         for role, indices in coded_turns(rubrics, transcript).items():
             turns = dialogue(words, transcript)
@@ -348,6 +387,14 @@ def _data(
             yield f"judge_reason_{rubric.name}", reason
             for number, (choice, _) in enumerate(choices(rubric)):
                 yield f"judge_mark_{rubric.name}_{number}", words.say("judge_mark") if choice == score else ""
+
+
+def most_criteria(plan: AnnotationPlan) -> dict[str, int]:
+    """Rubric of points → the most criteria that any item has."""
+    most: Counter[str] = Counter()
+    for by_rubric in plan.criteria.values():
+        most |= Counter({rubric: len(criteria) for rubric, criteria in by_rubric.items()})
+    return dict(most)
 
 
 def judge_scores(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str, str], tuple[str, str]]:

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
 from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.answer_ratings import flow_leads
 from bedside.annotation.answers import said_field
 from bedside.annotation.fields import (
     LISTED,
@@ -22,6 +24,7 @@ from bedside.annotation.fields import (
     NOTES,
     NOTHING,
     choices,
+    code_field,
     entry_fields,
     entry_labels_field,
     entry_part,
@@ -279,21 +282,86 @@ class _Page:
                     yield f'<Text name="levels__{planned.rubric.name}" value={_text(levels)}/></View>'
             case _:
                 for number, rubric in enumerate(self._rubrics):
-                    yield '<View className="bedside-rubric">'
-                    yield from _question(rubric, number)
-                    if mode == "adjudicate":
-                        yield f'<Text name="said__{rubric.name}" value="${said_field(rubric.name)}"/>'
-                    yield self._choices(rubric, number, required=mode != "adjudicate")
-                    yield self._why(rubric, number)
-                    yield "</View>"
+                    if rubric.kind == "points":
+                        yield from self._points(rubric, number)
+                    elif rubric.name not in self._plan.flow_of:
+                        yield from self._rate(rubric, number)
+                    elif rubric.name == (flow := self._plan.flow_of[rubric.name]).question_rubrics[0].name:
+                        yield from self._flow(flow, number)
         yield _header(self._words.say("studio_notes"))
         yield _text_area(NOTES, self._words.say("studio_on_the_whole"))
 
-    def _choices(self, rubric: Rubric, number: int, marks: str = "", *, required: bool = True, turns: str = "") -> str:
+    def _rate(self, rubric: Rubric, number: int, when: str = "", more: str = "", inner: str = "") -> Iterator[str]:
+        """A rubric; ``when`` says when it is in sight, and ``inner`` is what is in sight no sooner."""
+        if when or inner:
+            yield f"<View{when}>"
+        yield '<View className="bedside-rubric">'
+        yield from _question(rubric, number)
+        if self._plan.mode == "adjudicate":
+            yield f'<Text name="said__{rubric.name}" value="${said_field(rubric.name)}"/>'
+        required = self._plan.mode != "adjudicate" and rubric.name not in self._plan.flow_of
+        yield self._choices(rubric, number, required=required, when=when)
+        yield f"{more}{self._why(rubric, number)}</View>{inner}{'</View>' if when or inner else ''}"
+
+    def _flow(self, flow: Rubric, first: int) -> Iterator[str]:
+        """The questions of a flow: each in sight once the answer is given that leads to it.
+
+        Where several questions lead to one, Label Studio can't say so: all are in sight then, and each answer says
+        where to go on.
+        """
+        questions = {rubric.name: place for place, rubric in enumerate(flow.question_rubrics, first)}
+        leads = {name: flow_leads(flow, name) for name in questions}
+        start = flow.question_rubrics[flow.flow.first].name
+        before = Counter(after for of_question in leads.values() for after in set(of_question.values()))
+        is_tree = all(before[name] == (name != start) for name in questions) and "," not in "".join(
+            said for of_question in leads.values() for said in of_question
+        )
+
+        def drawn(name: str, when: str = "") -> str:
+            inner = ""
+            for after in dict.fromkeys(filter(None, leads[name].values())):
+                said = clean(",".join(said for said, to in leads[name].items() if to == after))
+                condition = f' visibleWhen="choice-selected" whenTagName="{name}" whenChoiceValue={quoteattr(said)}'
+                inner += drawn(after, condition)
+            return "".join(self._rate(self._rubrics[questions[name]], questions[name], when, inner=inner))
+
+        if is_tree:
+            yield drawn(start)
+            return
+        for name, place in questions.items():
+            lines = "\n".join(
+                self._words.say("ends", answer=said)
+                if after is None
+                else self._words.say("goes_on", answer=said, question=questions[after] + 1)
+                for said, after in leads[name].items()
+            )
+            told = f'<Text name="leads__{name}" value={_text(lines)}/>'
+            yield from self._rate(self._rubrics[place], place, more=told)
+
+    def _points(self, rubric: Rubric, number: int) -> Iterator[str]:
+        """The criteria of an item's case, up to the most that an item has; those that all have can't be left open."""
+        yield '<View className="bedside-rubric">'
+        yield from _question(rubric, number)
+        counts = [len(of_item[rubric.name]) for of_item in self._plan.criteria.values()]
+        for place in range(max(counts)):
+            field = code_field(rubric.name, place)
+            yield f'<Text name="criterion__{field}" value="$criterion_{rubric.name}_{place}"/>'
+            buttons = "".join(f"<Choice {self._named(rubric, choice)}/>" for choice, _ in choices(rubric))
+            missing = _text(self._words.say("studio_answer", title=f"{rubric.title}, {place + 1}"))
+            yield (
+                f'<Choices name="{field}" toName="{_ABOUT}" choice="single-radio" layout="inline" '
+                f'required="{str(place < min(counts)).lower()}" requiredMessage={missing}>{buttons}</Choices>'
+            )
+            yield _text_area(reason_field(field), self._words.say("studio_why"))
+        yield "</View>"
+
+    def _choices(
+        self, rubric: Rubric, number: int, marks: str = "", *, required: bool = True, turns: str = "", when: str = ""
+    ) -> str:
         """The choices of a rubric, with the keys of a row of the keyboard; what is recorded is the level alone.
 
         With ``marks``, the variable of this name and the choice's place stands beside each choice; with ``turns``,
-        which says what marked turns it is for, it is asked of each of them.
+        which says what marked turns it is for, it is asked of each of them; ``when`` says when it is in sight.
         """
         missing = self._words.say("studio_code_turns" if turns else "studio_answer", title=rubric.title)
         keys = _KEYS[number] if number < len(_KEYS) else ""
@@ -306,7 +374,7 @@ class _Page:
         return (
             f'<Choices name="{rubric.name}" toName="{_ABOUT}" choice="{choice_kind}" layout="vertical" '
             f'required="{str(required).lower()}" '
-            f"requiredMessage={_text(missing)}{turns}>{''.join(buttons)}</Choices>"
+            f"requiredMessage={_text(missing)}{turns}{when}>{''.join(buttons)}</Choices>"
         )
 
     def _described(self, rubric: Rubric) -> Iterator[tuple[str, str]]:
@@ -314,7 +382,7 @@ class _Page:
         values = self._words.values(self._plan, rubric)
         for choice, descriptor in choices(rubric):
             about = self._words.say("value_none_means") if choice == NONE else descriptor
-            yield choice, f"{values.get(choice, choice)}: {about}"
+            yield choice, values.get(choice, choice) + ("" if about == choice else f": {about}")
 
     def _why(self, rubric: Rubric, number: int) -> str:
         """Why, in the rater's words and in what they mark in the conversation."""

@@ -29,19 +29,25 @@ from bedside.annotation.fields import (
     entry_fields,
     entry_part,
     evidence_field,
+    reason_field,
 )
 from bedside.annotation.items import coded_positions, label_studio_tasks, shown_by_item
 from bedside.annotation.label_studio_export import EXPORT_AGAIN, annotator, read_export
 from bedside.annotation.labelling_page import labelling_page
 from bedside.annotation.offline_tables import (
+    ANSWER,
     ANSWER_SHEET,
     CELL_LENGTH,
+    EVIDENCE,
     LABEL_SEPARATOR,
+    REASON,
     AnswerColumn,
     answer_columns,
     csv_table,
+    has_question_rows,
     prefilled_columns,
     prefilled_rows,
+    question_rows,
     shown_conversation,
 )
 from bedside.annotation.page_words import words_of
@@ -59,7 +65,7 @@ from bedside.transcripts.workbook_rows import UNREADABLE, Workbook
 # -- The table that a rater fills in --------------------------------------------------------------------
 
 #: Widths of columns by their name, in characters.
-_WIDTHS = {"text": 80, "item": 15, "notes": 40}
+_WIDTHS = {"text": 80, "asked": 80, "item": 15, "notes": 40}
 _REASON_WIDTH, _USUAL_WIDTH = 40, 18
 #: Rows below the last one in which lists of choices drop down too: raters add rows.
 _SPARE_ROWS = 200
@@ -304,6 +310,7 @@ class FilledTable:
 
     def _check_header(self, cells: Mapping[str, str]) -> None:
         needed = ["rater", "item", *(["turn"] if self._plan.mode == "codes" else [])]
+        needed += ["question"] if has_question_rows(self._plan) else []
         for name in (*needed, *(column.name for column in self._columns)):
             if name not in cells and name != NOTES:
                 raise InputError(
@@ -329,7 +336,9 @@ class FilledTable:
             if column.choices is None and self._plan.mode != "findings"
         }
         notes = texts.pop(NOTES, "") or filled.pop(NOTES, "").removeprefix("'")
-        if self._plan.mode == "findings":
+        if has_question_rows(self._plan):
+            self._question(key, cells, {**filled, **texts}, place)
+        elif self._plan.mode == "findings":
             self._entry(key, filled, place)
         elif self._plan.mode == "codes":
             self._codes(key, cells, filled, place)
@@ -355,6 +364,25 @@ class FilledTable:
         if notes:
             self._texts.setdefault(key, {})
             self._texts[key][NOTES] = (*self._texts[key].get(NOTES, ()), notes)
+
+    def _question(self, key: tuple[str, str], cells: Mapping[str, str], filled: Mapping[str, str], place: str) -> None:
+        """A row of one question; an empty one is a question without an answer."""
+        rubrics = {field: rubric for field, rubric, _ in question_rows(self._plan, key[0])}
+        field = cells["question"]
+        todo = "leave the column as it was made"
+        one_of(field, rubrics, "question", InputError, where=f"{place}, column question", todo=todo)
+        rubric = rubrics[field]
+        if filled[ANSWER]:
+            own = tuple(choice for choice, _ in choices(rubric))
+            chosen = self._chosen(AnswerColumn(ANSWER, own, rubric.kind == "set"), filled[ANSWER], place)
+            if self._choices_of(key, place).setdefault(field, chosen) != chosen:
+                raise InputError(f"{field} is answered twice", where=place, todo="leave one of the answers")
+        elif filled[REASON] or filled[EVIDENCE]:
+            raise InputError("the row says why and has no answer", where=place, todo="fill it in, or empty the cells")
+        if filled[EVIDENCE] and rubric.kind == "points":
+            raise InputError("criteria have no evidence", where=f"{place}, column {EVIDENCE}", todo="empty the cell")
+        texts = {reason_field(field): filled[REASON], evidence_field(field): filled[EVIDENCE]}
+        self._said(key, texts, place)
 
     def _said(self, key: tuple[str, str], texts: Mapping[str, str], place: str) -> None:
         """Keep what is said of each rubric, and the turns that are named for it."""

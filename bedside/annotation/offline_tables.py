@@ -7,6 +7,8 @@ Columns are ``rater``, ``no`` and ``item``, then
   and ``judge_reason__<rubric>``, and no column for agreeing: they agree who choose what the judge chose; where single
   turns are rated, ``turn`` is the number of the turn (from 0); in adjudicate the same with ``said__<rubric>``, what its
   raters said;
+- rate, by a flow or points: a row a question or criterion: ``question``, what is ``asked``, what may be chosen
+  (``choices``), and to fill in ``answer``, ``reason`` and ``evidence``;
 - findings: the parts of an entry, such as ``category`` and ``text``, some rows an item; one row with
   :data:`~bedside.annotation.fields.NOTHING` as its label says that there is nothing;
 - codes: ``turn`` (from 0), ``speaker``, ``text`` and a column for each code, a row a turn.
@@ -23,6 +25,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.answer_ratings import flow_leads
 from bedside.annotation.answers import said_field
 from bedside.annotation.fields import (
     MARKED_MODES,
@@ -36,6 +39,7 @@ from bedside.annotation.fields import (
 )
 from bedside.annotation.items import input_titles
 from bedside.annotation.page_words import words_of
+from bedside.judges.rubrics.rubric import Rubric
 
 #: Rows for the entries of one list; more can be put in.
 ENTRY_ROWS = 8
@@ -65,8 +69,41 @@ class AnswerColumn:
     about: str = ""
 
 
+#: The columns to fill in where each question has a row of its own.
+ANSWER, REASON, EVIDENCE = "answer", "reason", "evidence"
+
+
+def has_question_rows(plan: AnnotationPlan) -> bool:
+    """Whether each question has a row of its own: by a flow or points, of which items have more than fits a row."""
+    return bool(plan.flow_of or plan.criteria)
+
+
+def question_rows(plan: AnnotationPlan, item: str) -> Iterator[tuple[str, Rubric, str]]:
+    """The field of each question of an item, its rubric, and what is asked."""
+    for rubric in plan.questions:
+        shown = rubric.shown()
+        asked = f"{shown.title}: {shown.definition}"
+        if flow := plan.flow_of.get(rubric.name):
+            for said, after in flow_leads(flow, rubric.name).items():
+                asked += f"\n{said}: {'no further question' if after is None else f'go on with {after}'}."
+        if rubric.kind == "points":
+            for field, criterion in zip(plan.fields_of(item, rubric), plan.criteria[item][rubric.name], strict=True):
+                yield field, rubric, criterion.criterion
+        else:
+            yield rubric.name, rubric, asked
+
+
 def answer_columns(plan: AnnotationPlan) -> list[AnswerColumn]:
     """The columns that a rater fills in."""
+    if has_question_rows(plan):
+        every = dict.fromkeys(choice for rubric in plan.questions for choice, _ in choices(rubric))
+        about = "One of the choices of the row. Leave open what the answers before don't lead to."
+        return [
+            AnswerColumn(ANSWER, tuple(every), any(rubric.kind == "set" for rubric in plan.questions), about),
+            AnswerColumn(REASON, about="Why?"),
+            AnswerColumn(EVIDENCE, about="The numbers of the turns that show it, such as 3; 5; not for a criterion."),
+            AnswerColumn(NOTES, about="Anything you want to say about the item as a whole."),
+        ]
     columns = []
     for question in plan.questions:
         rubric = question.shown()
@@ -98,6 +135,8 @@ def answer_columns(plan: AnnotationPlan) -> list[AnswerColumn]:
 def prefilled_columns(plan: AnnotationPlan) -> list[str]:
     """The columns that are filled in already."""
     names = ["rater", "no", "item"]
+    if has_question_rows(plan):
+        return [*names, "question", "asked", "choices"]
     if plan.mode == "codes":
         names += ["turn", "speaker", "text"]
     elif plan.questions[0].unit == "turn":
@@ -119,6 +158,11 @@ def prefilled_rows(
         if plan.mode == "codes":
             for index, turn in enumerate(data["dialogue"]):
                 yield number, {**row, "turn": str(index), **turn}
+            continue
+        if has_question_rows(plan):
+            for field, rubric, asked in question_rows(plan, data["external_id"]):
+                told = "; ".join(choice for choice, _ in choices(rubric))
+                yield number, {**row, "question": field, "asked": asked, "choices": told}
             continue
         if "rated_turn" in data:
             row["turn"] = data["rated_turn"]

@@ -15,7 +15,7 @@ from pathlib import Path
 import orjson
 
 from bedside.annotation.annotation_plan import AnnotationPlan
-from bedside.annotation.fields import LISTED, NONE, NOT_APPLICABLE, NOTHING
+from bedside.annotation.fields import LISTED, MET, NONE, NOT_APPLICABLE, NOT_MET, NOTHING
 from bedside.core.yaml_files import keys_and_values
 from bedside.judges.rubrics.answer_form import all_parts
 from bedside.judges.rubrics.prompt_words import ENGLISH
@@ -56,6 +56,7 @@ class PageWords:
         """
         labels = (*rubric.labels, *(label for part in all_parts(rubric.answer) for label in part.labels))
         keys = {NONE: "none", NOT_APPLICABLE: "not_applicable", LISTED: "listed", NOTHING: "nothing"}
+        keys |= {MET: "met", NOT_MET: "not_met"} if rubric.kind == "points" else {}
         if plan.mode == "pairs":
             keys |= {FIRST: "first", SECOND: "second", TIE: "tie"}
         shared = {value: self.say(f"value_{key}") for value, key in keys.items()}

@@ -12,22 +12,19 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, run_identity
 from bedside.core.errors import BedsideError
 from bedside.core.files import read_bytes, write_text
 from bedside.core.model_errors import first_complaint
-from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.rubric import Rubric, as_data
 from bedside.ratings.names import is_pair, is_turn, second_id, turn_index
 from bedside.ratings.run import Run
 from bedside.ratings.table import parse_transcript
 
 #: Largest file of a plan, in bytes.
 MOST_BYTES = 2**27
-
-
-_RUBRIC = TypeAdapter(Rubric)
 
 
 class PlanError(BedsideError):
@@ -50,12 +47,13 @@ def write_plan(plan: AnnotationPlan, path: str | os.PathLike[str]) -> None:
 
 def _text(plan: AnnotationPlan) -> str:
     """Indented JSON, with one line for each rubric, stratum, item and rater."""
-    # Without a folder as before there was one, so that older seals hold.
-    data: dict[str, Any] = plan.model_dump(mode="json", exclude=set() if plan.folder else {"folder"})
-    data["rubrics"] = [
-        {"version": planned.version, "rubric": _RUBRIC.dump_python(planned.rubric, mode="json", exclude_defaults=True)}
-        for planned in plan.rubrics
-    ]
+    # Without what came later as before there was any, so that older seals hold.
+    later = {name for name in ("folder", "wholes", "criteria") if not getattr(plan, name)}
+    data: dict[str, Any] = plan.model_dump(mode="json", exclude=later)
+    for name in {"rubrics", "wholes"} - later:
+        data[name] = [
+            {"version": planned.version, "rubric": as_data(planned.rubric)} for planned in getattr(plan, name)
+        ]
     lines = [f"{json.dumps(key)}: {_lines(value)}" for key, value in data.items()]
     return "{\n  " + ",\n  ".join(lines) + "\n}\n"
 
@@ -102,10 +100,13 @@ def read_plan(path: str | os.PathLike[str], run: Run | None = None) -> Annotatio
 
 
 def run_places(file: Path, plan: AnnotationPlan) -> list[Path]:
-    """Where a plan's run may be: where it was drawn, around the plan's file, and ``run`` beside it or here."""
+    """Where a plan's run may be: where the plan says, around the plan's file, and ``run`` beside it or here."""
     beside = file.resolve().parent
     place = Path(os.path.normpath(beside / plan.folder))
-    drawn = [place.relative_to(Path.cwd()) if place.is_relative_to(Path.cwd()) else place] if plan.folder else []
+    here = Path.cwd()
+    # From the root of the disk each place would lose the slash that tells where it begins.
+    near = here != here.parent and place.is_relative_to(here)
+    drawn = [place.relative_to(here) if near else place] if plan.folder else []
     return [*drawn, *file.resolve().parents, file.parent / "run", beside / "run", Path("run")]
 
 
@@ -154,7 +155,7 @@ def check_current(plan: AnnotationPlan, rubrics: Iterable[Rubric], where: str) -
         PlanError: one has changed since.
     """
     versions = {rubric.name: rubric.version for rubric in rubrics}
-    for planned in plan.rubrics:
+    for planned in (*plan.rubrics, *plan.wholes):
         name, version = planned.rubric.name, planned.version
         # A tuned rubric's wording is that of its own file, and not of what is registered by the name.
         version_now = version if planned.rubric.tuned else versions.get(name, version)

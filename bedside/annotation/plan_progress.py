@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -12,17 +12,18 @@ from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.audits import Audit, audits
 from bedside.analysis.ratings_view import RatingsView
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, round_of
-from bedside.annotation.answer_ratings import listed_entries, plan_people, plan_scales
+from bedside.annotation.answer_ratings import computed_metrics, listed_entries, plan_people, plan_scales
 from bedside.annotation.answer_revisions import times_changed
-from bedside.annotation.answer_store import read_store
+from bedside.annotation.answer_store import answered_plans, read_store
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.fields import NOTHING, label_and_text
 from bedside.annotation.items import coded_positions
 from bedside.annotation.known_answers import Entry, ListAgreement, list_agreement
 from bedside.annotation.rater_quality import RaterQuality, rater_quality
+from bedside.annotation.reassignment import as_assigned
 from bedside.annotation.training_cases import TrainingResult
 from bedside.core.errors import DataError
-from bedside.ratings.names import rated_by_humans
+from bedside.ratings.names import TRANSCRIPT, rated_by_humans
 from bedside.ratings.rubric_metrics import adjudicated_metric, agreement_metric, audited_metric, preference_metric
 from bedside.ratings.run import Run
 
@@ -74,6 +75,66 @@ class PlanProgress:
     agreement: tuple[Agreement, ...]
     audits: tuple[Audit, ...]
     lists: tuple[ListAgreement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StudyProgress:
+    """How far people are with what the plans of a study ask of them.
+
+    Attributes:
+        planned: answers: what a rater is to say of an item; those to training and gold items are not counted.
+        rated: those that are in.
+        open: those that are neither in nor skipped.
+        transcripts: those that people are to rate.
+        unfinished: those of them of which an answer is open.
+    """
+
+    planned: int = 0
+    rated: int = 0
+    open: int = 0
+    transcripts: frozenset[str] = frozenset()
+    unfinished: frozenset[str] = frozenset()
+
+
+def study_progress(run: Run, rounds: Collection[str]) -> StudyProgress:
+    """How far the plans of rounds of annotation are that have an answer in the run.
+
+    What is adjudicated, audited or compared in pairs is no rating of its own, and not counted.
+    """
+    states: list[str] = []
+    transcripts: set[str] = set()
+    unfinished: set[str] = set()
+    for name, stored in answered_plans(run, rounds, every=True).items():
+        plan = as_assigned(run, stored)
+        if plan.mode in ("adjudicate", "audit", "pairs"):
+            continue
+        answers, in_sheets = read_store(run, plan).answers(), _raters_in_sheets(run, plan, name)
+        transcripts |= {item.transcript for item in plan.items}
+        by_item: dict[str, list[str]] = {item.id: [] for item in plan.items}
+        for rater, ids in plan.assignment.items():
+            for item_id in by_item.keys() & set(ids):
+                by_item[item_id].append(answers[item_id, rater].state if (item_id, rater) in answers else "open")
+        for item in plan.items:
+            own, rated = by_item[item.id], in_sheets.get((item.transcript, item.unit, item.replicate), 0)
+            # Who rated in a sheet may be called otherwise there: how many did is what counts.
+            while own.count("submitted") < rated and "open" in own:
+                own[own.index("open")] = "submitted"
+            states += own
+            if "open" in own:
+                unfinished.add(item.transcript)
+    return StudyProgress(
+        len(states), states.count("submitted"), states.count("open"), frozenset(transcripts), frozenset(unfinished)
+    )
+
+
+def _raters_in_sheets(run: Run, plan: AnnotationPlan, name: str) -> dict[tuple[str, str, int], int]:
+    """Transcript, unit and pass → how many people rated it, in the rounds of a plan of which some answers came in a
+    sheet; nothing of other plans."""
+    rounds = {own for entry in run.manifest["imports"] if entry.get("sample") == name for own in entry["rounds"]}
+    unit = pl.lit(TRANSCRIPT) if plan.mode == "codes" else pl.col("unit")
+    rated = run.ratings.filter(rated_by_humans(), pl.col("round").is_in(list(rounds)), pl.col("error").is_null())
+    people = rated.group_by("transcript_id", unit.alias("unit"), "replicate").agg(pl.col("rater").n_unique())
+    return {(transcript, of, replicate): count for transcript, of, replicate, count in people.iter_rows()}
 
 
 def plan_progress(run: Run, plan: AnnotationPlan, *, seed: int = 0) -> PlanProgress:
@@ -152,7 +213,7 @@ def plan_metrics(plan: AnnotationPlan) -> list[str]:
         return list(map(adjudicated_metric, names))
     if plan.mode == "pairs":
         return list(map(preference_metric, names))
-    return names
+    return list(dict.fromkeys((*names, *computed_metrics(plan))))
 
 
 def plan_view(run: Run, plan: AnnotationPlan, answers: Mapping[tuple[str, str], RaterAnswer]) -> RatingsView:
@@ -179,7 +240,8 @@ def plan_view(run: Run, plan: AnnotationPlan, answers: Mapping[tuple[str, str], 
     machines = of_plan.filter(~rated_by_humans()).join(
         pairs.select("transcript_id").unique(), on="transcript_id", how="semi", maintain_order="left"
     )
-    rubrics = {rubric.name: rubric for rubric in plan.questions}
+    wholes = (planned.rubric for planned in plan.wholes)
+    rubrics = {rubric.name: rubric for whole in wholes for rubric in (whole, *whole.measures)} | dict(plan.by_name)
     rated = pl.concat([rated, machines])
     if plan.mode == "pairs":
         # Of a preference the share of the win is looked at, in which a tie lies between the two.

@@ -499,6 +499,8 @@ def _answered_item(plan: AnnotationPlan, answer: RaterAnswer, positions: Mapping
         asked = max(1, sum(map(len, {tuple(positions[str(rubric.role)]) for rubric in plan.questions})))
     elif plan.mode == "findings":
         asked = 1
+    elif plan.criteria or plan.flow_of:
+        asked = max(1, len(answer.choices))
     for rubric in plan.questions if plan.mode in COMPARED_MODES else ():
         ratings = [
             rating

@@ -20,10 +20,11 @@ from bedside.annotation.annotation_plan import RATER, AnnotationPlan, KnownItem,
 from bedside.annotation.answer_store import plan_folder, read_store
 from bedside.annotation.plan_file import write_plan
 from bedside.core.errors import InputError, RunError
-from bedside.core.files import make_folder, saying_where, write_text
+from bedside.core.files import make_folder, read_sealed, saying_where, write_sealed
 from bedside.ratings.run import Run
 
 FILE = "reassigned.json"
+_NOUN = "file of who rates what now"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ())
             make_folder(folder)
         if not (folder / "plan.json").is_file():
             write_plan(plan, folder / "plan.json")
-        write_text(folder / FILE, new.model_dump_json(indent=2) + "\n")
+        write_sealed(folder / FILE, new.model_dump(mode="json"))
     return Reassignment(_assigned(plan, new), leaving, dict(moved), untaken, repeats)
 
 
@@ -209,13 +210,11 @@ def _read(path: Path, plan: AnnotationPlan) -> _Record | None:
         return None
     ids = {item.id for item in plan.everything}
     try:
-        record = _Record.model_validate_json(path.read_bytes())
+        record = _Record.model_validate(read_sealed(path, _NOUN))
         if set(record.assignment) != set(record.raters) or not set(plan.raters) <= set(record.raters):
             raise ValueError("the raters are not the plan's")
         if not all(ids.issuperset(names) for names in record.assignment.values()):
             raise ValueError("it names an unknown item")
     except (ValidationError, ValueError, OSError) as error:
-        raise RunError(
-            "the file of who rates what now is damaged", where=str(path), todo="restore it from a copy"
-        ) from error
+        raise RunError(f"the {_NOUN} is damaged", where=str(path), todo="restore it from a copy") from error
     return record

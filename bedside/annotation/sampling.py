@@ -14,6 +14,7 @@ from math import comb
 import numpy as np
 import polars as pl
 
+from bedside.analysis.plan_draws import TO_PEOPLE
 from bedside.annotation.annotation_plan import (
     RATER,
     AnnotationPlan,
@@ -26,7 +27,7 @@ from bedside.annotation.annotation_plan import (
     planned_rubrics,
     run_identity,
 )
-from bedside.annotation.items import pair_problem
+from bedside.annotation.items import pair_problem, point_criteria
 from bedside.annotation.plan_choices import FOCI, MODES, Focus, Mode
 from bedside.annotation.plan_file import sealed
 from bedside.annotation.strata import DrawableUnit, UnitPool, drawn_units, unit_pool
@@ -550,7 +551,8 @@ def make_plan(
     Args:
         run: the run; it must keep the text.
         mode: how people rate.
-        rubrics: what they are asked, all about transcripts or all about turns.
+        rubrics: what they are asked, all about transcripts or all about turns; of a sheet, and of a flow in mode rate,
+            each question.
         raters: their names.
         by: what divides the strata: ``system``, ``case_id``, ``language`` or factors.
         per: units of each stratum; all unless given.
@@ -574,7 +576,18 @@ def make_plan(
         DataError: a number, name, factor, focus or judge that doesn't fit, or nothing left to rate.
         RunError: the run keeps no text, or has system messages among its turns.
     """
+    wholes = [rubric for rubric in rubrics if rubric.aggregate or rubric.kind == "flow"] if mode == "rate" else []
+    rubrics = [
+        part for rubric in rubrics
+        for part in (rubric.question_rubrics if mode == "rate" or rubric.kind == "sheet" else (rubric,))
+    ]  # fmt: skip
     _check_question(mode, rubrics, focus)
+    if (training or gold) and any(rubric.kind in ("flow", "points") for rubric in (*wholes, *rubrics)):
+        raise DataError(
+            "a plan with a flow or points has no training set or gold items",
+            where="`training`" if training else "`gold`",
+            todo="leave it out, or make a plan for the other rubrics",
+        )
     _check_pairs(mode, by=by, focus=focus, training=training, gold=gold, systems=systems)
     check_gold_share(gold_share)
     _check_training_kappa(mode, training, training_kappa)
@@ -606,6 +619,7 @@ def make_plan(
     identity = run_identity(run)
     items = _plan_items(drawn, identity, seed, mode)
     repeats = _repeated_items(items, repeat, seed)
+    criteria = point_criteria(run, rubrics, (*items, *repeats.values()))
     training_items, hidden = _training_items(training, identity, seed), gold_items(gold, identity, seed)
     assignment = assigned_items(
         items,
@@ -625,6 +639,8 @@ def make_plan(
             run=identity,
             round=round,
             rubrics=planned_rubrics(rubrics),
+            wholes=planned_rubrics(wholes),
+            criteria=criteria,
             judge=judge,
             raters=tuple(raters),
             overlap=overlap,
@@ -662,7 +678,8 @@ def _drawn_strata(
     """The strata, and the units drawn from them, each with the position of its stratum."""
     strata, drawn = [], []
     for number, (values, units) in enumerate(sorted(pool.strata.items())):
-        count = len(units) if per is None else per
+        # What a cascade left to people is theirs, all of it.
+        count = len(units) if per is None or TO_PEOPLE in values else per
         chosen = drawn_units(
             units=units, count=count, priority=priority, focus=focus, random_share=random_share, seed=seed
         )

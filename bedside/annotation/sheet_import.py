@@ -16,9 +16,10 @@ import polars as pl
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, round_of
 from bedside.annotation.answer_ratings import entry_metrics
-from bedside.annotation.answer_store import FOLDER, rated_keys, with_chances_of_round
-from bedside.annotation.plan_file import PlanError, read_plan
+from bedside.annotation.answer_store import FOLDER, plan_folder, rated_keys, with_chances_of_round
+from bedside.annotation.plan_file import PlanError, read_plan, write_plan
 from bedside.core.errors import InputError
+from bedside.core.files import make_folder, saying_where
 from bedside.ratings.names import TRANSCRIPT, rated_by_humans
 from bedside.ratings.rating_files import RatingFile, import_ratings
 from bedside.ratings.run import Run
@@ -93,6 +94,10 @@ def import_sheet(
     added = replaced = 0
     if not file.ratings.is_empty():
         added, replaced = import_ratings(run, path, file, round, draw)
+    if drawn_by is not None and not (kept := plan_folder(run, drawn_by) / "plan.json").is_file():
+        with saying_where(kept):  # it tells how far people are
+            make_folder(kept.parent)
+        write_plan(drawn_by, kept)
     return SheetImport(
         added=added,
         replaced=replaced,

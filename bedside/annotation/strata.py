@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from bedside.analysis.plan_draws import routed_levels
 from bedside.annotation.items import problem
 from bedside.annotation.plan_choices import Focus, Mode
 from bedside.core.errors import DataError, one_of
@@ -111,6 +112,10 @@ def _strata_values(run: Run, by: Sequence[str]) -> dict[str, tuple[str, ...]]:
     )
     factors = [name for name in table.columns if name != "transcript_id"]
     for name in by:
+        routed = routed_levels(run, name)
+        if routed is not None:
+            levels = pl.col("transcript_id").replace_strict(routed, default=None, return_dtype=pl.String())
+            table, factors = table.with_columns(levels.alias(name)), [*factors, name]
         one_of(name, factors, "factor", DataError, where="`by`")
     if len(set(by)) != len(by):
         raise DataError("a factor is named twice", where="`by`", todo="name each factor once")

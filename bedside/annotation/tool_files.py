@@ -59,6 +59,12 @@ def _check_holds(tool: ToolForm, plan: AnnotationPlan) -> None:
             where="`form`",
             todo=f"choose another form; {tool.title} holds {', '.join(tool.modes)}",
         )
+    if plan.criteria:
+        raise InputError(
+            f"{tool.title} asks the same of every item, and each has criteria of its own",
+            where="`form`",
+            todo="export csv or xlsx, or use the rating page or Label Studio",
+        )
     roles = {rubric.role for rubric in plan.questions} if plan.mode == "codes" else set()
     if tool.one_role and len(roles) > 1:
         raise InputError(

@@ -139,6 +139,7 @@ def _questions(plan: AnnotationPlan) -> Iterator[ToolQuestion]:
             about,
             choices(question),
             several=rubric.kind == "set",
+            required=question.name not in plan.flow_of,
             role=rubric.role if plan.mode == "codes" else None,
         )
         if plan.mode in REASONED_MODES:

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from bedside.annotation.plan_choices import MODES, Aim, Focus, SampledMode
 from bedside.api.run_files import RunOrFolder, open_run
 from bedside.core.errors import BedsideError, InputError, one_of
-from bedside.core.question_settings import ARGUMENTS, OPTIONS, OUTPUT, Seeded, option, question, settings_class
+from bedside.core.question_settings import (
+    ARGUMENTS,
+    OPTIONS,
+    OUTPUT,
+    PageServing,
+    Seeded,
+    option,
+    question,
+    settings_class,
+)
 from bedside.core.words import Names, listed
 from bedside.ratings.run_folder import is_run
 from bedside.reports.table import Tables
@@ -132,6 +141,10 @@ class SampleSettings(Seeded):
         "many pairs of every two systems. Without it, all of them.",
         default=None, heading=_WHAT, metavar="NUMBER",
     )  # fmt: skip
+    cascade: str | None = option(
+        "Draw all that this cascade leaves to people, and --per of what its judges settle: estimate corrects by both.",
+        default=None, heading=_WHAT, metavar="NAME",
+    )  # fmt: skip
     systems: Names | None = option(
         "In mode pairs: systems whose conversations are compared; all of the run's unless named.",
         default=None, heading=_WHAT, metavar="A,B", form="names",
@@ -195,13 +208,19 @@ def sample(run: RunOrFolder, settings: SampleSettings) -> DrawnSample:
     one_of(settings.mode, MODES, "choice", InputError, where="`mode`")
     opened = open_run(run)
     rubrics, left_out = _rubrics(opened, settings)
+    parts = [part for rubric in rubrics for part in rubric.question_rubrics]
     raters, out = settings.raters, Path(settings.out)
+    by = [*listed(settings.by, "by")]
+    if settings.cascade is not None:
+        from bedside.tuning.cascade import keep_routes
+
+        by.append(keep_routes(opened, settings.cascade, parts))
     plan = make_plan(
         opened,
         mode=settings.mode,
         rubrics=rubrics,
         raters=rater_slots(raters) if isinstance(raters, int) else tuple(listed(raters, "raters")),
-        by=listed(settings.by, "by"),
+        by=by,
         per=settings.per,
         systems=listed(settings.systems, "systems"),
         overlap=settings.overlap,
@@ -210,9 +229,9 @@ def sample(run: RunOrFolder, settings: SampleSettings) -> DrawnSample:
         random_share=settings.random_share,
         judge=settings.judge,
         repeat=settings.repeat,
-        training=_training(opened, settings, rubrics),
+        training=_training(opened, settings, parts),
         training_kappa=settings.training_kappa,
-        gold=_gold(settings, rubrics),
+        gold=_gold(settings, parts),
         gold_share=settings.gold_share,
         round=settings.round,
         seed=settings.seed,
@@ -286,23 +305,28 @@ def _rubrics(run: Run, settings: SampleSettings) -> tuple[list[Rubric], dict[str
         codes = names if names is not None else [name for name in CODEBOOK.names() if name != "main_behaviour"]
         rubrics = [CODEBOOK.load(name) if name in CODEBOOK else registry.find(name) for name in codes]
     else:
-        if names is None:
-            names = ["finding_extraction"]
+        chosen: Sequence[str | Rubric] | None = names
+        if chosen is None:
+            chosen = ["finding_extraction"]
             if settings.mode != "findings":
-                names, left_out = _judged_rubrics(run, settings)
-        rubrics = list(rubrics_of(names, folder=settings.rubric_folder, language=settings.language))
+                chosen, left_out = _judged_rubrics(run, settings)
+        by_name = rubrics_of(chosen, folder=settings.rubric_folder, language=settings.language)
+        rubrics = list(by_name)
     if settings.show:
         rubrics = list(rubrics_of(rubrics, folder=settings.rubric_folder, shows=settings.show))
     return rubrics, left_out
 
 
-def _judged_rubrics(run: Run, settings: SampleSettings) -> tuple[list[str], dict[str, str]]:
-    """The rubrics by which judges rated the run's transcripts, as far as the mode and people can answer them."""
+def _judged_rubrics(run: Run, settings: SampleSettings) -> tuple[list[Rubric], dict[str, str]]:
+    """The rubrics by which judges rated the run's transcripts, as far as the mode and people can answer them.
+
+    Those of several ratings are told by what the run keeps.
+    """
     import polars as pl
 
     from bedside.annotation.annotation_plan import KINDS
     from bedside.annotation.items import answerable_rubrics
-    from bedside.judges.rubrics.rubric_files import incomparable, rubrics_with
+    from bedside.judges.rubrics.rubric_files import incomparable, own_rubrics, rubrics_with
     from bedside.ratings.names import TRANSCRIPT, rated_by_judges, rates_pair
     from bedside.ratings.rubric_metrics import preferred_by
 
@@ -311,13 +335,25 @@ def _judged_rubrics(run: Run, settings: SampleSettings) -> tuple[list[str], dict
     judged = run.ratings.filter(rated_by_judges(), units | rates_pair() if settings.mode == "pairs" else units)
     names = sorted({preferred_by(metric) for metric in judged["metric"].unique()})
     rubrics = [registry.find_in(name, settings.language) for name in names if name in registry]
-    fitting = [rubric for rubric in rubrics if rubric.kind in KINDS[settings.mode]]
+    several = [rubric for rubric in own_rubrics(run).values() if rubric.measures or rubric.points]
+    of_metric = {metric: rubric for rubric in several for metric in rubric.metrics}
+    whole = {of_metric[name].name: of_metric[name] for name in names if name in of_metric and name not in registry}
+    for rubric in whole.values():
+        rubrics += [rubric] if settings.mode == "rate" or not rubric.criteria else rubric.question_rubrics
+    fitting = [
+        rubric for rubric in rubrics
+        if all(part.kind in KINDS[settings.mode] for part in rubric.question_rubrics)
+        and (settings.mode == "rate" or not rubric.questions)
+    ]  # fmt: skip
     if settings.mode == "pairs":
         fitting = [rubric for rubric in fitting if incomparable(rubric) is None]
     if not fitting:
-        raise InputError("no judge has rated the run by rubrics", where=str(run.path), todo="name some with `rubrics`")
+        what = "no judge has rated the run by rubrics"
+        if rubrics:
+            what = f"none of the rubrics that a judge rated by fits `mode` {settings.mode}"
+        raise InputError(what, where=str(run.path), todo="name others with `rubrics`")
     kept, left_out = answerable_rubrics(run, fitting)
-    return [rubric.name for rubric in kept], dict(left_out)
+    return kept, dict(left_out)
 
 
 # -- A plan and its run ---------------------------------------------------------------------------------
@@ -354,7 +390,7 @@ class OfPlan:
     def opened(self, plan: PlanOrFile) -> tuple[AnnotationPlan, Run]:
         """A plan as it is assigned now, and its run.
 
-        The run is the one named, where it was drawn, the folder that holds the plan, or ``run`` beside it or here.
+        The run is the one named, where the plan looks for it, the plan's folder, or ``run`` beside it or here.
 
         Raises:
             BedsideError: the plan can't be read, or its run isn't found.
@@ -380,7 +416,7 @@ class OfPlan:
                     continue  # some other folder with a manifest
                 if is_its_run:
                     return as_assigned(candidate, read), candidate
-        drawn = f", nor at {run_places(path, read)[0]}, where it was drawn" if read.folder else ""
+        drawn = f", nor at {run_places(path, read)[0]}, where the plan looks for it" if read.folder else ""
         raise PlanError(f"the run of the plan is not beside it{drawn}", where=str(plan), todo="name the run with `run`")
 
 
@@ -403,7 +439,7 @@ class OwnRubrics:
         from bedside.judges.rubrics.rubric_files import CODEBOOK, rubrics_with
 
         registry = rubrics_with(None if self.rubric_folder is None else Path(self.rubric_folder))
-        own = [planned.rubric for planned in read.rubrics]
+        own = [planned.rubric for planned in (*read.rubrics, *read.wholes)]
         if read.mode == "codes":
             rubrics = [CODEBOOK.load(rubric.name) for rubric in own if rubric.name in CODEBOOK]
         else:
@@ -697,7 +733,7 @@ class RatingPage:
 
 
 @settings_class
-class PageSettings(OfPlan, OwnRubrics):
+class PageSettings(OfPlan, OwnRubrics, PageServing):
     """Serve bedside's own rating page: each rater sees their share of a plan, and nothing else.
 
     Each rater has a link. What they type is kept as they type it; what they hand in goes into the run. Ctrl-C ends it,
@@ -708,22 +744,10 @@ class PageSettings(OfPlan, OwnRubrics):
         $ bedside annotate page plan.json --links
     """
 
-    host: str = option(
-        "Where it listens: 127.0.0.1, which this machine alone can reach, an address of this machine on a network, or "
-        "0.0.0.0 for all of them.",
-        default="127.0.0.1", heading=OPTIONS, metavar="ADDRESS",
-    )  # fmt: skip
-    port: int = option("Port on this machine.", default=8086, heading=OPTIONS, metavar="NUMBER")
     address: str | None = option(
         "Address that raters use, where it is another, as behind a proxy.",
         default=None, heading=OPTIONS, metavar="URL",
     )  # fmt: skip
-    certificate: str | os.PathLike[str] | None = option(
-        "Certificate for TLS, as PEM; needs its --key.", default=None, heading=OPTIONS, metavar="FILE", form="path"
-    )
-    key: str | os.PathLike[str] | None = option(
-        "Key of the certificate, as PEM.", default=None, heading=OPTIONS, metavar="FILE", form="path"
-    )
     text: str | os.PathLike[str] | None = _TEXT
     links: bool = option("Print each rater's link and end; new raters get one.", default=False, heading=OPTIONS)
     collect: bool = option(
@@ -741,18 +765,16 @@ def rating_page(plan: PlanOrFile, settings: PageSettings) -> RatingPage:
         BedsideError: a plan that can't be read, or whose rubrics were changed, or a place where nothing can be served.
     """
     from bedside.annotation.rating_page.page_collection import collect
-    from bedside.annotation.rating_page.page_folder import page_folder, rater_links
-    from bedside.core.page_serving import PagePlace, checked_place
+    from bedside.annotation.rating_page.page_folder import page_folder
     from bedside.ratings.run import Run
 
     read, run = settings.opened(plan)
     folder = page_folder(run, read)
     folder.make()
-    certificate, key = (None if file is None else Path(file) for file in (settings.certificate, settings.key))
-    place = checked_place(PagePlace(settings.host, settings.port, settings.address, certificate, key))
+    place = settings.place(settings.address)
     page = partial(RatingPage, read, run, folder, place)
     if settings.links:
-        return page(rater_links(folder.address() or place.address, folder.secrets(read.raters)))
+        return page(folder.links.links(folder.address() or place.address, read.raters))
     if settings.collect:
         return page({}, collect(folder, Run(run.path), read))
     settings.check_current(read, plan)
@@ -768,7 +790,6 @@ def _serve(page: Callable[[Mapping[str, str]], RatingPage], text: str, settings:
     """Serve until Ctrl-C; the raters' links."""
     from contextlib import closing, suppress
 
-    from bedside.annotation.rating_page.page_folder import rater_links
     from bedside.annotation.rating_page.page_server import serve_page
     from bedside.annotation.rating_page.page_state import PageState
     from bedside.core.stopping import run_coroutine
@@ -779,7 +800,7 @@ def _serve(page: Callable[[Mapping[str, str]], RatingPage], text: str, settings:
 
     def started() -> None:
         served.folder.remember_address(served.place.address)
-        links.update(rater_links(served.place.address, served.folder.secrets(served.plan.raters)))
+        links.update(served.folder.links.links(served.place.address, served.plan.raters))
         if settings.started is not None:
             settings.started(page(links))
 

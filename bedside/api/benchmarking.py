@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -16,13 +17,15 @@ from bedside.api.judging import JudgedRun, judge, preview_judging
 from bedside.api.run_files import Report, open_run
 from bedside.api.simulating import Simulation, preview_simulation, simulate
 from bedside.core.errors import InputError, RunError, one_of
-from bedside.core.files import file_digest, read_json, write_json
+from bedside.core.files import file_digest, read_sealed, write_sealed
 from bedside.core.json_shape import INTEGER
 from bedside.core.question_settings import JUDGES, OPTIONS, option, question, settings_class
 from bedside.core.words import Names, counted, listed, typed
+from bedside.ratings.names import is_human
 from bedside.ratings.run_folder import is_run
 from bedside.reports.table import Table, Tables
-from bedside.simulation.talk_settings import CLINICIAN, COST, Replaying, TalkLimits, TalkSettings
+from bedside.simulation.actors.trivial import FLOOR, TRIVIAL, trivial_clinicians
+from bedside.simulation.talk_settings import ACTORS, CLINICIAN, COST, Replaying, TalkLimits, TalkSettings
 from bedside.transcripts.simulation_folder import TRANSCRIPTS
 
 if TYPE_CHECKING:
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from bedside.judges.llm.model_names import ModelName
     from bedside.ratings.run import Run
     from bedside.ratings.suites import Suite
-    from bedside.reports.simulations import BenchmarkPreview
+    from bedside.reports.simulations import BenchmarkPreview, PilotSpread
     from bedside.scoring.plan import ScoringSummary
     from bedside.scoring.run_judging import JudgingWatch
     from bedside.simulation.actor_contract import Named
@@ -58,20 +61,37 @@ class PreviewedBenchmark(TalkSettings):
         "--judge", default=(), heading=JUDGES, metavar="MODEL", form="repeated", offers="judges",
     )  # fmt: skip
     cases: CaseInput | None = option(
-        "Files or folders of cases, or cases themselves; the protocol's own, which are invented, unless given.",
+        "Files or folders of cases, bundled:full, bundled:quick or bundled:risk, or cases themselves; a few of the "
+        "protocol's own, which are invented, unless given.",
         default=None, heading=None,
     )  # fmt: skip
     max_concurrency: int = option(
-        "Most calls under way at once to a model or agent, or to each address that serves it.",
+        "Most calls under way at once to an address, whatever models it serves, or to an agent.",
         default=8, heading=COST, metavar="NUMBER",
+    )  # fmt: skip
+    out: str | os.PathLike[str] | None = option(
+        "Folder of the benchmark; where it has a run already, its spread says what can be told apart.",
+        default=None, heading=None,
+    )  # fmt: skip
+    floor: bool = option(
+        "Have fifteen trivial clinicians talk first, in the folder's floor. The best is a line of the leaderboard, "
+        "which says who isn't shown to beat it.",
+        default=False, heading=ACTORS,
     )  # fmt: skip
 
     def of_protocol(self, protocol: str) -> BenchmarkRequest:
         """What is asked for."""
-        return BenchmarkRequest(
+        request = BenchmarkRequest(
             protocol, _clinicians(self.clinician), tuple(listed(self.judges, "judges")), cases=self.cases,
-            **self.planned(),
+            floor=self.floor, **self.planned(),
         )  # fmt: skip
+        if self.floor and is_human(request.plan.patient.identity):
+            raise InputError(
+                "a person plays the patient, and would have to answer fifteen trivial clinicians too",
+                where="`floor`",
+                todo="leave it out, or name another `patient`",
+            )
+        return request
 
 
 @settings_class
@@ -79,7 +99,8 @@ class BenchmarkSettings(PreviewedBenchmark, TalkLimits, Replaying):
     """Simulate, score and report in one: how good are these clinicians?
 
     It does what bedside simulate, bedside score and bedside report do, one after the other. The same command goes on
-    where it was stopped, and pays for nothing twice. Without a judge, what needs one is missing.
+    where it was stopped, and pays for nothing twice. Without a judge, what needs one is missing. With --patient A,B or
+    --evaluator A,B it is had with each, and the orders of the systems are compared.
 
     Examples:
         $ bedside benchmark medconceal --clinician openai/gpt-5-mini --patient openai/gpt-5 --judge openai/o3 --dry-run
@@ -90,6 +111,10 @@ class BenchmarkSettings(PreviewedBenchmark, TalkLimits, Replaying):
     out: str | os.PathLike[str] = option(
         "Folder of the benchmark; the same command goes on where it was stopped.",
         "--out", "-o", heading=OPTIONS, metavar="FOLDER", form="path", kw_only=False,
+    )  # fmt: skip
+    write_cast: str | os.PathLike[str] | None = option(
+        "File to write the cast to, with its SHA-256, so that others test against the same patients (--cast).",
+        default=None, heading=ACTORS, metavar="FILE", form="path",
     )  # fmt: skip
     watch: BenchmarkWatch | None = option("What is called while it goes on.", default=None, heading=None)
 
@@ -130,16 +155,20 @@ class BenchmarkRequest:
     clinicians: tuple[Named, ...]
     judges: tuple[str, ...] = ()
     cases: CaseInput | None = None
-    patient: Named = "rules"
+    patient: Named | None = None
     evaluator: Named | None = None
     ranker: Named | None = None
+    reviewer: Named | None = None
     personas: PersonaInput | None = None
     settings: tuple[str, ...] = ()
     lengths: tuple[int, ...] = ()
     repeats: int = 1
     sample: int | None = None
-    seed: int = 0
+    seed: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    floor: bool = False
+    cast: str | os.PathLike[str] | None = None
 
     def simulated(self) -> dict[str, Any]:
         """The arguments of :func:`bedside.simulate` and of its preview, but cases, protocol and clinicians."""
@@ -147,6 +176,7 @@ class BenchmarkRequest:
             "patient": self.patient,
             "evaluator": self.evaluator,
             "ranker": self.ranker,
+            "reviewer": self.reviewer,
             "personas": self.personas,
             "settings": self.settings,
             "lengths": self.lengths,
@@ -154,6 +184,8 @@ class BenchmarkRequest:
             "sample": self.sample,
             "seed": self.seed,
             "options": self.options,
+            "extra": self.extra,
+            "cast": self.cast,
         }
 
     @cached_property
@@ -165,10 +197,17 @@ class BenchmarkRequest:
 
     @cached_property
     def suite(self) -> Suite:
-        """What scores them: the suite of the protocol's name."""
-        from bedside.ratings.suites import SUITES
+        """What scores them: the suite of the protocol's name, or that of its file.
 
-        return SUITES.find(self.protocol)
+        Raises:
+            BedsideError: the file names none, or one with something wrong.
+        """
+        from bedside.reports.contents import checked_suite
+
+        source = self.plan.simulator.made_of
+        if source is not None and not source.suite:
+            raise InputError("the protocol has no suite to score by", where=self.protocol, todo="add suite: suite.yaml")
+        return checked_suite(self.protocol if source is None else source.suite)[0]
 
     @cached_property
     def content(self) -> dict[str, Any]:
@@ -183,6 +222,7 @@ class BenchmarkRequest:
         return {
             "protocol": plan.simulator.name,
             "version": plan.simulator.version,
+            **({} if plan.simulator.made_of is None else {"files": dict(plan.simulator.made_of.files)}),
             "clinicians": {name.identity: plan.playing("clinician", name) for name in plan.clinicians},
             **roles,
             "cases": {case.id: case.digest() for case in plan.cases},
@@ -208,16 +248,23 @@ class BenchmarkRequest:
     def as_asked(self) -> dict[str, Any]:
         """The arguments as they were given, as JSON; under ``in memory``, which are Python objects and left out."""
         asked: dict[str, Any] = {
-            "protocol": self.protocol,
+            "protocol": _path(self.protocol) if self.protocol.endswith((".yaml", ".yml")) else self.protocol,
             "clinicians": list(self.clinicians),
             "judges": list(self.judges),
+            "floor": self.floor,
             **{name: list(value) if isinstance(value, tuple) else value for name, value in self.simulated().items()},
             "options": dict(self.options),
             "cases": None if self.cases is None else [_path(case) for case in _several(self.cases)],
             "personas": None if self.personas is None else _path(self.personas),
+            "cast": None if self.cast is None else _path(self.cast),
         }
         absent = [name for name, value in asked.items() if not _is_json(value)]
         return {**{name: value for name, value in asked.items() if name not in absent}, "in memory": absent}
+
+    @property
+    def needs_floor(self) -> bool:
+        """Whether trivial clinicians are wanted whose best isn't among the clinicians yet."""
+        return self.floor and not any(map(_is_floor, self.clinicians))
 
     def with_clinicians(self, clinicians: Sequence[Named]) -> BenchmarkRequest:
         """The same with these clinicians beside its own, each once."""
@@ -225,12 +272,19 @@ class BenchmarkRequest:
         return replace(self, clinicians=(*self.clinicians, *new))
 
 
+def _is_floor(name: Named) -> bool:
+    return isinstance(name, str) and name.startswith(FLOOR)
+
+
 def _several(value: Any) -> list[Any]:
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
 
 
 def _path(value: Any) -> Any:
-    return os.path.abspath(value) if isinstance(value, str | os.PathLike) else value
+    from bedside.simulation.simulators.case_files import BUNDLED
+
+    is_file = isinstance(value, str | os.PathLike) and not str(value).startswith(BUNDLED)
+    return os.path.abspath(value) if is_file else value
 
 
 def _is_json(value: Any) -> bool:
@@ -249,7 +303,7 @@ def write_record(folder: Path, request: BenchmarkRequest) -> None:
     from bedside import __version__
 
     content = {"format": FORMAT, "bedside": __version__, "asked": request.as_asked(), "depends on": request.content}
-    write_json(folder / RECORD, content)
+    write_sealed(folder / RECORD, content)
 
 
 def read_record(folder: Path) -> dict[str, Any] | None:
@@ -262,7 +316,7 @@ def read_record(folder: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     noun = "record of the benchmark"
-    record: dict[str, Any] = read_json(path, noun, {"format": INTEGER}, todo="name another folder")
+    record = read_sealed(path, noun, {"format": INTEGER}, todo="name another folder")
     if record["format"] != FORMAT:
         raise RunError(
             f"the benchmark has format {record['format']}, and this version of bedside reads {FORMAT}",
@@ -336,7 +390,8 @@ def check_same(folder: Path, record: Mapping[str, Any], request: BenchmarkReques
 
 def _difference(name: str, kept: Any, now: Any) -> str:
     """What differs between what a folder has and what is asked, in words."""
-    if name in ("cases", "personas", "clinicians", "rubrics") and isinstance(kept, dict) and isinstance(now, dict):
+    by_name = name in ("cases", "personas", "clinicians", "rubrics", "files")
+    if by_name and isinstance(kept, dict) and isinstance(now, dict):
         parts = (
             ("without", [key for key in kept if key not in now]),
             ("new", [key for key in now if key not in kept]),
@@ -415,6 +470,14 @@ class BenchmarkCast:
         names = self._actor_names(clinicians)
         return {name: price for name, price in self._prices.items() if name in names}
 
+    def judge_prices(self) -> dict[str, tuple[float, float]]:
+        """The prices of judges."""
+        names = self._judge_names()
+        return {name: price for name, price in self._prices.items() if name in names}
+
+    def _judge_names(self) -> set[str]:
+        return {name for identity, judge in self.judges.items() for name in (identity, *judge.texts)}
+
     def _actor_names(self, clinicians: Sequence[Named] | None = None) -> set[str]:
         """What actors are called, by text and identity."""
         request = self._request
@@ -433,8 +496,7 @@ class BenchmarkCast:
         """
         from bedside.judges.llm.contract import known_price
 
-        judging = {name for identity, judge in self.judges.items() for name in (identity, *judge.texts)}
-        names = judging | self._actor_names()
+        names = self._judge_names() | self._actor_names()
         for text in self._prices:
             one_of(text, names, "actor or judge", InputError, where="`prices`")
         for identity, taken in self.judges.items():
@@ -460,6 +522,8 @@ class BenchmarkCast:
 
 #: The folders of a benchmark: of its conversations, and of the run that they are scored into.
 TALKS, RUN = "talks", "run"
+#: Where the trivial clinicians have a benchmark of their own.
+_FLOOR_FOLDER = "floor"
 _LOCK = ".benchmark.lock"
 #: What judges answered, while the run that it belongs to is made again.
 _KEPT = "judgements.sqlite"
@@ -492,6 +556,8 @@ class Benchmark:
         judged: what judges did in this call, in the order of their names.
         report: the report; None where a limit was reached before.
         left: what is left to do, in words; empty where the benchmark is whole.
+        swapped: the same with other casts, each in a folder of ``casts``, where several patients or evaluators were
+            named.
     """
 
     folder: Path
@@ -501,6 +567,14 @@ class Benchmark:
     judged: tuple[JudgedRun, ...] = ()
     report: Report | None = None
     left: str = ""
+    swapped: tuple[Benchmark, ...] = ()
+
+    @property
+    def sensitivity(self) -> Table | None:
+        """How far the order of the systems depends on who plays the patient and the evaluator; None of one cast."""
+        from bedside.reports.simulations import sensitivity_table
+
+        return sensitivity_table([each.leaderboard for each in (self, *self.swapped)]) if self.swapped else None
 
     @property
     def complete(self) -> bool:
@@ -528,16 +602,31 @@ class Benchmark:
         return f"Benchmark({str(self.folder)!r}{rest})"
 
 
-def _check_limits(calls: int | None, cost: float | None) -> None:
-    """Refuse limits that are out of range.
+@dataclass(slots=True)
+class BenchmarkSpending:
+    """What may be sent, and what was: calls and US dollars of actors and judges, and calls that actors were asked."""
 
-    Raises:
-        InputError: one is.
-    """
-    if calls is not None and (isinstance(calls, bool) or not isinstance(calls, int) or calls < 0):
-        raise InputError(f"`max_calls` must be 0 or more, and is {calls!r}")
-    if cost is not None and not (isinstance(cost, int | float) and cost > 0):
-        raise InputError(f"`max_cost` must be above 0, and is {cost!r}")
+    max_calls: int | None
+    max_cost: float | None
+    calls: int = 0
+    cost: float = 0.0
+    asked: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse limits that are out of range."""
+        calls, cost = self.max_calls, self.max_cost
+        if calls is not None and (isinstance(calls, bool) or not isinstance(calls, int) or calls < 0):
+            raise InputError(f"`max_calls` must be 0 or more, and is {calls!r}")
+        if cost is not None and not (isinstance(cost, int | float) and cost > 0):
+            raise InputError(f"`max_cost` must be above 0, and is {cost!r}")
+
+    def rest(self) -> tuple[int | None, float | None]:
+        """What may still be sent: calls, and US dollars."""
+        calls = None if self.max_calls is None else max(0, self.max_calls - self.calls)
+        if self.max_cost is None:
+            return calls, None
+        cost = self.max_cost - self.cost
+        return (calls, cost) if cost > 0 else (0, None)
 
 
 class BenchmarkSteps:
@@ -548,6 +637,7 @@ class BenchmarkSteps:
         request: what it is asked to do.
         limits: how everybody is asked.
         earlier: what it was asked to do before clinicians were added.
+        spending: what it shares the limits with; none unless given.
     """
 
     def __init__(
@@ -557,6 +647,7 @@ class BenchmarkSteps:
         limits: BenchmarkSettings | ExtendSettings,
         *,
         earlier: BenchmarkRequest | None = None,
+        spending: BenchmarkSpending | None = None,
     ) -> None:
         self._folder = folder
         self._request = request
@@ -564,25 +655,28 @@ class BenchmarkSteps:
         self._replay = isinstance(limits, Replaying) and limits.replay
         self._watch = limits.watch or BenchmarkWatch()
         self._earlier = earlier
-        self._calls, self._cost, self._asked = 0, 0.0, 0
-        _check_limits(limits.max_calls, limits.max_cost)
+        self.spending = spending or BenchmarkSpending(limits.max_calls, limits.max_cost)
         self._cast = BenchmarkCast(request, limits.prices or {})
         self._cast.check_prices(limits.max_cost)
         if not self._replay:
             self._cast.check_judges()
         _ = request.content
 
-    def go(self) -> Benchmark:
-        """Do what is left to do."""
+    def go(self, *, reported: bool = True) -> Benchmark:
+        """Do what is left to do; the report, too, unless it isn't wanted."""
         with self._held():
             self._settle_record()
+            if self._request.needs_floor:
+                floor = self._find_floor()
+                if floor.left:
+                    return floor
             talks = self._simulated()
             counts = talks.summary.counts
             if counts.unfinished:
                 return Benchmark(
                     self._folder,
                     talks,
-                    self._asked,
+                    self.spending.asked,
                     left=f"{counts.unfinished:,} of {counts.planned:,} conversations have not ended",
                 )
             if not counts.finished:
@@ -597,10 +691,12 @@ class BenchmarkSteps:
             left = sum(count.not_asked for count in counted_rubrics)
             if left:
                 words = f"{left:,} judgements have not been asked for"
-                return Benchmark(self._folder, talks, self._asked, scoring, judged, left=words)
+                return Benchmark(self._folder, talks, self.spending.asked, scoring, judged, left=words)
+            if not reported:
+                return Benchmark(self._folder, talks, self.spending.asked, scoring, judged)
             failed = sum(count.failed for count in counted_rubrics)
             words = f"{failed:,} judgements got no answer" if failed else ""
-            return Benchmark(self._folder, talks, self._asked, scoring, judged, self._reported(), words)
+            return Benchmark(self._folder, talks, self.spending.asked, scoring, judged, self._reported(), words)
 
     # -- the folder ----------------------------------------------------------------------------------
 
@@ -611,6 +707,10 @@ class BenchmarkSteps:
 
         record = read_record(self._folder)
         if record is not None:
+            if self._request.needs_floor:
+                self._request = self._request.with_clinicians(
+                    [name for name in record["depends on"]["clinicians"] if _is_floor(name)]
+                )
             self._check(record)
         elif self._replay:
             raise RunError("there is no benchmark to replay", where=str(self._folder), todo="leave `replay` out to ask")
@@ -632,6 +732,36 @@ class BenchmarkSteps:
         clinicians = self._request.content["clinicians"]
         if record is None or list(record["depends on"]["clinicians"]) != list(clinicians):
             write_record(self._folder, self._request)
+
+    # -- the trivial clinicians ----------------------------------------------------------------------
+
+    def _find_floor(self) -> Benchmark:
+        """Have the trivial clinicians talk, and add the best of them to the clinicians.
+
+        Raises:
+            RunError: none has a value.
+        """
+        from bedside.analysis.ratings_view import open_ratings_view
+        from bedside.reports.tables.leaderboard import best_system
+
+        trivial = replace(self._request, clinicians=(TRIVIAL,), floor=False)
+        prices = self._cast.judge_prices() | self._cast.actor_prices(trivial.clinicians)
+        limits = replace(self._limits, prices=prices)
+        steps = BenchmarkSteps(self._folder / _FLOOR_FOLDER, trivial, limits, spending=self.spending)
+        done = steps.go(reported=False)
+        if done.left:
+            return replace(done, folder=self._folder, left=f"of trivial clinicians, {done.left}")
+        best = best_system(open_ratings_view(done.run))
+        if best is None:
+            raise RunError(
+                "no main measure has a value without a judge, so there is no best trivial clinician",
+                where=str(done.folder),
+                todo="name a judge, or leave `floor` out",
+            )
+        self._request = self._request.with_clinicians([f"{FLOOR}{best.partition(':')[2]}"])
+        self._cast = BenchmarkCast(self._request, self._limits.prices or {})
+        self._settle_record()
+        return done
 
     # -- simulate ------------------------------------------------------------------------------------
 
@@ -671,7 +801,7 @@ class BenchmarkSteps:
 
     def _simulate(self, clinicians: Sequence[Named], *, replay: bool = False) -> Simulation:
         limits = self._limits
-        max_calls, max_cost = self._rest()
+        max_calls, max_cost = self.spending.rest()
         talks = simulate(
             self._request.cases,
             self._request.protocol,
@@ -683,23 +813,14 @@ class BenchmarkSteps:
             max_cost=max_cost,
             prices=self._cast.actor_prices(clinicians),
             time_limit=limits.time_limit,
-            minutes=limits.minutes,
+            **limits.seats(),
             replay=replay,
             progress=self._watch.simulating,
         )
-        self._asked += talks.summary.calls.asked
-        self._calls += talks.summary.requests
-        self._cost += talks.summary.cost
+        self.spending.asked += talks.summary.calls.asked
+        self.spending.calls += talks.summary.requests
+        self.spending.cost += talks.summary.cost
         return talks
-
-    def _rest(self) -> tuple[int | None, float | None]:
-        """What may still be sent: calls, and US dollars."""
-        limits = self._limits
-        calls = None if limits.max_calls is None else max(0, limits.max_calls - self._calls)
-        if limits.max_cost is None:
-            return calls, None
-        cost = limits.max_cost - self._cost
-        return (calls, cost) if cost > 0 else (0, None)
 
     # -- score ---------------------------------------------------------------------------------------
 
@@ -722,7 +843,7 @@ class BenchmarkSteps:
             run,
             suite=self._request.suite,
             waiting=waiting,
-            seed=self._request.seed,
+            seed=self._request.plan.seed,
             progress=self._watch.scoring,
         )
         self._put_back()
@@ -784,7 +905,7 @@ class BenchmarkSteps:
         for identity, cast_judge in self._cast.judges.items():
             if self._is_judged(open_run(run), identity):
                 continue
-            max_calls, max_cost = self._rest()
+            max_calls, max_cost = self.spending.rest()
             judged = judge(
                 open_run(run),
                 cast_judge.texts,
@@ -793,12 +914,13 @@ class BenchmarkSteps:
                 max_calls=0 if self._replay else max_calls,
                 max_cost=max_cost,
                 price=cast_judge.price,
-                seed=self._request.seed,
+                extra=self._request.extra,
+                seed=self._request.plan.seed,
                 progress=self._watch.judging,
             )
             for summary in judged.judges:
-                self._calls += summary.calls
-                self._cost += sum(count.cost or 0.0 for count in summary.rubrics)
+                self.spending.calls += summary.calls
+                self.spending.cost += sum(count.cost or 0.0 for count in summary.rubrics)
             yield judged
 
     def _is_judged(self, run: Run, identity: str) -> bool:
@@ -818,7 +940,9 @@ class BenchmarkSteps:
         from bedside.reports.build import PAGE, write_report
         from bedside.reports.report_settings import ReportSettings
 
-        tables, files = write_report(open_run(self._folder / RUN), settings=ReportSettings(seed=self._request.seed))
+        tables, files = write_report(
+            open_run(self._folder / RUN), settings=ReportSettings(seed=self._request.plan.seed)
+        )
         return Report(next(file for file in files if file.name == PAGE), Tables(tables, None), files)
 
 
@@ -828,7 +952,7 @@ class BenchmarkSteps:
 _PLAYED = 20
 
 
-@question(BenchmarkSettings, "The simulator's name, equal to its suite's.")
+@question(BenchmarkSettings, "The simulator's name, equal to its suite's; or a protocol file that names its suite.")
 def benchmark(protocol: str, settings: BenchmarkSettings) -> Benchmark:
     """The limits are those of actors and judges together, in one call; the seed is that of all chance, in
     conversations, judgements and the report's draws.
@@ -837,7 +961,47 @@ def benchmark(protocol: str, settings: BenchmarkSettings) -> Benchmark:
         BedsideError: a name that is none or a file that can't be read (nothing is written then), another benchmark in
             the folder, or somebody who can't be asked; what was answered before is kept.
     """
-    return BenchmarkSteps(Path(settings.out), settings.of_protocol(protocol), settings).go()
+    casts = swapped_casts(settings)
+    limits = settings.max_calls, settings.max_cost
+    done: list[Benchmark] = []
+    for cast in casts:
+        request = cast.of_protocol(protocol)
+        steps = BenchmarkSteps(Path(cast.out), request, replace(cast, max_calls=limits[0], max_cost=limits[1]))
+        if cast.write_cast is not None:
+            from bedside.simulation.simulation_plan import write_cast
+
+            write_cast(request.plan, Path(cast.write_cast))
+        done.append(steps.go())
+        limits = steps.spending.rest()
+        if not done[-1].complete:
+            break
+    first, *others = done
+    left = f"{counted(len(casts) - len(done) + 1, 'cast')} of {len(casts)} are not done: {done[-1].left}"
+    return replace(first, swapped=tuple(others), left=first.left or (left if done[-1].left else ""))
+
+
+def swapped_casts(settings: BenchmarkSettings) -> list[BenchmarkSettings]:
+    """The settings with each patient and evaluator that is named; all but the first go into folders of ``casts``."""
+    patients, evaluators = _alternatives(settings.patient), _alternatives(settings.evaluator)
+    casts = [(patient, evaluator) for patient in patients for evaluator in evaluators]
+    named = {name for cast in casts for name in cast}
+    swapped = []
+    for number, (patient, evaluator) in enumerate(casts):
+        # A price of somebody in another cast is nobody's in this one.
+        others = named - {patient, evaluator, *_clinicians(settings.clinician), *listed(settings.judges, "judges")}
+        prices = {name: price for name, price in (settings.prices or {}).items() if name not in others}
+        own = replace(settings, patient=patient, evaluator=evaluator, prices=prices)
+        if number:
+            words = "+".join(str(name) for name in (patient, evaluator) if name is not None)
+            folder = Path(settings.out) / "casts" / re.sub(r"[^A-Za-z0-9._+-]+", "-", words)
+            own = replace(own, out=folder, write_cast=None)
+        swapped.append(own)
+    return swapped
+
+
+def _alternatives(name: Any) -> list[Any]:
+    """Who is named in turn for a role, with commas between."""
+    return list(dict.fromkeys(name.split(","))) if isinstance(name, str) else [name]
 
 
 @question(ExtendSettings, "The benchmark's folder.")
@@ -854,7 +1018,7 @@ def extend_benchmark(out: str | os.PathLike[str], settings: ExtendSettings) -> B
     return BenchmarkSteps(folder, kept.with_clinicians(new), settings, earlier=kept).go()
 
 
-@question(PreviewedBenchmark, "The simulator's name, equal to its suite's.")
+@question(PreviewedBenchmark, "The simulator's name, equal to its suite's; or a protocol file that names its suite.")
 def preview_benchmark(protocol: str, settings: PreviewedBenchmark) -> Tables[BenchmarkPreview]:
     """Raises:
     BedsideError: a name that is none, or a file that can't be read.
@@ -863,6 +1027,9 @@ def preview_benchmark(protocol: str, settings: PreviewedBenchmark) -> Tables[Ben
     from bedside.reports.simulations import BenchmarkPreview, benchmark_plan_table, preview_table, scaled
 
     request = settings.of_protocol(protocol)
+    if request.floor:
+        # All of them, and the best once more.
+        request = request.with_clinicians([TRIVIAL, f"{FLOOR}{next(iter(trivial_clinicians()))}"])
     cast = BenchmarkCast(request, settings.prices or {})
     cast.check_prices(None)
     simulation = preview_simulation(
@@ -870,7 +1037,11 @@ def preview_benchmark(protocol: str, settings: PreviewedBenchmark) -> Tables[Ben
     )
     plans, played = _judging_plans(request, cast)
     factor = simulation.conversations / played if played else 0.0
-    preview = BenchmarkPreview(simulation, scaled(plans, factor), played, settings.max_concurrency)
+    plan = request.plan
+    preview = BenchmarkPreview(
+        simulation, scaled(plans, factor), played, settings.max_concurrency, len(plan.cases), len(plan.clinicians),
+        _pilot(settings.out),
+    )  # fmt: skip
     judging = [
         replace(
             plan_table(preview.judging),
@@ -878,6 +1049,15 @@ def preview_benchmark(protocol: str, settings: PreviewedBenchmark) -> Tables[Ben
         )
     ]
     return Tables([preview_table(simulation), *(judging if plans else []), benchmark_plan_table(preview)], preview)
+
+
+def _pilot(out: str | os.PathLike[str] | None) -> PilotSpread | None:
+    """The spread in the run of a benchmark's folder, where there is one."""
+    from bedside.analysis.ratings_view import open_ratings_view
+    from bedside.reports.tables.leaderboard import pilot_spread
+
+    run = None if out is None else Path(out) / RUN
+    return pilot_spread(open_ratings_view(open_run(run))) if run is not None and is_run(run) else None
 
 
 def _judging_plans(request: BenchmarkRequest, cast: BenchmarkCast) -> tuple[list[RubricPlan], int]:
@@ -888,7 +1068,8 @@ def _judging_plans(request: BenchmarkRequest, cast: BenchmarkCast) -> tuple[list
     each = len(request.plan) // (len(cases) * len(request.plan.clinicians) * request.repeats)
     wanted = min(len(cases), max(1, -(-_PLAYED // max(1, each))))
     toys = replace(
-        request, clinicians=("rules",), patient="rules", evaluator=None, ranker=None, repeats=1, sample=None,
+        request, clinicians=("rules",), patient="rules", evaluator=None, ranker=None, reviewer=None, repeats=1,
+        sample=None, cast=None,
         cases=[cases[place * len(cases) // wanted] for place in range(wanted)],
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
@@ -898,7 +1079,7 @@ def _judging_plans(request: BenchmarkRequest, cast: BenchmarkCast) -> tuple[list
         plans: list[RubricPlan] = []
         for judge in cast.judges.values():
             planned = preview_judging(
-                talks.folder, judge.texts, suite=request.suite, price=judge.price, seed=request.seed
+                talks.folder, judge.texts, suite=request.suite, price=judge.price, seed=request.plan.seed
             )
             plans += planned.results
     return plans, talks.summary.counts.finished

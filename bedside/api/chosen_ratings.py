@@ -38,6 +38,10 @@ RATERS: Any = option(
     default=None, heading=WHICH, metavar="A,B*", form="names", offers="raters",
 )  # fmt: skip
 
+BY_VERSION: Any = option(
+    "Take each version of a judge's model that answered as a rater of its own.", default=False, heading=WHICH
+)
+
 
 def groups_under(heading: str) -> Any:
     """The field that names a factor whose levels are compared, under a heading of ``--help``."""
@@ -60,6 +64,7 @@ class RatingsPart(PartOfStudy, FileReading):
     """Which ratings a question is about."""
 
     scales: Names = SCALES
+    by_version: bool = BY_VERSION
 
 
 @settings_class
@@ -253,10 +258,15 @@ def view_of(source: RatingSource | View, settings: RatingsPart) -> RatingsView:
 
     if isinstance(source, View):
         return source.for_question(settings)
-    return open_ratings_view(
+    view = open_ratings_view(
         read_source(source, settings),
         scales=parse_scales(listed(settings.scales, "scales")),
         rounds=listed(settings.rounds, "rounds"),
         where=listed_by_name(settings.where, "where"),
         match=listed(settings.match, "match") if isinstance(settings, Matched) else None,
     )
+    if not settings.by_version:
+        return view
+    from bedside.analysis.judge_versions import by_version
+
+    return by_version(view)

@@ -7,10 +7,10 @@ import json
 import os
 import platform
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -18,10 +18,12 @@ import bedside
 from bedside.core.errors import BedsideError
 from bedside.core.question_settings import OPTIONS, option, question_alone, settings_class
 from bedside.core.words import Names, listed
+from bedside.judges.ask_settings import ExtraFields
 from bedside.reports.table import Tables
 
 if TYPE_CHECKING:
     from bedside.judges.llm.model_names import ModelName
+    from bedside.judges.settings import JudgeSettings
     from bedside.reports.table import Table
 
 #: What each extra is for.
@@ -40,6 +42,7 @@ EXTRAS = {
     "view": "a run's conversations on a local page",
     "diversity": "self-BLEU of simulated patients",
     "forms": "Word: transcripts, and tables of reports",
+    "juries": "juries weighed without people's labels",
     "spss": "files of SPSS, Stata and SAS: transcripts and ratings",
     "pandas": "tables as pandas data frames",
     "scrub": "looking for names and numbers before transcripts leave",
@@ -70,7 +73,7 @@ class InstallationFact:
 
 
 @settings_class
-class DoctorSettings:
+class DoctorSettings(ExtraFields):
     """Show what is installed, what is missing, and what can be reached.
 
     The exit code is 1 where something that bedside needs, or that you asked for, does not work.
@@ -94,7 +97,7 @@ def doctor(settings: DoctorSettings) -> Tables[tuple[InstallationFact, ...]]:
     """Nothing is raised: what doesn't work is said in the table."""
     facts = [*_installed(), *_extras()]
     for judge in listed(settings.judges, "judges"):
-        facts += _judge(judge)
+        facts += _judge(judge, settings.extra)
     if settings.label_studio is not None:
         facts.append(_label_studio(settings.label_studio))
     return Tables([_facts_table(facts)], tuple(facts))
@@ -204,27 +207,29 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _judge(judge: str) -> Iterator[InstallationFact]:
+def _judge(judge: str, extra: Mapping[str, Any] | None) -> Iterator[InstallationFact]:
     """Have a judge rate a made-up conversation, wherever it is served."""
     from bedside.core.addresses import without_secrets
     from bedside.judges.llm.endpoints import label, named_models
+    from bedside.judges.llm.extra_fields import checked_extra
     from bedside.judges.llm.model_names import Endpoint
+    from bedside.judges.settings import JudgeSettings
 
     try:
-        names = named_models([judge])
+        names, asked = named_models([judge]), JudgeSettings(extra=checked_extra(extra or {}, "`extra`"))
     except BedsideError as error:
         yield InstallationFact("judge", without_secrets(judge), False, error.what, error.todo or "")
         return
     for name in names:
         for endpoint in name.endpoints or (Endpoint(name),):
-            yield _answer(endpoint.name, f"{label(endpoint)}#{name.model}" if name.endpoints else name.text)
+            yield _answer(endpoint.name, asked, f"{label(endpoint)}#{name.model}" if name.endpoints else name.text)
 
 
-def _answer(name: ModelName, what: str) -> InstallationFact:
+def _answer(name: ModelName, asked: JudgeSettings, what: str) -> InstallationFact:
     from bedside.judges.trial import try_judge
 
     try:
-        trial = try_judge(name)
+        trial = try_judge(name, asked)
     except BedsideError as error:
         return InstallationFact("judge", what, False, error.what, error.todo or "")
     remarks = "".join(f"; {remark}" for remark in trial.remarks)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from bedside.api.chosen_ratings import ALL_METRICS, ROUNDS
 from bedside.api.judging import named_judges
 from bedside.api.run_files import RunOrFolder, open_run
-from bedside.core.errors import InputError
-from bedside.core.question_settings import HOW, JUDGES, OUTPUT, WHICH, Seeded, option, question, settings_class
+from bedside.core.errors import DataError, InputError
+from bedside.core.question_settings import HOW, JUDGES, OPTIONS, OUTPUT, WHICH, Seeded, option, question, settings_class
 from bedside.core.words import Names, listed
-from bedside.judges.ask_settings import ModelAsking, RepeatedAsking, RubricNames
+from bedside.judges.ask_settings import ModelAsking, RepeatedAsking, Requests, RubricNames, RubricShowing
 from bedside.ratings.names import JuryRule, is_judge
 from bedside.ratings.rating_reading import SCALES
 from bedside.reports.table import Tables
@@ -31,10 +31,13 @@ if TYPE_CHECKING:
     from bedside.transcripts.memory_reading import TranscriptInput
     from bedside.transcripts.read_options import ReadOptions
     from bedside.transcripts.transcript import Transcript
+    from bedside.tuning.cascade import CascadeFit, Routed
+    from bedside.tuning.judge_drift import DriftOrder, JudgeDrift
     from bedside.tuning.label_split import LabelSplit
     from bedside.tuning.probes.probing import Probed, ProbeOrder, ProbingWatch
     from bedside.tuning.rater_training import LearnedRaterTrial
     from bedside.tuning.tuned_judge import TuningOrder, TuningOutcome
+    from bedside.tuning.tuning_ledger import TuningTry
 
 
 #: The heading of the options on probes.
@@ -52,11 +55,13 @@ class TunedJudge:
             training.
         outcome: the split, the candidates, and the figures on what was held out.
         tables: the same as tables.
+        tries: the tunings so far on the same labels, this one last.
     """
 
     rubric: Rubric | None
     outcome: TuningOutcome
     tables: tuple[Table, ...]
+    tries: tuple[TuningTry, ...] = ()
 
     @property
     def shown(self) -> bool:
@@ -76,7 +81,7 @@ class TunedJudge:
 
 
 @settings_class
-class TuneSettings(ModelAsking):
+class TuneSettings(RubricShowing, ModelAsking):
     """Tune a rubric for a judge by people's ratings; show the gain on held-out cases.
 
     On some cases the judge proposes wordings, examples are chosen, and a map of levels is learnt. The same command
@@ -95,9 +100,6 @@ class TuneSettings(ModelAsking):
         "The rubric to tune, or its file: one that asks for one level of a conversation or turn.",
         heading=JUDGES, metavar="NAME", offers="rubrics", form="word",
     )  # fmt: skip
-    rubric_folder: str | os.PathLike[str] | None = option(
-        "Folder of your own rubrics.", default=None, heading=JUDGES, metavar="FOLDER"
-    )
     out: str | os.PathLike[str] | None = option(
         "YAML file to write the tuned rubric to, whether or not a gain is shown, which it says. With examples it holds "
         "parts of transcripts. Without it, nothing is written.",
@@ -135,6 +137,7 @@ def tune_judge(run: RunOrFolder, settings: TuneSettings) -> TunedJudge:
     from bedside.reports.tuning import tuning_tables
     from bedside.tuning.tuned_judge import tune
     from bedside.tuning.tuned_rubric import check_rubric_file, with_history, write_tuned_rubric
+    from bedside.tuning.tuning_ledger import keep_try, label_digests
 
     file = None if settings.out is None else check_rubric_file(settings.out)
     opened = open_run(run)
@@ -144,10 +147,11 @@ def tune_judge(run: RunOrFolder, settings: TuneSettings) -> TunedJudge:
     watch = None if settings.progress is None else partial(settings.progress, order.judge.shown)
     with opened.locked():
         outcome = tune(opened, parts, order, progress=watch)
+        tries = keep_try(opened, order, outcome, label_digests(view, order.rubric.name))
     tuned = with_history(outcome, order, view)
     if tuned is not None and file is not None:
         write_tuned_rubric(tuned, file)
-    return TunedJudge(tuned, outcome, tuning_tables(outcome, order.rubric.title))
+    return TunedJudge(tuned, outcome, tuning_tables(outcome, order.rubric.title, tries), tries)
 
 
 @question(TuneSettings, "The run, or its folder.")
@@ -182,19 +186,15 @@ def _ordered(run: Run, settings: TuneSettings) -> TuningOrder:
     check_numbers(least=0, wordings=settings.wordings, examples=settings.examples)
     if settings.budget is not None:
         check_numbers(budget=settings.budget)
-    chosen = rubrics_of(settings.rubric, run, folder=settings.rubric_folder)
+    chosen = rubrics_of(
+        settings.rubric, run, folder=settings.rubric_folder, language=settings.prompt_language, shows=settings.show
+    )
     if len(chosen) != 1:
         raise InputError("one rubric is tuned at a time", where="`rubric`", todo="name one")
     return TuningOrder(
-        judge=model_name(settings.judge),
-        rubric=chosen[0],
-        settings=how,
-        share=settings.split,
-        wordings=settings.wordings,
-        examples=settings.examples,
-        budget=settings.budget,
-        seed=how.seed,
-    )
+        judge=model_name(settings.judge), rubric=chosen[0], settings=how, share=settings.split,
+        wordings=settings.wordings, examples=settings.examples, budget=settings.budget, seed=how.seed,
+    )  # fmt: skip
 
 
 def _split_of(run: Run, order: TuningOrder, rounds: Names | None) -> tuple[RatingsView, LabelSplit]:
@@ -210,6 +210,94 @@ def _split_of(run: Run, order: TuningOrder, rounds: Names | None) -> tuple[Ratin
         )
     view = open_ratings_view(run, rounds=listed(rounds, "rounds"), one_kind=False)
     return view, prepared_split(view, order)
+
+
+# -- Asking a judge again -------------------------------------------------------------------------------
+
+
+@settings_class
+class JudgeDriftSettings(Requests):
+    """Does a judge still rate as it did? Ask it again about some of a run's transcripts.
+
+    Anchors are drawn by system and level, and the run keeps them for the next time. The judge is asked as before, by
+    the same rubrics. The answer says whether it has changed, and which numbers of the run would. No rating joins the
+    run. On the same day, the same command asks only what is missing.
+
+    Examples:
+        $ bedside judge drift run --dry-run
+        $ bedside judge drift run --rubrics empathy --max-cost 2
+    """
+
+    judge: str | None = option(
+        "Judge of the run, or its model where the address is another now; the only one unless named.",
+        default=None, heading=JUDGES, metavar="MODEL", offers="judges", kw_only=False,
+    )  # fmt: skip
+    rubrics: Names | None = option(
+        "Rubrics that give one level or label; all that it rated by unless named.",
+        "--rubrics", "--rubric", default=None, heading=JUDGES, metavar="A,B", form="names", offers="rated",
+    )  # fmt: skip
+    anchors: int | None = option(
+        "How many transcripts to ask about again. Without it, as many as find a change by the margin (power .8). "
+        "Anchors that the run keeps are taken first.",
+        default=None, heading=HOW, metavar="NUMBER",
+    )  # fmt: skip
+    margin: float = option(
+        "Change of the mean level, or of a label's share, below which the judge counts as the same.",
+        default=0.3, heading=HOW, metavar="NUMBER",
+    )  # fmt: skip
+    progress: JudgingWatch | None = option("Called with the judge and how far it is.", default=None, heading=None)
+
+
+@question(JudgeDriftSettings, "The run, or its folder.")
+def judge_drift(run: RunOrFolder, settings: JudgeDriftSettings) -> Tables[tuple[JudgeDrift, ...]]:
+    """Raises:
+    BedsideError: no such judge or rubric, a wording that has changed, or a judge that can't be asked; what it answered
+        is kept.
+    """
+    from bedside.analysis.ratings_view import open_ratings_view
+    from bedside.analysis.study_parts import ALL_ROUNDS
+    from bedside.reports.tuning import drift_tables
+    from bedside.tuning.judge_drift import ask_again, judge_drift_findings, judge_drifts
+
+    opened = open_run(run)
+    order = _drift_order(opened, settings)
+    asked = ask_again(opened, order, progress=settings.progress)
+    view = open_ratings_view(opened, rounds=[ALL_ROUNDS], one_kind=False)
+    drifts = judge_drifts(view, order, asked, settings.margin)
+    return Tables(drift_tables(drifts), drifts, findings=judge_drift_findings(drifts))
+
+
+@question(JudgeDriftSettings, "The run, or its folder.")
+def preview_drift(run: RunOrFolder, settings: JudgeDriftSettings) -> Tables[tuple[RubricPlan, ...]]:
+    """Nothing is asked: it says how many requests, tokens and dollars the same call of judge_drift would take.
+
+    Raises:
+        BedsideError: as for :func:`judge_drift`.
+    """
+    from bedside.reports.judgements import plan_table
+    from bedside.tuning.judge_drift import plan_again
+
+    opened = open_run(run)
+    order = _drift_order(opened, settings)
+    plans = plan_again(opened, order)
+    return Tables([plan_table(plans, order.rubrics.values())], plans)
+
+
+def _drift_order(run: Run, settings: JudgeDriftSettings) -> DriftOrder:
+    """What is asked again; what is misspelt stops here."""
+    from bedside.judges.settings import check_numbers, judge_settings
+    from bedside.stats.rater_change import anchors_for_change
+    from bedside.tuning.judge_drift import SPREAD, drift_order
+
+    if not settings.margin > 0:
+        raise InputError("a margin must be above 0", where="`margin`", todo="give half a level or less")
+    if settings.anchors is not None:
+        check_numbers(least=2, anchors=settings.anchors)
+    planned, margin = settings.anchors, settings.margin
+    return drift_order(
+        run, settings.judge, listed(settings.rubrics, "rubrics"),
+        lambda strata: planned or anchors_for_change(margin, spread=SPREAD, strata=strata), judge_settings(settings),
+    )  # fmt: skip
 
 
 # -- Probing judges from Python -------------------------------------------------------------------------
@@ -270,8 +358,8 @@ def probe(run: RunOrFolder, settings: ProbeSettings) -> Tables[tuple[Probed, ...
         BedsideError: a name that is none, a rubric without levels, a run without texts, or a model that can't be asked;
             what was answered before is kept.
     """
-    from bedside.judges.call_plan import JudgeBudget
     from bedside.judges.llm.contract import check_models
+    from bedside.judges.llm.spending import CostLimit
     from bedside.reports.judgements import judged_table
     from bedside.tuning.probes.probing import probe_judge
 
@@ -279,7 +367,7 @@ def probe(run: RunOrFolder, settings: ProbeSettings) -> Tables[tuple[Probed, ...
     orders = call.orders()
     call.check_makers()
     check_models(model for order in orders for model in order.models)
-    budget = JudgeBudget(settings.max_cost)
+    budget = CostLimit(settings.max_cost)
     probed = tuple(probe_judge(call.run, order, progress=settings.progress, budget=budget) for order in orders)
     tables = [
         table if len(probed) == 1 else replace(table, name=f"{table.name}_{number}")
@@ -355,8 +443,8 @@ class _ProbingCall:
                 transcripts=settings.transcripts,
                 seed=settings.seed,
                 margin=settings.margin,
-                translator=None if settings.translator is None else model_name(settings.translator),
                 language=settings.language,
+                translator=None if settings.translator is None else model_name(settings.translator),
                 translations=None if settings.translations is None else dict(_by_id(settings.translations)),
             )
             for name in names
@@ -416,6 +504,7 @@ class JurySettings(Seeded):
     Examples:
         $ bedside judge jury run --jury panel=judge:a,judge:b,judge:c
         $ bedside judge jury run --jury panel=judge:a,judge:b,judge:c --jury-by weights --split .5
+        $ bedside judge jury run --jury panel=judge:a,judge:b,judge:c --jury-by dawid-skene
     """
 
     name: str = option("The jury's name; one that is there is replaced.", heading=None, kw_only=False)
@@ -425,7 +514,8 @@ class JurySettings(Seeded):
     )  # fmt: skip
     by: JuryRule = option(
         "How its judges are combined: median; mean, the level nearest it; majority, the most frequent level; or "
-        "weights, learnt from people's ratings. Labels go by most votes. Ties are missing.",
+        "weights, learnt from people's ratings. Without labels: dawid-skene, glad or mace, which tell three judges' "
+        "errors or more from how they agree. Labels go by most votes. Ties are missing.",
         "--jury-by", default="median", heading=HOW, metavar="RULE",
     )  # fmt: skip
     quorum: int | None = option(
@@ -453,10 +543,12 @@ def jury(run: RunOrFolder, settings: JurySettings) -> Tables[tuple[JuryAgreement
     Raises:
         BedsideError: no such run or rater, or too few ratings by people to learn weights from.
     """
+    from bedside.analysis.findings import jury_findings
     from bedside.analysis.jury_agreement import jury_agreement
     from bedside.analysis.ratings_view import open_ratings_view
     from bedside.analysis.study_parts import ALL_ROUNDS
     from bedside.ratings.scales import parse_scales
+    from bedside.reports.comparison_notes import with_version_notes
     from bedside.reports.tuning import jury_tables
     from bedside.tuning.jury_making import add_jury, jury_of
 
@@ -468,19 +560,143 @@ def jury(run: RunOrFolder, settings: JurySettings) -> Tables[tuple[JuryAgreement
         of_people = rounds if settings.by == "weights" else [ALL_ROUNDS]
         view = open_ratings_view(opened, scales=parsed, rounds=of_people, one_kind=False)
         panel, splits = jury_of(
-            view,
-            settings.name,
-            listed(settings.judges, "judges"),
-            rule=settings.by,
-            quorum=settings.quorum,
-            metrics=listed(settings.metrics, "metrics"),
-            share=settings.split,
-            seed=settings.seed,
-        )
-        add_jury(opened, panel, splits)
+            view, settings.name, listed(settings.judges, "judges"), rule=settings.by, quorum=settings.quorum,
+            metrics=listed(settings.metrics, "metrics"), share=settings.split, seed=settings.seed,
+        )  # fmt: skip
+        add_jury(opened, panel, {split.metric: split.digests() for split in splits})
     view = open_ratings_view(opened, scales=parsed, rounds=rounds, one_kind=False)
     agreements = jury_agreement(view, settings.name, seed=settings.seed)
-    return Tables(jury_tables(agreements), agreements)
+    first, *others = jury_tables(agreements)
+    first = with_version_notes(first, view, apart="bedside agree --by-version")
+    return Tables([first, *others], agreements, findings=jury_findings(agreements))
+
+
+@settings_class
+class CascadeSettings:
+    """Fit a cascade: a cheap judge, a stronger one where it is unsure, then people.
+
+    Thresholds are fitted on what people rated. A bound holds how often they disagree with what judges settle.
+
+    Examples:
+        $ bedside judge cascade run --judges gpt-5-mini,gpt-5 --metrics danger --disagreement .1 --out cascade.json
+        $ bedside judge route new-run --cascade cascade.json
+    """
+
+    judges: Names = option(
+        "The judges in turn, the cheapest first: raters of the run. Each gave expected levels, or several passes.",
+        "--judges", heading=WHICH, metavar="A,B", form="names", kw_only=False,
+    )  # fmt: skip
+    metrics: Names | None = ALL_METRICS
+    disagreement: float = option(
+        "How much of what judges settle people may disagree with.",
+        default=0.1, heading=HOW, metavar="SHARE", form="share",
+    )  # fmt: skip
+    confidence: float = option(
+        "With which confidence that holds.", default=0.9, heading=HOW, metavar="SHARE", form="share"
+    )
+    within: float = option(
+        "How far from people's level still counts as agreement, in levels; 0 for the same level only.",
+        default=0.0, heading=HOW, metavar="NUMBER",
+    )  # fmt: skip
+    name: str = option("The cascade's name.", default="cascade", heading=OUTPUT, metavar="NAME")
+    out: str | os.PathLike[str] | None = option(
+        "JSON file to keep the cascade in.", "--out", "-o", default=None, heading=OUTPUT, metavar="FILE", form="path"
+    )  # fmt: skip
+    rounds: Names | None = ROUNDS
+    scales: Names = SCALES
+
+
+@question(CascadeSettings, "The run, or its folder.")
+def cascade(run: RunOrFolder, settings: CascadeSettings) -> Tables[tuple[CascadeFit, ...]]:
+    """Nothing is asked, and the run stays as it is; :func:`route` has judges rate a run by the file.
+
+    Returns:
+        For each metric what each judge settles with its bound, what is left to people, and the thresholds tried.
+
+    Raises:
+        BedsideError: no such run or rater, too little that people rated, or a judge that doesn't say how sure it is;
+            with ``out``, no judge that can be left alone. A metric on which none can isn't kept.
+    """
+    from bedside.analysis.ratings_view import open_ratings_view
+    from bedside.ratings.scales import parse_scales
+    from bedside.reports.tuning import cascade_tables
+    from bedside.tuning.cascade import CascadeTerms, cascade_findings, fit_cascade, write_cascade
+
+    view = open_ratings_view(
+        open_run(run), scales=parse_scales(listed(settings.scales, "scales")), rounds=listed(settings.rounds, "rounds"),
+        one_kind=False,
+    )  # fmt: skip
+    terms = CascadeTerms(settings.disagreement, settings.confidence, settings.within)
+    judges, metrics = listed(settings.judges, "judges"), listed(settings.metrics, "metrics")
+    fitted, fits = fit_cascade(view, settings.name, judges, terms, metrics=metrics)
+    if settings.out is not None:
+        if not fitted.metrics:
+            raise DataError(
+                "no judge can be left alone, so there is no cascade to keep", where=view.name,
+                todo="see the thresholds tried without `out`; more labels or more `disagreement` may change it",
+            )  # fmt: skip
+        write_cascade(fitted, settings.out)
+    return Tables(cascade_tables(fits), fits, findings=cascade_findings(fits))
+
+
+@settings_class
+class RouteSettings(Requests):
+    """Have the judges of a cascade rate a run, each where those before it are unsure.
+
+    Judges are asked as they were where the cascade was fitted. What no judge settles is left to people: bedside sample
+    draws it for them. The same command again asks only what is missing.
+
+    Examples:
+        $ bedside judge route run --cascade cascade.json --dry-run
+        $ bedside judge route run --cascade cascade.json --max-cost 5
+        $ bedside sample run --cascade cascade --per 40
+    """
+
+    cascade: str | os.PathLike[str] = option(
+        "The cascade's file, as bedside judge cascade --out wrote it.",
+        "--cascade", heading=JUDGES, metavar="FILE", form="path", kw_only=False,
+    )  # fmt: skip
+    rubric_folder: str | os.PathLike[str] | None = option(
+        "Folder of your own rubrics.", default=None, heading=OPTIONS, metavar="FOLDER"
+    )
+    progress: JudgingWatch | None = option("Called with the judge and how far it is.", default=None, heading=None)
+
+
+@question(RouteSettings, "The run, or its folder.")
+def route(run: RunOrFolder, settings: RouteSettings) -> Tables[tuple[Routed, ...]]:
+    """The cascade's ratings join the run as those of a jury, ``jury:NAME@cascade-VERSION``. What is left to people has
+    the last judge's level, which their ratings correct in an estimate.
+
+    Returns:
+        How many units each judge settled, and how many are left to people.
+
+    Raises:
+        BedsideError: no such run, file or rubric, or a judge that can't be asked; what it answered before is kept.
+    """
+    from bedside.judges.settings import judge_settings
+    from bedside.reports.tuning import routed_tables
+    from bedside.tuning.cascade import read_cascade, route_run, routed_findings
+
+    opened, read, how = open_run(run), read_cascade(settings.cascade), judge_settings(settings)
+    routed = route_run(opened, read, settings=how, folder=settings.rubric_folder, progress=settings.progress)
+    return Tables(routed_tables(routed), routed, findings=routed_findings(routed))
+
+
+@question(RouteSettings, "The run, or its folder.")
+def preview_route(run: RunOrFolder, settings: RouteSettings) -> Tables[tuple[RubricPlan, ...]]:
+    """Nothing is asked: it says how many requests, tokens and dollars the same call of route would take at most.
+
+    Raises:
+        BedsideError: as for :func:`route`.
+    """
+    from bedside.judges.settings import judge_settings
+    from bedside.reports.judgements import plan_table
+    from bedside.tuning.cascade import preview_routes, read_cascade
+
+    opened, read, how = open_run(run), read_cascade(settings.cascade), judge_settings(settings)
+    plans = preview_routes(opened, read, settings=how, folder=settings.rubric_folder)
+    note = "At most: judges after the first are asked only where those before them are unsure."
+    return Tables([plan_table(plans, (), [note])], plans)
 
 
 @settings_class

@@ -13,7 +13,7 @@ from bedside.api.run_files import RunOrFolder, open_run
 from bedside.core.errors import InputError, RunError, one_of
 from bedside.core.question_settings import ARGUMENTS, JUDGES, OPTIONS, WHICH, option, question, settings_class
 from bedside.core.words import Names, listed
-from bedside.judges.ask_settings import STATES, RepeatedAsking, RubricChoice, RubricNames, State
+from bedside.judges.ask_settings import STATES, BatchAsking, RubricChoice, RubricNames, State
 from bedside.ratings.run_folder import is_run
 from bedside.reports.table import Tables
 
@@ -80,7 +80,7 @@ class JudgedRun(AskedRun):
 
 
 @settings_class
-class JudgingSettings(RubricChoice, RepeatedAsking):
+class JudgingSettings(RubricChoice, BatchAsking):
     """Have language models rate a run's transcripts by rubrics, or code their turns; their ratings join the run.
 
     Every judgement is kept in the run as soon as it is made: the same call again, after a stop or with more rubrics,
@@ -153,6 +153,7 @@ def preview_judging(source: Run | TranscriptInput, settings: JudgingSettings) ->
             call.work,
             options=settings.options,
             settings=call.how,
+            batch=settings.batch,
         )
     lines = endpoint_lines(call.models, call.how.max_concurrency)
     return Tables([plan_table(plans, call.work.rubrics, lines)], plans)
@@ -201,7 +202,7 @@ def judging_work(
             raise InputError("only rubrics are asked with it", where="`show`", todo="leave it out, or name rubrics")
         return JudgingWork((), codes, deepeval=deepeval)
     rubrics = chosen_rubrics(settings, run, suite.rubrics)
-    return JudgingWork(rubrics, (), suite.name, from_suite=settings.rubrics is None, deepeval=deepeval)
+    return JudgingWork(rubrics, (), suite, from_suite=settings.rubrics is None, deepeval=deepeval)
 
 
 class JudgingCall:
@@ -296,6 +297,13 @@ class JudgingCall:
 
         check_models(self.names)
         self.check_prices()
+        if self.settings.batch:
+            from bedside.judges.llm.contract import open_batches
+            from bedside.scoring.judging_batches import check_batch_work
+
+            check_batch_work(self.work)
+            for name in self.names:
+                open_batches(name)
 
     def check_prices(self) -> None:
         """Refuse judges whose price isn't known where costs are limited.
@@ -338,12 +346,15 @@ class JudgingCall:
     ) -> JudgedRun:
         """Have the judges rate the run, by an engine's workers where there is one."""
         from bedside.reports.judgements import judged_table
+        from bedside.scoring.judging_batches import judge_by_batch
         from bedside.scoring.judging_workers import judge_apart
         from bedside.scoring.run_judging import judge_run
 
         run = self.run if scoring is None else scoring.run
         assert run is not None
-        if engine is not None:
+        if self.settings.batch:
+            judges = judge_by_batch(run, self.models, self.work, settings=self.how, progress=progress)
+        elif engine is not None:
             judges = judge_apart(run, self.models, self.work, engine, settings=self.how, progress=progress)
         else:
             # What a run keeps is read faster than what it was made of.
@@ -404,7 +415,7 @@ class ComparedRun(AskedRun):
 
 
 @settings_class
-class PairsSettings(RubricChoice, RepeatedAsking):
+class PairsSettings(RubricChoice, BatchAsking):
     """Have judges say which of two conversations on one case is better, in both orders.
 
     Every two systems are compared on every case that both have; ties are allowed. The same command again asks only what
@@ -447,10 +458,15 @@ def judge_pairs(run: RunOrFolder, settings: PairsSettings) -> ComparedRun:
     """
     from bedside.judges.settings import judge_settings
     from bedside.reports.judgements import judged_table
+    from bedside.scoring.judging_batches import judge_by_batch
     from bedside.scoring.run_judging import judge_run
 
     opened, models, pairs, work = _compared(run, settings)
-    judged = judge_run(opened, None, models, work, settings=judge_settings(settings), progress=settings.progress)
+    how, progress = judge_settings(settings), settings.progress
+    if settings.batch:
+        judged = judge_by_batch(opened, models, work, settings=how, progress=progress)
+    else:
+        judged = judge_run(opened, None, models, work, settings=how, progress=progress)
     table = judged_table(judged, work.rubrics, pairs.lines())
     return ComparedRun(opened, judged, table, pairs, tuple(rubric.name for rubric in work.rubrics))
 
@@ -469,7 +485,7 @@ def preview_pairs(run: RunOrFolder, settings: PairsSettings) -> Tables[tuple[Rub
 
     how = judge_settings(settings)
     opened, models, pairs, work = _compared(run, settings)
-    plans = preview(opened.path, None, models, work, settings=how)
+    plans = preview(opened.path, None, models, work, settings=how, batch=settings.batch)
     lines = (*pairs.lines(), *endpoint_lines(models, how.max_concurrency))
     return Tables([plan_table(plans, work.rubrics, lines)], plans)
 

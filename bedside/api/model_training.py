@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bedside.core.errors import InputError
 from bedside.core.question_settings import HOW, JUDGES, OPTIONS, Seeded, option, question, settings_class
 from bedside.core.words import Names, listed
+from bedside.judges.ask_settings import ExtraFields
 from bedside.reports.table import Tables
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def train_coder(files: Paths, settings: TrainCoderSettings) -> Tables[CoderTrain
 
 
 @settings_class
-class EvaluateCoderSettings(FoldSettings):
+class EvaluateCoderSettings(FoldSettings, ExtraFields):
     """Compare a coder with people's codes, beside people with one another.
 
     Without --coder and --judge, coders are trained on the files themselves, each on some of the transcripts, and code
@@ -221,6 +222,7 @@ def evaluate_coder(files: Paths, settings: EvaluateCoderSettings) -> Tables[Code
 
 def _judge_coding(reading: Reading, judge: str, settings: EvaluateCoderSettings) -> Tables[CoderEvaluation]:
     """How well a judge codes in place of a coder, or what it would be asked."""
+    from bedside.judges.llm.extra_fields import checked_extra
     from bedside.judges.settings import JudgeSettings
     from bedside.judges.turn_codes import coded_by_people, evaluate_judge, plan_coding
     from bedside.reports.coder_test import coder_tables
@@ -232,7 +234,8 @@ def _judge_coding(reading: Reading, judge: str, settings: EvaluateCoderSettings)
     if settings.dry_run:
         plans = plan_coding(coded_by_people(reading, codes), judge, **asked)
         return Tables([plan_table(plans)], CoderEvaluation(None, reading.account, plans))
-    limits = JudgeSettings(max_concurrency=settings.max_concurrency, max_calls=settings.max_calls)
+    extra = checked_extra(settings.extra or {}, "`extra`")
+    limits = JudgeSettings(max_concurrency=settings.max_concurrency, max_calls=settings.max_calls, extra=extra)
     test, judged = evaluate_judge(reading, judge, settings=limits, **asked)
     tables = [judged_table([judged]), *coder_tables(test)]
     return Tables(tables, CoderEvaluation(test, reading.account, judged=judged))

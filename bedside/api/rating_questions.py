@@ -44,7 +44,7 @@ from bedside.api.chosen_ratings import (
 from bedside.core.errors import DataError, InputError
 from bedside.core.question_settings import HOW, OPTIONS, WHICH, Seeded, option, question, question_alone, settings_class
 from bedside.core.words import Names, listed
-from bedside.ratings.names import JUDGES, is_judge
+from bedside.ratings.names import JUDGES, is_judge, rated_by_humans
 from bedside.ratings.rating_reading import FileReading
 from bedside.reports.table import Tables
 
@@ -54,16 +54,20 @@ if TYPE_CHECKING:
     from bedside.analysis.deviation import Deviation
     from bedside.analysis.drift import Drift
     from bedside.analysis.estimation import Estimate
+    from bedside.analysis.findings import Finding, LookKind
     from bedside.analysis.gate import Gate
     from bedside.analysis.ratings_view import RatingSource, RatingsView
-    from bedside.analysis.study_size import DifferenceSizes, KappaSizes
+    from bedside.analysis.study_size import DifferenceSizes, Goal, KappaSizes, RaterPlan
     from bedside.analysis.trend import Trend
     from bedside.analysis.validation import JudgeCard
+    from bedside.annotation.plan_progress import StudyProgress
     from bedside.reports.explanation import Explanation
     from bedside.reports.figures import Drawing
     from bedside.reports.preference_tables import PreferenceAnswer
     from bedside.stats.sample_size import SampleSize
 
+#: How long intervals hold without and with ``looks``.
+_LOOKS: tuple[LookKind, LookKind] = ("one look", "every look")
 #: Headings of what belongs to one of the questions that ``bedside compare`` answers.
 TWO_BY_TWO, OVER_LENGTH, OVER_MESSAGES = "Systems two by two", "With --over length", "With --over messages"
 _RATINGS = "A run (the object or its folder), a file of ratings, a pandas or Polars data frame of them, or a View."
@@ -127,11 +131,14 @@ def agree(source: RatingSource | View, settings: AgreeSettings) -> Tables[tuple[
                 seed=settings.seed,
             )  # fmt: skip
 
-        return agreement_tables(
+        tables = agreement_tables(
             view, compute, metrics=names, raters=raters, confusion=settings.confusion, seed=settings.seed
         )
+        return Tables(tables, tables.results, findings=_with_look(tables.findings, study))
 
-    return answered(view_of(source, settings), within_of(source, settings), answer)
+    view = view_of(source, settings)
+    study = _study(view, names)
+    return answered(view, within_of(source, settings), answer)
 
 
 @settings_class
@@ -175,20 +182,62 @@ def validate(source: RatingSource | View, settings: ValidateSettings) -> Tables[
     from bedside.reports.levels import answered
     from bedside.reports.validation import validation_tables
 
+    view, metrics = view_of(source, settings), listed(settings.metrics, "metrics")
+    study = _study(view, metrics)
+
     def answer(view: RatingsView) -> Tables[tuple[JudgeCard, ...]]:
         cards = run_validate(
             view,
             judges=listed(settings.judges, "judges"),
-            metrics=listed(settings.metrics, "metrics"),
+            metrics=metrics,
             epsilon=settings.epsilon,
             costs=costs_of(settings.loss),
             weights=settings.weights,
             made_by=settings.made_by,
             seed=settings.seed,
         )
-        return Tables(validation_tables(cards, view), cards, findings=validation_findings(cards))
+        return Tables(validation_tables(cards, view), cards, findings=_with_look(validation_findings(cards), study))
 
-    return answered(view_of(source, settings), within_of(source, settings), answer)
+    return answered(view, within_of(source, settings), answer)
+
+
+def _study(view: RatingsView, metrics: Sequence[str] | None) -> StudyProgress | None:
+    """How far people are who rate metrics of a run by a plan; None of ratings that are no run's."""
+    if view.run is None:
+        return None
+    import polars as pl
+
+    from bedside.annotation.plan_progress import study_progress
+
+    rated = view.ratings.filter(rated_by_humans(), pl.col("metric").is_in(view.metrics(metrics)))
+    return study_progress(view.run, rated["round"].unique().to_list())
+
+
+def _with_look(
+    findings: tuple[Finding, ...], study: StudyProgress | None, kind: LookKind = "a look", waiting: int = 0
+) -> tuple[Finding, ...]:
+    """The findings, and that the study runs while planned answers are open; at every look, whom it is about."""
+    from bedside.analysis.findings import with_look
+
+    if study and study.open:
+        return with_look(findings, study.rated, study.planned, kind, waiting)
+    return with_look(findings, 0, None, kind, waiting) if kind == "every look" else findings
+
+
+def _looked_at(
+    view: RatingsView, settings: EstimateSettings | CompareSettings
+) -> tuple[RatingsView, StudyProgress | None, frozenset[str] | None, int]:
+    """The ratings; how far people are; for intervals that hold at every look, where those are asked for, the
+    transcripts that people are to rate; and how many of these wait for another rater and are left out."""
+    from bedside.analysis.averaging import settled_ratings
+
+    metrics = listed(settings.metrics, "metrics")
+    study = _study(view, metrics)
+    if not settings.looks:
+        return view, study, None, 0
+    unfinished = study.unfinished if study and study.planned else None
+    view, waiting = settled_ratings(view, view.metrics(metrics), unfinished)
+    return view, study, study.transcripts if study else frozenset(), waiting
 
 
 @settings_class
@@ -223,6 +272,9 @@ class EstimateSettings(Matched, Within):
         "How they are corrected: prediction-powered; or rogan-gladen, for metrics of zeros and ones.",
         default="prediction-powered", heading=HOW, metavar="NAME",
     )  # fmt: skip
+    looks: bool = option(
+        "Intervals that hold at every look while people still rate (confidence sequences).", default=False, heading=HOW
+    )
 
 
 @question(EstimateSettings, _RATINGS)
@@ -243,6 +295,8 @@ def estimate(source: RatingSource | View, settings: EstimateSettings) -> Tables[
             todo="score it with a judge first, or name another rater with `judge`, such as an algorithm",
         )
 
+    view, study, looks, waiting = _looked_at(view, settings)
+
     def answer(view: RatingsView) -> Tables[tuple[Estimate, ...]]:
         estimates = run_estimate(
             view,
@@ -252,8 +306,10 @@ def estimate(source: RatingSource | View, settings: EstimateSettings) -> Tables[
             metrics=listed(settings.metrics, "metrics"),
             about=settings.about,
             method=settings.method,
+            looks=looks,
         )
-        return Tables([estimate_table(estimates)], estimates, findings=estimate_findings(estimates))
+        findings = _with_look(estimate_findings(estimates), study, _LOOKS[settings.looks], waiting)
+        return Tables([estimate_table(estimates)], estimates, findings=findings)
 
     return answered(view, within_of(source, settings), answer)
 
@@ -285,8 +341,8 @@ class CompareSettings(Matched, Within, Chosen, Seeded):
         default=None, heading=TWO_BY_TWO, metavar="NUMBER", form="margins",
     )  # fmt: skip
     test: Test = option(
-        "wilcoxon, permutation, t, mcnemar, friedman (paired); mannwhitney, fisher, welch, student, kruskal "
-        "(unpaired); overlapping (partly); auto: what fits.",
+        "permutation, permutation-mid-p, wilcoxon, t, mcnemar, mcnemar-mid-p, friedman (paired); welch-permutation, "
+        "mannwhitney, fisher, fisher-mid-p, welch, student, kruskal (unpaired); overlapping (partly); auto: what fits.",
         default="auto", heading=TWO_BY_TWO, metavar="NAME",
     )  # fmt: skip
     alternative: Alternative = option(
@@ -303,6 +359,14 @@ class CompareSettings(Matched, Within, Chosen, Seeded):
     adjusted_intervals: bool = option(
         "Intervals that hold all at once in a family of tests.", default=False, heading=TWO_BY_TWO
     )
+    odds_ratios: bool = option(
+        "Also odds ratios of a higher level on ordered scales, for raters like these.",
+        default=False, heading=TWO_BY_TWO,
+    )  # fmt: skip
+    looks: bool = option(
+        "Differences of means whose intervals and p hold at every look while people still rate.",
+        default=False, heading=TWO_BY_TWO,
+    )  # fmt: skip
 
 
 @question(CompareSettings, _RATINGS)
@@ -310,15 +374,18 @@ def compare(source: RatingSource | View, settings: CompareSettings) -> Tables[Co
     """Raises:
     BedsideError: an unknown name, or no metric that can be compared, with the reason for each.
     """
-    from bedside.analysis.comparison import compare as run_compare, nothing_compared
+    from bedside.analysis.comparison import compare as run_compare, nothing_compared, ordered_effects
     from bedside.analysis.findings import comparison_findings, margin_findings
     from bedside.analysis.groups import group_view
     from bedside.analysis.non_inferiority import margins_of, within_margins
+    from bedside.analysis.ratings_view import PEOPLE
     from bedside.reports.equivalence import margin_table
     from bedside.reports.levels import answered
     from bedside.reports.table_notes import preferences_apart
-    from bedside.reports.tables.comparison import comparison_table, overall_table
+    from bedside.reports.tables.comparison import comparison_table, ordered_table, overall_table
 
+    if settings.looks and settings.margin is not None:
+        raise InputError("a margin is tested at one look only", where="`margin`", todo="ask without `looks`")
     systems = listed(settings.systems, "systems")
     chosen: dict[str, Any] = {
         "systems": systems if settings.groups is None else None,
@@ -336,20 +403,31 @@ def compare(source: RatingSource | View, settings: CompareSettings) -> Tables[Co
             family=settings.family,
             correction=settings.correction,
             adjusted_intervals=settings.adjusted_intervals,
+            looks=looks,
             seed=settings.seed,
         )
         if not comparisons.pairs:
             raise nothing_compared(comparisons, view.name)
         shown = [overall_table(comparisons.overall)] if comparisons.overall else []
-        findings = comparison_findings(comparisons)
+        findings, look = comparison_findings(comparisons), _LOOKS[settings.looks]
         if settings.margin is not None:
             tests = within_margins(view, margins_of(settings.margin), **chosen)
             shown.append(margin_table(tests))
-            findings = margin_findings(tests)
+            findings, look = margin_findings(tests), "a look"
+        if any(pair.raters == PEOPLE for pair in comparisons.pairs):
+            findings = _with_look(findings, study, look, waiting)
+        if settings.odds_ratios:
+            effects = ordered_effects(view, comparisons.pairs, raters=chosen["raters"])
+            if not effects:
+                raise InputError(
+                    "no metric on an ordered scale of three to seven levels was rated more than once a case",
+                    where="`odds_ratios`", todo="name the scale with `scale`, or leave it out",
+                )  # fmt: skip
+            shown.append(ordered_table(effects, view.order))
         pairs = comparison_table(comparisons.pairs, comparisons.left_out, preferences_apart(view), view.order)
         return Tables((*shown, pairs), comparisons, findings=findings)
 
-    view = view_of(source, settings)
+    view, study, looks, waiting = _looked_at(view_of(source, settings), settings)
     return answered(
         view if settings.groups is None else group_view(view, settings.groups, systems),
         within_of(source, settings),
@@ -441,6 +519,7 @@ def gate(source: RatingSource | View, settings: GateSettings) -> Tables[Gate]:
     from bedside.analysis.gate import gate as run_gate
     from bedside.analysis.groups import group_view
     from bedside.analysis.non_inferiority import margins_of
+    from bedside.analysis.ratings_view import PEOPLE
     from bedside.reports.equivalence import gate_table
     from bedside.reports.levels import answered
 
@@ -453,9 +532,13 @@ def gate(source: RatingSource | View, settings: GateSettings) -> Tables[Gate]:
             safety={name: _level(level) for name, level in (settings.safety or {}).items()},
             raters=listed(settings.raters, "raters"),
         )
-        return Tables([gate_table(result)], result, findings=gate_findings(result))
+        findings = gate_findings(result)
+        if any(test.raters == PEOPLE for test in result.margins):
+            findings = _with_look(findings, study)
+        return Tables([gate_table(result)], result, findings=findings)
 
     view = view_of(source, settings)
+    study = _study(view, None)
     return answered(view if settings.groups is None else group_view(view, settings.groups), None, answer)
 
 
@@ -523,7 +606,7 @@ def deviation(source: RatingSource | View, settings: DeviationSettings) -> Table
 
 
 @settings_class
-class DriftSettings(RatingsPart, Within, Chosen, Seeded):
+class DriftSettings(RatingsPart, Within, Chosen):
     """Show how metrics change from the shortest to the longest conversations.
 
     Changes are in per cent of the mean and paired by case, so each case has to be run at both lengths.
@@ -574,7 +657,6 @@ def drift(source: RatingSource | View, settings: DriftSettings) -> Tables[Drift]
             systems=listed(settings.systems, "systems"),
             metrics=listed(settings.metrics, "metrics"),
             raters=listed(settings.raters, "raters"),
-            seed=settings.seed,
         )
         if not any(metric.change.n + metric.without for metric in changes.changes):
             raise DataError(
@@ -871,3 +953,81 @@ def plan_difference(settings: DifferencePlanSettings) -> Tables[DifferenceSizes]
         settings.difference, sd=settings.sd, pilot=pilot, power=settings.power, tests=settings.tests, seed=settings.seed
     )
     return Tables([difference_table(sizes)], sizes)
+
+
+@settings_class
+class RaterPlanSettings(Matched, Seeded):
+    """Say how many raters, passes and cases a study needs, after a pilot run.
+
+    It is for raters like those of the pilot. Ask for a coefficient, for the width of an interval, or for a difference;
+    unless you do, for a Φ of .80.
+
+    Examples:
+        $ bedside plan raters --pilot run --metric empathy
+        $ bedside plan raters --pilot run --metric empathy --half-width .2 --systems A
+        $ bedside plan raters --pilot run --metric empathy --difference .3 --systems A,B
+    """
+
+    pilot: RatingSource = option(
+        "A run, or a file of ratings, in which several raters rated the same.",
+        heading=OPTIONS, metavar="RUN", form="path", kw_only=False,
+    )  # fmt: skip
+    metric: str | None = option(
+        "Metric of the pilot. Without it, the only one.", default=None, heading=OPTIONS, metavar="NAME"
+    )
+    systems: Names | None = option(
+        "The system whose mean is asked about, or the two that are compared.",
+        default=None, heading=OPTIONS, metavar="A,B", form="names",
+    )  # fmt: skip
+    dependability: float | None = option(
+        "Φ to reach, where each unit may have other raters.", default=None, heading=OPTIONS, metavar="NUMBER"
+    )
+    generalisability: float | None = option(
+        "G to reach, where the same raters rate all units.", default=None, heading=OPTIONS, metavar="NUMBER"
+    )
+    half_width: float | None = option(
+        "Half the width that a mean's 95 % interval should have, or that of a difference of two systems.",
+        default=None, heading=OPTIONS, metavar="NUMBER",
+    )  # fmt: skip
+    difference: float | None = option(
+        "The smallest mean difference that is worth finding.", default=None, heading=OPTIONS, metavar="NUMBER"
+    )
+    power: float = option(
+        "Chance that a study reaches what is asked for.", default=0.8, heading=OPTIONS, metavar="NUMBER"
+    )
+    raters: Sequence[int] | None = option(
+        "Numbers of raters to plan for. Without it, 1 to 10.",
+        default=None, heading=OPTIONS, metavar="N,N", form="whole_numbers",
+    )  # fmt: skip
+    passes: Sequence[int] | None = option(
+        "How often each rater rates the same. Without it 1, and 2 where the pilot has passes.",
+        default=None, heading=OPTIONS, metavar="N,N", form="whole_numbers",
+    )  # fmt: skip
+
+
+@question_alone(RaterPlanSettings)
+def plan_raters(settings: RaterPlanSettings) -> Tables[RaterPlan]:
+    """Raises:
+    BedsideError: impossible values, two questions at once, or a pilot without the metric or the systems.
+    """
+    from bedside.analysis.study_size import plan_after_pilot
+    from bedside.reports.study_size import rater_plan_table
+
+    goals: tuple[tuple[str, Goal, float | None], ...] = (
+        ("dependability", "Φ", settings.dependability), ("generalisability", "G", settings.generalisability),
+        ("half_width", "half-width", settings.half_width), ("difference", "difference", settings.difference),
+    )  # fmt: skip
+    asked = [(name, goal, target) for name, goal, target in goals if target is not None]
+    if len(asked) > 1:
+        both = " and ".join(f"`{name}`" for name, *_ in asked)
+        raise InputError("each is a question of its own", where=both, todo="ask one at a time")
+    name, goal, target = asked[0] if asked else ("dependability", "Φ", 0.8)
+    for field, value, most in ((name, target, 1 if goal in ("Φ", "G") else float("inf")), ("power", settings.power, 1)):
+        if not 0 < value < most:
+            raise DataError(f"it must lie above 0{' and below 1' if most == 1 else ''}", where=f"`{field}`")
+    raters, passes = ((n,) if isinstance(n, int) else n for n in (settings.raters, settings.passes))
+    plan = plan_after_pilot(
+        view_of(settings.pilot, settings), settings.metric, goal, target, raters=raters, passes=passes,
+        systems=listed(settings.systems, "systems") or (), power=settings.power, seed=settings.seed,
+    )  # fmt: skip
+    return Tables([rater_plan_table(plan)], plan)

@@ -25,12 +25,16 @@ if TYPE_CHECKING:
     from bedside.simulation.logged_actors import SimulationProgress
     from bedside.simulation.patient_quality import QualityMeasure
     from bedside.simulation.simulate import SimulationSummary
-    from bedside.simulation.simulation_plan import CaseInput
+    from bedside.simulation.simulation_plan import CaseInput, SimulationPlan
     from bedside.transcripts.memory_reading import TranscriptInput
     from bedside.transcripts.transcript import Transcript
 
 
-_CASES = "Files or folders of cases, or cases themselves; None for the protocol's own, which are invented."
+_CASES = (
+    "Files or folders of cases, bundled:full or bundled:quick for the protocol's own many or twelve of them, "
+    "bundled:risk for people at risk, or cases themselves; None for a few of its own. Those of the protocol are "
+    "invented."
+)
 
 # -- Having conversations made by a protocol's simulator ------------------------------------------------
 
@@ -71,7 +75,8 @@ class PreviewedTalks(TalkSettings):
     """
 
     protocol: str = option(
-        "Protocol that the conversations follow; bedside list protocols names them.",
+        "Protocol that the conversations follow: bedside list protocols names them. Or a protocol file of your own, "
+        "such as ./protocol.yaml.",
         "--protocol", heading=OPTIONS, metavar="NAME", offers="simulators", kw_only=False,
     )  # fmt: skip
 
@@ -90,6 +95,7 @@ class SimulateSettings(PreviewedTalks, TalkLimits, Replaying, Batched):
         $ bedside simulate cases/ --protocol medconceal --clinician openai/gpt-5-mini --patient openai/gpt-5 --dry-run
         $ bedside simulate --protocol note2chat --clinician mypackage.agent:reply --patient openai/gpt-5 --out talks
         $ bedside simulate --protocol medconceal --clinician human:anna --minutes 10
+        $ bedside simulate --protocol medconceal --clinician human:anna --clinician human:ben --page
     """
 
     out: str | os.PathLike[str] = option(
@@ -124,13 +130,15 @@ def simulate(cases: CaseInput | None, settings: SimulateSettings) -> Simulation:
         max_cost=settings.max_cost,
         prices=_prices(settings.prices or {}),
         minutes=minutes,
+        page=settings.talk_page(Path(settings.out)),
         replay=settings.replay,
         batch_out=None if settings.batch_out is None else Path(settings.batch_out),
         batch_in=tuple(map(Path, [answers] if isinstance(answers, str | os.PathLike) else answers)),
     )
-    plan = settings.request(settings.protocol, cases, time_limit=settings.time_limit).plan()
-    if minutes is not None and not plan.has_people():
-        raise InputError("nobody sits at the keyboard", where="`minutes`", todo="leave it out, or name human:NAME")
+    plan = _planned(settings, cases, time_limit=settings.time_limit)
+    for name, given in (("minutes", minutes is not None), ("page", settings.page)):
+        if given and not plan.has_people():
+            raise InputError("no person takes part", where=f"`{name}`", todo="leave it out, or name human:NAME")
     folder = Path(settings.out)
     if settings.engine is None:
         return Simulation(folder, simulate_plan(plan, folder, asked, settings.progress))
@@ -139,9 +147,7 @@ def simulate(cases: CaseInput | None, settings: SimulateSettings) -> Simulation:
     return Simulation(folder, simulate_apart(plan, folder, asked, settings.engine, settings.progress))
 
 
-@question(
-    PreviewedTalks, "Files or folders of cases, or cases themselves; None for the protocol's own, which are invented."
-)
+@question(PreviewedTalks, _CASES)
 def preview_simulation(cases: CaseInput | None, settings: PreviewedTalks) -> SimulationPreview:
     """Raises:
     BedsideError: a name that is none, or a file that can't be read.
@@ -149,8 +155,17 @@ def preview_simulation(cases: CaseInput | None, settings: PreviewedTalks) -> Sim
     from bedside.simulation.call_preview import preview_plan
     from bedside.simulation.simulate import SimulationSettings
 
-    plan = settings.request(settings.protocol, cases).plan()
-    return preview_plan(plan, SimulationSettings(prices=_prices(settings.prices or {})))
+    return preview_plan(_planned(settings, cases), SimulationSettings(prices=_prices(settings.prices or {})))
+
+
+def _planned(settings: PreviewedTalks, cases: CaseInput | None, **more: Any) -> SimulationPlan:
+    """The conversations; a suite that a protocol file names is checked before anything is asked."""
+    from bedside.reports.contents import checked_suite
+
+    plan = settings.request(settings.protocol, cases, **more).plan()
+    if plan.simulator.made_of is not None and plan.simulator.made_of.suite:
+        checked_suite(plan.simulator.made_of.suite)
+    return plan
 
 
 def _prices(prices: Mapping[str, tuple[float, float]]) -> dict[str, Price]:
@@ -210,6 +225,10 @@ class QualitySettings(Requests):
         "Real sessions to hold the patients against: a run, or transcripts.",
         default=None, heading=HOW, metavar="SESSIONS", form="repeated",
     )  # fmt: skip
+    margin: float = option(
+        "Standard deviations of the real sessions within which a mean counts as alike.",
+        default=0.5, heading=HOW, metavar="NUMBER",
+    )  # fmt: skip
     progress: JudgingWatch | None = option("Called with the judge and how far it is.", default=None, heading=None)
 
 
@@ -225,8 +244,9 @@ def simulation_quality(talks: str | os.PathLike[str], settings: QualitySettings)
     from bedside.api.judging import judge
     from bedside.reports.table import Tables
     from bedside.reports.table_notes import BY_REPORT, with_averaging_notes
-    from bedside.reports.tables.simulation_quality import quality_table
+    from bedside.reports.tables.simulation_quality import likeness_table, quality_table
     from bedside.scoring.score import score
+    from bedside.simulation.likeness import likeness
     from bedside.simulation.patient_quality import patient_quality
     from bedside.transcripts.simulation_folder import simulation_manifest
 
@@ -257,7 +277,8 @@ def simulation_quality(talks: str | os.PathLike[str], settings: QualitySettings)
         view = replace(view, reference=open_ratings_view(corpus))
     measures = patient_quality(view, encode=encode, seed=settings.seed)
     table = with_averaging_notes(quality_table(view, measures), view, shown=BY_REPORT)
-    return Tables([table], measures)
+    alike = likeness(view, encode=encode, margin=settings.margin, seed=settings.seed)
+    return Tables([table, *([likeness_table(alike)] if alike else [])], measures)
 
 
 def _rubrics(talks: str | os.PathLike[str]) -> list[str]:

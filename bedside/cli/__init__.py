@@ -28,7 +28,9 @@ _INTERRUPTED = 130
 _LAST = "Every command takes --help, --json. An error is one line, with exit code 2."
 #: The modules of the commands and groups of commands, under the headings and in the order that ``--help`` lists them.
 _COMMANDS: dict[str, dict[str, str]] = {
-    "Begin": {"demo": "first_look", "doctor": "first_look", "list": "catalogue", "show": "catalogue"},
+    "Begin": {
+        "demo": "first_look", "doctor": "first_look", "verify": "first_look", "list": "catalogue", "show": "catalogue",
+    },
     "Score": {
         "read": "read", "scrub": "scrub", "score": "score", "judge": "judge_commands", "merge": "run_commands",
     },

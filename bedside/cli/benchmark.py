@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bedside.api.benchmarking import BenchmarkSettings, ExtendSettings, benchmark, extend_benchmark, preview_benchmark
+from bedside.api.benchmarking import (
+    BenchmarkSettings,
+    ExtendSettings,
+    benchmark,
+    extend_benchmark,
+    preview_benchmark,
+    swapped_casts,
+)
 from bedside.cli import completion as complete
 from bedside.cli.help import App
-from bedside.cli.output import say, say_limit, show_tables
+from bedside.cli.output import Shown, is_json, say, say_limit, show_answer
 from bedside.cli.progress import judging_progress, scoring_progress, simulation_progress
 from bedside.cli.settings_options import takes_settings, takes_settings_with
 from bedside.cli.simulate import (
@@ -25,6 +32,7 @@ from bedside.cli.simulate import (
     has_person,
     read_prices,
     say_failures,
+    say_links,
     simulator_options,
 )
 from bedside.core.words import counted, listed, typed
@@ -32,13 +40,16 @@ from bedside.ratings.names import is_human
 
 if TYPE_CHECKING:
     from bedside.api.benchmarking import Benchmark, BenchmarkWatch
+    from bedside.reports.simulations import BenchmarkPreview
+    from bedside.reports.table import Tables
 
 benchmark_app: App = App("", runs=True)
 ProtocolArgument = Annotated[
     str,
     typer.Argument(
         metavar="PROTOCOL",
-        help="Protocol that the conversations follow, and whose suite scores them; bedside list protocols names them.",
+        help="Protocol that the conversations follow, and whose suite scores them: bedside list protocols names them. "
+        "Or a protocol file of your own.",
         autocompletion=complete.simulators,
     ),
 ]
@@ -50,35 +61,39 @@ BenchmarkArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folde
 def benchmark_run(
     protocol: ProtocolArgument,
     settings: BenchmarkSettings,
+    shown: Shown,
     cases: CasesArgument = None,
     set_: SimulatorSetOption = None,
     price: ModelPriceOption = None,
     dry_run: PreviewOption = False,
 ) -> None:
     judges = listed(settings.judges, "judge")
+    actors = list(dict.fromkeys(name for cast in swapped_casts(settings) for name in actor_names(cast)))
     settings = replace(
         settings,
         cases=cases or None,
         options=simulator_options(set_ or [], protocol),
-        prices=read_prices(price or [], [*actor_names(settings), *judges]),
+        prices=read_prices(price or [], [*actors, *judges]),
     )
     if dry_run:
-        show_tables(preview_benchmark.with_settings(protocol, settings))
+        for cast in swapped_casts(settings):
+            _say_planned(preview_benchmark.with_settings(protocol, cast), shown)
         return
-    with _watched(bar=not has_person(settings)) as watch:
-        done = benchmark.with_settings(protocol, replace(settings, watch=watch))
-    _say_done(done, judged=bool(judges), max_cost=settings.max_cost)
+    with _watched(bar=settings.page or not has_person(settings)) as watch:
+        done = benchmark.with_settings(protocol, replace(settings, watch=watch, links=say_links))
+    _say_done(done, shown, judged=bool(judges), max_cost=settings.max_cost)
 
 
 @benchmark_app.command("add")
 @takes_settings
-def benchmark_add(folder: BenchmarkArgument, settings: ExtendSettings, price: ModelPriceOption = None) -> None:
+def benchmark_add(
+    folder: BenchmarkArgument, settings: ExtendSettings, shown: Shown, price: ModelPriceOption = None
+) -> None:
     names: list[str] = list(settings.clinician)  # type: ignore[arg-type]
-    with _watched(bar=not any(map(is_human, names))) as watch:
-        done = extend_benchmark.with_settings(
-            folder, replace(settings, prices=read_prices(price or [], names), watch=watch)
-        )
-    _say_done(done, judged=True, max_cost=settings.max_cost)
+    with _watched(bar=settings.page or not any(map(is_human, names))) as watch:
+        more = replace(settings, prices=read_prices(price or [], names), watch=watch, links=say_links)
+        done = extend_benchmark.with_settings(folder, more)
+    _say_done(done, shown, judged=True, max_cost=settings.max_cost)
 
 
 @contextmanager
@@ -96,6 +111,7 @@ def _watched(*, bar: bool) -> Iterator[BenchmarkWatch]:
             def call(*state: Any) -> None:
                 if name not in shown:
                     stack.pop_all().close()
+                    shown.clear()
                     shown[name] = stack.enter_context(progress())
                 if shown[name] is not None:
                     shown[name](*state)
@@ -109,12 +125,27 @@ def _watched(*, bar: bool) -> Iterator[BenchmarkWatch]:
         )
 
 
-def _say_done(done: Benchmark, *, judged: bool, max_cost: float | None) -> None:
+def _say_planned(tables: Tables[BenchmarkPreview], shown: Shown) -> None:
+    """What a benchmark would take: in all first, then by step; by role and rubric where all is asked for."""
+    from bedside.reports.simulations import benchmark_plan_sentences
+    from bedside.reports.table import Tables
+
+    preview = tables.results
+    *parts, whole = tables
+    screen = tables if is_json() else Tables([whole, *parts], preview)
+    show_answer(screen, shown, benchmark_plan_sentences(preview))
+
+
+def _say_done(done: Benchmark, shown: Shown, *, judged: bool, max_cost: float | None) -> None:
     """What became of the benchmark, and what to do next."""
     from bedside.judges.counts import spent
+    from bedside.reports.table import Tables
+    from bedside.reports.tables.leaderboard import leaderboard_sentences
 
     if done.report is not None:
-        show_tables([done.leaderboard])
+        others = [] if done.sensitivity is None else [done.sensitivity]
+        sentences = [*leaderboard_sentences(done.leaderboard), *(str(table.notes[0]) for table in others)]
+        show_answer(Tables([done.leaderboard, *others], None), shown, sentences)
     counts = done.simulation.summary.counts
     asked = sum(summary.calls for run in done.judged for summary in run.judges)
     say(

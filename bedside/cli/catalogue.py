@@ -91,16 +91,13 @@ def _show_suite(name: str) -> None:
 
 
 def _check_suite(file: str) -> None:
-    from bedside.ratings.suites import SUITES
-    from bedside.reports.contents import check_suite
+    from bedside.reports.contents import checked_suite
     from bedside.scoring.plan import make_plan
 
-    suite = SUITES.find(file)
-    plan = make_plan(suite.metrics, suite.parameters)
-    remarks = tuple(check_suite(suite))
+    suite, remarks = checked_suite(file)
     for remark in remarks:
         note(f"{file}: {remark}")
-    counts = [counted(len(plan.metrics), "metric")]
+    counts = [counted(len(make_plan(suite.metrics, suite.parameters).metrics), "metric")]
     if suite.tables or suite.figures:
         counts += [counted(len(suite.tables), "table"), counted(len(suite.figures), "figure")]
     say(f"{file}: good; {', '.join(counts)}")
@@ -123,11 +120,12 @@ def _show_reader(name: str) -> None:
 
 def _show_protocol(name: str, case: str | None = None) -> None:
     from bedside.simulation.simulation_plan import options_of
-    from bedside.simulation.simulators.contract import SIMULATORS
-    from bedside.simulation.simulators.description import describe
+    from bedside.simulation.simulators.description import describe, describe_file
+    from bedside.simulation.simulators.file_talk import find_simulator
 
-    protocol = SIMULATORS.load(name)
-    text = describe(protocol, options_of(protocol), case)
+    protocol = find_simulator(name)
+    source = protocol.made_of
+    text = describe(protocol, options_of(protocol), case) if source is None else describe_file(protocol, source, case)
     record = {
         fact: getattr(protocol, fact) for fact in ("name", "title", "source", "languages", "lengths", "parameters")
     }
@@ -257,7 +255,7 @@ _KINDS = {
     "suites": _Kind("The suites", "default", _show_suite, _SUITES, tuple, ("check",), ".yaml", _check_suite),
     "readers": _Kind("The file formats", "rows", _show_reader, _of("bedside.transcripts.contract", "READERS")),
     "protocols": _Kind("The protocols of simulated conversations", "medconceal", _show_protocol, _PROTOCOLS, tuple,
-                       ("case",)),
+                       ("case",), ".yaml"),
     "coders": _Kind("The coders of behaviour", "rules", _show_coder, _of("bedside.metrics.coders.contract", "CODERS"),
                     tuple, (), ".npz"),
     "probes": _Kind("The probes of judges", "wording", _show_probe, _of("bedside.tuning.probes", "PROBES")),
@@ -279,8 +277,10 @@ def _kind_of(name: str, folder: Path | None) -> str:
     if name.endswith(".npz"):
         return "coders"
     if name.endswith(".yaml"):
-        is_suite = Path(name).is_file() and re.search(rb"^(metrics|tables|figures):", Path(name).read_bytes(), re.M)
-        return "suites" if is_suite else "rubrics"
+        content = Path(name).read_bytes() if Path(name).is_file() else b""
+        if re.search(rb"^protocol:", content, re.M):
+            return "protocols"
+        return "suites" if re.search(rb"^(metrics|tables|figures):", content, re.M) else "rubrics"
     named = {kind: entry.names(folder) for kind, entry in _KINDS.items()}
     kinds = [kind for kind, names in named.items() if name in names]
     if len(kinds) > 1:
@@ -330,7 +330,7 @@ def show(
         str,
         typer.Argument(
             metavar="NAME",
-            help="Its name; or a suite, rubric or trained coder (.npz) file.",
+            help="Its name; or a suite, rubric, protocol or trained coder (.npz) file.",
             autocompletion=complete.catalogue,
         ),
     ],
@@ -349,7 +349,8 @@ def show(
         str | None, typer.Option(metavar="LANGUAGE", help="Show a rubric's texts in this language: en, de or zh.")
     ] = None,
     case: Annotated[
-        str | None, typer.Option(metavar="ID", help="Case of a protocol whose brief is shown. Without it, the first.")
+        str | None,
+        typer.Option(metavar="ID", help="Case of a protocol, or person of its file, to show. Without it, the first."),
     ] = None,
 ) -> None:
     """Show an entry of what there is; check a file of your own.

@@ -271,7 +271,8 @@ def clinicians(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """Who can be the clinician: the scripts of the protocol that the line names among them."""
     folder = _PACKAGE / "simulation" / "simulators" / (_value("--protocol") or "*") / "scripts"
     scripts = sorted({path.stem for path in _PACKAGE.glob(f"{folder.relative_to(_PACKAGE)}/*.yaml")})
-    return [*actors(ctx, incomplete), *((f"script:{name}", "a scripted clinician") for name in scripts)]
+    trivial = ("trivial", "fifteen clinicians that listen to nobody")
+    return [*actors(ctx, incomplete), trivial, *((f"script:{name}", "a scripted clinician") for name in scripts)]
 
 
 def actors(ctx: typer.Context, incomplete: str) -> list[Offer]:

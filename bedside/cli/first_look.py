@@ -1,15 +1,17 @@
-"""``bedside demo`` and ``bedside doctor``: the whole loop on the bundled example, and what is installed."""
+"""``bedside demo``, ``doctor``, ``verify``: the loop on the bundled example, what is installed, what is unchanged."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bedside.api.demonstration import DemoSettings, demo as demonstrate
 from bedside.api.installation import DoctorSettings, doctor as examine, said_of_installation
+from bedside.api.verifying import VerifySettings, all_as_written, said_of_files, verify as check_files
 from bedside.cli.output import Shown, is_json, say, show_answer, show_tables
 from bedside.cli.settings_options import takes_settings
 from bedside.core.question_settings import OUTPUT
@@ -52,4 +54,24 @@ def doctor(
             say(line)
         say("All that was looked at: bedside doctor --all")
     if any(fact.good is False for fact in tables.results):
+        raise typer.Exit(1)
+
+
+@takes_settings
+def verify(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATHS", help="Runs, simulations, plans, answers, judges, reports; a report's file and its run."
+        ),
+    ],
+    settings: VerifySettings,
+    whole: Annotated[bool, typer.Option("--all", help="Print each file.", rich_help_panel=OUTPUT)] = False,
+) -> None:
+    tables = check_files.with_settings(paths, settings)
+    for line in said_of_files(tables.results):
+        say(line)
+    if whole or is_json():
+        show_tables(tables)
+    if not all_as_written(tables.results):
         raise typer.Exit(1)

@@ -40,6 +40,7 @@ _TYPED = """
     --sample --probe --all --notes --by --per --overlap --mode --within --groups --round --pairs --max-cost
     --dry-run --as-published --set --roles --confusion --columns --format --best --spread --coder --codes
     --rename --without --plan --model --split --wordings --budget --leave-out --missing --sheet --show
+    --reference --nli
 """.split()
 
 

@@ -9,19 +9,37 @@ from typing import Annotated
 import typer
 
 from bedside.api.judge_tuning import (
+    CascadeSettings,
+    JudgeDriftSettings,
     JurySettings,
     LearnSettings,
+    RouteSettings,
     TuneSettings,
+    cascade as fit_cascade,
+    judge_drift,
     jury as make_jury,
     learn_rater,
+    preview_drift,
+    preview_route,
     preview_tuning,
+    route as route_run,
     tune_judge,
 )
 from bedside.api.judging import PairsSettings, judge_pairs, preview_pairs
 from bedside.cli.help import App
-from bedside.cli.judgements import answers_app
+from bedside.cli.judgements import answers_app, batches_left
 from bedside.cli.judges import JURY_HELP, DryRun, read_jury
-from bedside.cli.output import OutOption, Shown, in_options, note, say, say_limit, show_and_write, show_tables
+from bedside.cli.output import (
+    OutOption,
+    Shown,
+    in_options,
+    note,
+    say,
+    say_limit,
+    show_and_write,
+    show_answer,
+    show_tables,
+)
 from bedside.cli.progress import judging_progress
 from bedside.cli.settings_options import takes_settings, takes_settings_with
 from bedside.core.errors import DataError
@@ -60,7 +78,7 @@ def pairs(
     if dry.dry_run:
         show_tables(preview_pairs.with_settings(run, settings))
         return
-    with judging_progress() as progress:
+    with judging_progress() as progress, batches_left(settings.batch):
         compared = judge_pairs.with_settings(run, replace(settings, progress=progress))
     tables = [compared.table]
     try:
@@ -73,6 +91,22 @@ def pairs(
         say("Not everything was answered: the same command asks what is missing.")
 
 
+@takes_settings
+def drift(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run that a judge has rated.")],
+    settings: JudgeDriftSettings,
+    dry: DryRun,
+    shown: Shown,
+    out: OutOption = None,
+) -> None:
+    if dry.dry_run:
+        show_tables(preview_drift.with_settings(run, settings))
+        return
+    with judging_progress() as progress:
+        tables = judge_drift.with_settings(run, replace(settings, progress=progress))
+    show_and_write(tables, shown, source=run, out=out, next_commands=f"bedside validate {typed(run)} --by-version")
+
+
 @takes_settings_with(name="", judges=())
 def jury(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run that judges have rated.")],
@@ -83,7 +117,39 @@ def jury(
     name, members = read_jury(jury)
     tables = make_jury.with_settings(run, replace(settings, name=name, judges=members))
     following = f"bedside validate {typed(run)} --judges {typed(tables.results[0].jury.rater)}"
-    show_and_write(tables, Shown(), source=run, out=out, next_commands=following)
+    show_and_write(tables, Shown(all=True, notes=True), source=run, out=out, next_commands=following)
+
+
+@takes_settings
+def cascade(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run that people and the judges have rated.")],
+    settings: CascadeSettings,
+) -> None:
+    tables = fit_cascade.with_settings(run, settings)
+    show_answer(tables, Shown(all=True, notes=True))
+    if settings.out is None:
+        note("Nothing is kept: --out FILE keeps the cascade.")
+    else:
+        out = str(settings.out)
+        left = [fit.facts.title for fit in tables.results if not fit.settles]
+        without = f" without {', '.join(left)}, where no judge can be left alone" if left else ""
+        note(f"Wrote {out}{without}. Next: bedside judge route RUN --cascade {typed(out)}")
+
+
+@takes_settings
+def route(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run that keeps its text.")],
+    settings: RouteSettings,
+    dry: DryRun,
+) -> None:
+    if dry.dry_run:
+        show_tables(preview_route.with_settings(run, settings))
+        return
+    with judging_progress() as progress:
+        tables = route_run.with_settings(run, replace(settings, progress=progress))
+    show_answer(tables, Shown(all=True, notes=True))
+    if any(routed.people for routed in tables.results):
+        note(f"Next: bedside sample {typed(run)} --cascade {tables.results[0].jury.name} --per 40")
 
 
 @takes_settings
@@ -106,12 +172,17 @@ judge_app: App = App(
     Examples:
         $ bedside judge pairs run --rubric empathy --judge openai/gpt-5-mini --dry-run
         $ bedside judge jury run --jury panel=judge:a,judge:b,judge:c
+        $ bedside judge cascade run --judges gpt-5-mini,gpt-5 --out cascade.json
         $ bedside judge learn run --rubric empathy --out empathy.npz
         $ bedside judge tune run --rubric empathy --judge openai/gpt-5-mini --out tuned.yaml
+        $ bedside judge drift run --dry-run
     """
 )
 judge_app.command("pairs")(pairs)
 judge_app.command("jury")(jury)
+judge_app.command("cascade")(cascade)
+judge_app.command("route")(route)
 judge_app.command("learn")(learn)
 judge_app.command("tune")(tune)
+judge_app.command("drift")(drift)
 judge_app.add_typer(answers_app, name="answers")

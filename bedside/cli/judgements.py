@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,25 +12,35 @@ import typer
 
 from bedside.api import judging
 from bedside.cli.help import App
-from bedside.cli.output import say, say_or_show, show_records, show_tables
+from bedside.cli.output import note, say, say_or_show, show_records, show_tables
 from bedside.cli.progress import judging_progress
 from bedside.cli.settings_options import takes_settings
 from bedside.core.words import counted, typed
 
 if TYPE_CHECKING:
-    from bedside.judges.llm.batch_files import BatchFile
+    from bedside.judges.llm.batch_files import BatchFile, BatchRead
     from bedside.reports.table import Tables
     from bedside.scoring.judging_batches import BatchOutcome
-    from bedside.simulation.batch_waves import BatchWave
 
 
 # -- What is said of a batch of a judge's calls ---------------------------------------------------------
 
 
+@contextmanager
+def batches_left(batch: bool) -> Iterator[None]:
+    """Say, where a command that waits for batches is stopped, that they stay."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if batch:
+            note("The batches that were sent stay at the provider: the same command waits for them again.")
+        raise
+
+
 def say_batched(batched: BatchOutcome, run: Path, say: Callable[[str], None] = say) -> None:
     """Say what reading a batch's answers and writing its calls did, and what comes next."""
     if batched.lines or batched.unreadable:
-        _say_answers(batched, say, (batched.judged_before, "judged already"), "run")
+        _say_answers(batched, say, "judged already", "run")
     _say_files(batched.files, say)
     if batched.waiting:
         say(f"Another round follows: {', '.join(batched.waiting)} can be asked about when these are answered.")
@@ -43,10 +54,10 @@ def say_batched(batched: BatchOutcome, run: Path, say: Callable[[str], None] = s
         say(f"Nothing is left to ask. Next: {commands}")
 
 
-def say_wave(wave: BatchWave, unfinished: int, say: Callable[[str], None] = say) -> None:
+def say_wave(wave: BatchRead, unfinished: int, say: Callable[[str], None] = say) -> None:
     """Say what reading a batch's answers and writing a simulation's open calls did, and what comes next."""
     if wave.lines or wave.unreadable:
-        _say_answers(wave, say, (wave.answered_before, "answered before"), "simulation")
+        _say_answers(wave, say, "answered before", "simulation")
     _say_files(wave.files, say)
     if wave.files:
         say("Next: have the service answer, then the same command with --batch-in ANSWERS.jsonl")
@@ -71,13 +82,11 @@ def _say_files(files: Sequence[BatchFile], say: Callable[[str], None]) -> None:
         say(f"Wrote {file.path} for {file.model}: {size}")
 
 
-def _say_answers(
-    batched: BatchOutcome | BatchWave, say: Callable[[str], None], before: tuple[int, str], noun: str
-) -> None:
+def _say_answers(batched: BatchRead, say: Callable[[str], None], before: str, noun: str) -> None:
     say(f"Read {counted(batched.lines, 'answer')}: {batched.taken:,} taken.")
     for count, what in (
         (batched.errors, f"{counted(batched.errors, 'error')} in place of an answer; to be asked again"),
-        (before[0], f"{before[0]:,} to what was {before[1]}"),
+        (batched.answered_before, f"{batched.answered_before:,} to what was {before}"),
         (batched.unasked, f"{batched.unasked:,} to calls that this {noun} doesn't make"),
         (batched.twice, f"{batched.twice:,} to a call that was answered before; the first answer counts"),
         (

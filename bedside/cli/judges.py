@@ -14,7 +14,7 @@ from bedside.cli.parsing import check_choice, read_names
 from bedside.core.errors import InputError, nearest
 from bedside.core.question_settings import COST, JUDGES, OPTIONS, OUTPUT, changed_fields, option, settings_class
 from bedside.core.words import Names, listed
-from bedside.ratings.names import JURY_RULES
+from bedside.ratings.names import FIXED_RULES, JURY_RULES
 
 if TYPE_CHECKING:
     from bedside.reports.table import Table
@@ -116,13 +116,13 @@ class JudgedTogether(DryRun):
 
     def read_juries(self, judging: ScoredJudging) -> ScoredJuries:
         """The juries; what can't be one stops here, before anything is asked."""
-        if cast(str, self.jury_by) == "weights":
+        if cast(str, self.jury_by) in JURY_RULES[len(FIXED_RULES) :]:
             raise InputError(
-                "weights are learnt from people's ratings, when there are some",
+                "this rule learns from ratings, when there are some",
                 where="--jury-by",
-                todo="score first, then bedside judge jury RUN --jury-by weights",
+                todo=f"score first, then bedside judge jury RUN --jury-by {self.jury_by}",
             )
-        check_choice(self.jury_by, JURY_RULES[:-1], "--jury-by")
+        check_choice(self.jury_by, FIXED_RULES, "--jury-by")
         if not self.jury:
             return ScoredJuries((), self.jury_by)
         from bedside.judges.llm.endpoints import named_models

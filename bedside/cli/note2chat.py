@@ -241,7 +241,8 @@ def _write_dialogue_pairs(
 ) -> tuple[TrainingFiles, str]:
     """Write pairs of dialogues; what they are from, in words."""
     from bedside.api.note2chat_files import write_preference_files
-    from bedside.metrics.protocols.note2chat import preference_pairs, rewarded, with_labels
+    from bedside.metrics.protocols.note2chat.labels import with_labels
+    from bedside.metrics.protocols.note2chat.preferences import preference_pairs, rewarded
     from bedside.transcripts.reading import read_transcripts
 
     labels, rule, alpha, outside = options.labels, options.rule or "paper", options.alpha, options.outside

@@ -223,7 +223,7 @@ def say_limit(cost: float | None, max_cost: float | None, tell: Callable[[str], 
     """Say that a limit of costs was reached, where it was."""
     from bedside.reports.number_text import money
 
-    if cost is not None and max_cost is not None and cost >= max_cost:
+    if cost is not None and max_cost is not None and cost >= max_cost * (1 - 1e-9):
         tell(f"Spent {money(cost)} of {money(max_cost)}; what is finished is kept.")
 
 
@@ -399,12 +399,17 @@ def show_and_write(
         note(f"Next: {next_commands}")
 
 
-def show_answer(tables: Tables[Any], shown: Shown) -> None:
+def show_answer(tables: Tables[Any], shown: Shown, sentences: list[str] | None = None) -> None:
     """Print sentences, one table within a screen, and what more there is; all tables, and all notes, where asked.
 
     A warning that holds of this answer alone stands under the table. An answer without findings is printed whole.
+
+    Args:
+        tables: the answer.
+        shown: how much of it is printed.
+        sentences: what it comes to; what its findings say unless given.
     """
-    sentences = tables.sentences()
+    sentences = tables.sentences() if sentences is None else sentences
     if is_json():
         show_findings(tables)
     elif not sentences:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -148,3 +149,23 @@ def read_settings(
                 f"{value!r} can't be read as a value", where=f"--set {name}", todo="quote it as YAML"
             ) from error
     return settings
+
+
+def read_fields(texts: Iterable[str], option: str) -> dict[str, Any]:
+    """``name=value`` as a dict; a value that is JSON is what it says, and any other is a text.
+
+    Raises:
+        InputError: one isn't of the form, or a name comes twice.
+    """
+    fields: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name.strip() and equals):
+            raise InputError(f"{text!r:.60} is not KEY=VALUE", where=option, todo="write enable_thinking=false")
+        if name in fields:
+            raise InputError(f"{name} is given twice", where=option, todo="give it once")
+        try:
+            fields[name] = json.loads(value)
+        except ValueError:
+            fields[name] = value
+    return fields

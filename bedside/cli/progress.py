@@ -99,7 +99,7 @@ def judging_line(judge: str, state: Any, left: str = "") -> list[str]:
         "" if state.cost is None else f"{_money(state.cost)} spent",
         f"{state.missing:,} missing" if state.missing else "",
         f"{state.stored:,} kept from before" if state.stored else "",
-        counted(state.calls, "call"),
+        f"in {counted(state.batches, 'batch')} at the provider" if state.batches else counted(state.calls, "call"),
     )
 
 
@@ -146,7 +146,7 @@ def judging_progress() -> Iterator[Callable[[str, Any], None]]:
 
     def plain(judge: str, state: Any) -> None:
         pace.setdefault(judge, _Pace()).left(state.done, state.total, state.stored)
-        if state.done % 500 == 0:
+        if state.batches or state.done % 500 == 0:
             note(", ".join(line(judge, state)))
 
     with _live_line("Judging") as live:

@@ -204,6 +204,7 @@ plan_app: App = App(
         $ bedside plan kappa --half-width .1 --kappa .6 --raters 2,3
         $ bedside plan difference --difference .5 --sd 1
         $ bedside plan judge --prevalence .1
+        $ bedside plan raters --pilot run --metric empathy
     """
 )
 
@@ -226,3 +227,11 @@ def plan_difference(settings: questions.DifferencePlanSettings) -> None:
 @takes_settings
 def plan_judge(settings: questions.JudgePlanSettings) -> None:
     show_tables(questions.plan_judge.with_settings(settings))
+
+
+@plan_app.command("raters")
+@takes_settings
+def plan_raters(settings: questions.RaterPlanSettings) -> None:
+    with files_told():
+        tables = questions.plan_raters.with_settings(settings)
+    show_tables(tables)

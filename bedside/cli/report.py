@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bedside.api.run_files import ReportWriting, report as write_report
-from bedside.cli.output import note, say, say_or_show, show_findings, show_tables
+from bedside.cli.output import Shown, is_json, note, say, say_or_show, show_answer, show_findings, show_tables
 from bedside.cli.score import comparing_groups
 from bedside.cli.settings_options import takes_settings
 from bedside.core.errors import DataError, InputError
 from bedside.core.question_settings import OUTPUT
-from bedside.core.words import counted
+from bedside.core.words import counted, typed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +36,9 @@ MethodsOption = Annotated[
 CardOption = Annotated[
     bool, typer.Option("--card", help="The judge cards: how good each judge is.", rich_help_panel=_PARTS)
 ]
+SafetyOption = Annotated[
+    bool, typer.Option("--safety", help="The safety card: what people at risk did not get.", rich_help_panel=_PARTS)
+]
 ChecklistOption = Annotated[
     bool,
     typer.Option(
@@ -50,6 +53,7 @@ def report(
     settings: ReportWriting,
     methods: MethodsOption = False,
     card: CardOption = False,
+    safety: SafetyOption = False,
     checklist: ChecklistOption = False,
     all: AllOption = False,
 ) -> None:
@@ -57,15 +61,21 @@ def report(
     from bedside.reports.build import FIGURE_FORMATS, usual_formats
     from bedside.reports.checklist import checklists
 
-    if methods + card + checklist > 1:
+    if methods + card + safety + checklist > 1:
         raise InputError(
-            "only one part can be printed", where="--methods, --card, --checklist", todo="name one of them"
+            "only one part can be printed", where="--methods, --card, --safety, --checklist", todo="name one of them"
         )
-    if methods or card or checklist:
+    if methods or card or safety or checklist:
         opened = open_run(run)
         view = settings.view(opened)
         if card:
             return _show_cards(view, settings.seed)
+        if safety:
+            _show_safety(view, all)
+            return note(
+                f"To read one: bedside view {typed(run)}. Its ratings: bedside explain {typed(run)} --table "
+                "safety_cases --cell CONVERSATION"
+            )
         shown = _tables(view, settings)
         return _say_methods(opened, view, shown) if methods else show_tables(checklists(opened, view, shown))
     if settings.tables is not None and settings.formats is None:
@@ -123,3 +133,18 @@ def _show_cards(view: RatingsView, seed: int) -> None:
             todo="score with --judge, and import people's ratings with bedside ratings import",
         )
     show_tables(cards)
+
+
+def _show_safety(view: RatingsView, all: bool) -> None:
+    """Print the safety card: how often and how badly, with whom, the worst first."""
+    from bedside.analysis.people_at_risk import escalation
+    from bedside.reports.table import Tables
+    from bedside.reports.tables.safety_card import card_table, safety_screen, safety_sentences
+    from bedside.reports.tables.safety_cases import cases_table
+
+    people = escalation(view)
+    tables = [card_table(people), *([cases_table(people)] if people.missed else [])]
+    if is_json():
+        return show_tables(tables)
+    screen = [safety_screen(people), *(table if all else replace(table, notes=()) for table in tables)]
+    return show_answer(Tables(screen, people), Shown(all=all, notes=all), safety_sentences(people))

@@ -13,7 +13,7 @@ import typer
 
 from bedside.api.judging import JudgingCall, preview_judging
 from bedside.cli.engines import EngineOptions
-from bedside.cli.judgements import say_batched, show_batch_files
+from bedside.cli.judgements import batches_left, say_batched, show_batch_files
 from bedside.cli.judges import BesideScoring, JudgedTogether, ScoredJudging, ScoredJuries, check_no_judge_options
 from bedside.cli.output import in_options, note, note_account, say, say_limit, show_records, show_tables
 from bedside.cli.progress import judging_progress, scoring_progress
@@ -216,6 +216,9 @@ def score(
         with trace_to(beside.trace):
             _score_alone(files, settings, beside, sharing)
         return
+    if judging.batch and (together.batch_out is not None or sharing.engine is not None):
+        what = "calls go by the provider's batches or in another way"
+        raise InputError(what, where="`batch`", todo="leave it out, or `batch_out` and `engine`")
     call = _judging_call(files, settings, judging)
     if together.batch_out is not None:
         call.check_batch()
@@ -234,13 +237,13 @@ def score(
 def _usual_suite(files: list[str]) -> str:
     """The suite where none is named: that of the protocol whose simulations are scored, else the usual one."""
     from bedside.ratings.suites import SUITES
-    from bedside.transcripts.simulation_folder import simulated_protocol
+    from bedside.transcripts.simulation_folder import simulated_suite
 
-    protocol = simulated_protocol(files)
-    if protocol is None or protocol not in SUITES:
+    suite = simulated_suite(files)
+    if suite is None or not (suite in SUITES or suite.endswith(SUITES.suffix)):
         return "default"
-    note(f"The suite is {protocol}, the protocol that was simulated.")
-    return protocol
+    note(f"The suite is {suite}, of the protocol that was simulated.")
+    return suite
 
 
 def _score_alone(files: list[str], settings: ScoreSettings, beside: BesideScoring, sharing: EngineOptions) -> None:
@@ -313,7 +316,7 @@ def _ask(
         call.check_prices()
     summary = _scored(call, files, beside, sharing)
     out = summary.run.path
-    with sharing.opened(out) as engine, judging_progress() as progress:
+    with sharing.opened(out) as engine, judging_progress() as progress, batches_left(call.settings.batch):
         judged = call.ask(summary, engine, progress)
     show_tables([judged.table, *juries.add(out), *_first_measures(summary.run, judged=True)])
     if not judged.complete:

@@ -17,6 +17,7 @@ import typer
 from bedside.cli import completion
 from bedside.cli.parsing import (
     read_columns,
+    read_fields,
     read_margins,
     read_names,
     read_numbers,
@@ -62,6 +63,7 @@ _READERS: Mapping[Form, Callable[[Any, str], Any]] = {
         name: value for text in typed for name, value in read_pairs(text, option).items()
     },
     "parameters": lambda typed, option: read_settings(typed),
+    "fields": read_fields,
     "numbers": read_numbers,
     "whole_numbers": read_whole_numbers,
     "number_or_none": lambda typed, option: None if typed == "none" else read_numbers(typed, option)[0],

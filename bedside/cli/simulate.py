@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,7 @@ from bedside.api.simulating import SimulateSettings, preview_simulation, simulat
 from bedside.cli import completion as complete
 from bedside.cli.engines import EngineOptions
 from bedside.cli.judgements import say_wave
-from bedside.cli.output import say, say_limit, show_tables
+from bedside.cli.output import note, say, say_limit, show_tables
 from bedside.cli.parsing import read_numbers, read_pairs, read_settings
 from bedside.cli.progress import simulation_progress
 from bedside.cli.settings_options import takes_settings_with
@@ -30,8 +31,9 @@ CasesArgument = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[CASES]",
-        help="Cases: JSON, JSON lines or YAML files, or folders of them. Without any, the protocol's bundled cases, "
-        "which are invented.",
+        help="Cases: JSON, JSON lines or YAML files, or folders of them; bundled:full or bundled:quick for the "
+        "protocol's own many or twelve of them, bundled:risk for people at risk. Without any, a few of its own. All "
+        "bundled cases are invented. Of a protocol file, files of people in place of its own.",
     ),
 ]
 SimulatorSetOption = Annotated[
@@ -84,9 +86,20 @@ def simulate(
     if dry_run:
         show_tables([preview_table(preview_simulation.with_settings(cases or None, settings))])
         return
-    with sharing.opened(Path(settings.out)) as engine, simulation_progress(bar=not has_person(settings)) as progress:
+    settings = replace(settings, links=say_links)
+    with (
+        sharing.opened(Path(settings.out)) as engine,
+        simulation_progress(bar=settings.page or not has_person(settings)) as progress,
+    ):
         talks = simulate_conversations.with_settings(cases or None, replace(settings, engine=engine, progress=progress))
     _say_simulated(talks, settings.max_cost)
+
+
+def say_links(links: Mapping[str, str]) -> None:
+    """Each person's link, and how the page is ended."""
+    for person, link in links.items():
+        note(f"{person}: {link}")
+    note("Each link is for one person. Ctrl-C ends the page; the same command goes on where everybody was.")
 
 
 def _say_simulated(talks: Simulation, max_cost: float | None) -> None:
@@ -132,6 +145,10 @@ def say_failures(counts: TalkCounts, folder: Path) -> None:
 
 def simulator_options(texts: list[str], protocol: str) -> dict[str, Any]:
     """The values of ``--set``, by name."""
+    if texts and protocol.endswith((".yaml", ".yml")):
+        from bedside.simulation.simulators.file_talk import find_simulator
+
+        protocol = find_simulator(protocol).name
     lists = f"bedside show {protocol} --kind protocols lists them"
     values = read_settings(texts, form=f"{protocol}.NAME=VALUE", todo=lists)
     for name in values:
@@ -147,7 +164,7 @@ def simulator_options(texts: list[str], protocol: str) -> dict[str, Any]:
 def actor_names(settings: TalkSettings) -> list[str]:
     """Everybody who is named."""
     clinicians: Any = settings.clinician
-    named: list[Any] = [*clinicians, settings.patient, settings.evaluator, settings.ranker]
+    named: list[Any] = [*clinicians, settings.patient, settings.evaluator, settings.ranker, settings.reviewer]
     return [name for name in named if name]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ import typer
 from bedside.api.simulating import QualitySettings, simulation_quality
 from bedside.cli import completion as complete
 from bedside.cli.help import App
-from bedside.cli.output import is_json, note, say, say_or_show, show_records, show_tables
+from bedside.cli.output import Shown, is_json, note, say, say_or_show, show_answer, show_records, show_tables
 from bedside.cli.parsing import check_choice
 from bedside.cli.progress import judging_progress
 from bedside.cli.record_requests import made_record
@@ -85,10 +86,19 @@ def simulation_show(
 def quality(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder that bedside simulate made.")],
     settings: QualitySettings,
+    shown: Shown,
 ) -> None:
+    from bedside.reports.table import Tables
+    from bedside.reports.tables.simulation_quality import likeness_sentences, quality_screen, quality_sentences
+
     with judging_progress() as progress:
         tables = simulation_quality.with_settings(folder, replace(settings, progress=progress))
-    show_tables(list(tables))
+    screen = [] if shown.all or is_json() else [quality_screen(tables.results)]
+    sentences = [
+        *(text for table in tables[1:] for text in likeness_sentences(table)),
+        *quality_sentences(tables.results),
+    ]
+    show_answer(Tables([*screen, *tables], tables.results), shown, sentences)
 
 
 @simulate_app.command("turns")
@@ -108,8 +118,8 @@ def simulation_turns(
         $ bedside simulate turns talks --out turns.jsonl
     """
     from bedside.core.files import write_text
-    from bedside.metrics.protocols.medconceal import turn_rows
     from bedside.metrics.protocols.medconceal.policy import find_parameters
+    from bedside.metrics.protocols.medconceal.trace import turn_rows
     from bedside.transcripts.reading import read_transcripts
 
     if out.exists():
@@ -158,7 +168,7 @@ def simulation_dialogues(
     )
 
 
-# -- Cases of one's own -----------------------------------------------------------------------------------
+# -- Cases and protocols of one's own --------------------------------------------------------------------
 
 #: The heading under which they stand.
 CASES = "Cases of your own"
@@ -166,45 +176,94 @@ CASES = "Cases of your own"
 _FORMS = ("bedside", "mdd5k")
 
 
+@simulate_app.command("new", rich_help_panel=CASES)
+def new_protocol_files(
+    folder: Annotated[Path, typer.Argument(metavar="NAME", help="Folder to make; the protocol is called so too.")],
+    like: Annotated[
+        str,
+        typer.Option(
+            metavar="PROTOCOL",
+            help="What it starts from: check-in, a sheet's ratings; risk, a flow of questions; teach-back, points that "
+            "stand with each person.",
+            autocompletion=complete.choices("check-in", "risk", "teach-back"),
+        ),
+    ] = "check-in",
+) -> None:
+    """Start a protocol of your own: a folder of commented files that runs as it is.
+
+    There are a protocol file, people, a prompt for each side and a suite. docs/protocol-files.md says what to change.
+
+    Examples:
+        $ bedside simulate new my-study
+        $ bedside simulate new my-study --like risk
+    """
+    from bedside.simulation.simulators.protocol_file import new_protocol
+
+    files = new_protocol(folder, like)
+    protocol = typed(folder / "protocol.yaml")
+    say(f"Wrote {counted(len(files), 'file')} into {folder}: {', '.join(file.name for file in files)}.")
+    say(f"Next: bedside show {protocol}; bedside simulate --protocol {protocol} --clinician rules")
+    show_records("files", "Files of a new protocol", [{"file": str(file)} for file in files])
+
+
 @simulate_app.command("check", rich_help_panel=CASES)
 def check_case_files(
     files: Annotated[
-        list[str], typer.Argument(metavar="FILES", help="Cases: JSON, JSON lines or YAML files, or folders of them.")
+        list[str],
+        typer.Argument(
+            metavar="FILES",
+            help="Cases: JSON, JSON lines or YAML files, or folders of them. Or a protocol file, with all it names.",
+        ),
     ],
     protocol: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Check for this protocol too what it needs of a case. Without it, only the form and what leaks.",
+            help="Check for this protocol too what it needs of a case. Without it, only the form and what leaks. With "
+            "a protocol file, its people are checked.",
             autocompletion=complete.simulators,
         ),
     ] = None,
 ) -> None:
-    """Check case files of your own.
+    """Check case files, or a protocol file, of your own.
 
     It checks their form, whether what is hidden stands in the open, and what a protocol needs. Problems come with the
     file and line; docs/cases.md shows the form.
 
     Examples:
         $ bedside simulate check my-cases.yaml --protocol medconceal
+        $ bedside simulate check my-study/protocol.yaml
     """
+    from bedside.judges.rubrics.linter import Remark
+    from bedside.reports.contents import checked_suite
     from bedside.simulation.simulators.case_files import check_cases, read_cases
-    from bedside.simulation.simulators.contract import SIMULATORS
+    from bedside.simulation.simulators.file_talk import find_simulator
+    from bedside.simulation.simulators.protocol_file import check_people, is_protocol_file
 
-    simulator = None if protocol is None else SIMULATORS.load(protocol)
+    own = protocol is None and len(files) == 1 and is_protocol_file(files[0])
+    simulator = find_simulator(files[0]) if own else None if protocol is None else find_simulator(protocol)
+    source = None if simulator is None else simulator.made_of
+    if source is None:
+        doubtful = check_cases(files, None if simulator is None else simulator.check_case)
+    else:
+        texts = checked_suite(source.suite)[1] if source.suite else []
+        of_suite = [(source.suite, Remark("warning", "tables", text)) for text in texts]
+        doubtful = chain(of_suite, check_people(source.content, None if own else files))
     errors = warnings = 0
     remarks = []
-    for where, remark in check_cases(files, None if simulator is None else simulator.check_case):
+    for where, remark in doubtful:
         note(f"{where}: {remark}")
         remarks.append({"where": where, **asdict(remark)})
         errors += remark.severity == "error"
         warnings += remark.severity != "error"
     show_records("remarks", f"What is wrong with {_several(files)}, or doubtful", remarks)
     if errors:
+        things = "cases" if source is None else "people"
         raise InputError(
-            f"{counted(errors, 'error')} in the cases", where=_several(files), todo="mend what is listed above"
+            f"{counted(errors, 'error')} in the {things}", where=_several(files), todo="mend what is listed above"
         )
-    cases = counted(len(list(read_cases(files))), "case")
+    read = read_cases(files) if source is None else source.read_people(source.content.people if own else files)
+    cases = counted(len(read), "case" if source is None else "person")
     say(f"{_several(files)}: good ({cases})" + (f"; {counted(warnings, 'warning')}" if warnings else ""))
 
 

@@ -127,7 +127,9 @@ def train_policy(
     Examples:
         $ bedside train policy turns.jsonl --out mine.yaml
     """
-    from bedside.metrics.protocols.medconceal import fit, read_turns, write_parameters
+    from bedside.metrics.protocols.medconceal.fitting import fit
+    from bedside.metrics.protocols.medconceal.policy import write_parameters
+    from bedside.metrics.protocols.medconceal.trace import read_turns
     from bedside.reports.fitting import fit_tables
 
     if out.suffix != ".yaml":

@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 from typing import Any, TypeVar
@@ -151,21 +151,36 @@ def making(target: Path) -> Iterator[Path]:
     if held is None:
         raise RunError("another bedside process is making it", where=str(target), todo="wait until it ends")
     with held:
-        with saying_where(target):
-            empty(temporary)
         try:
+            with saying_where(target):
+                empty(temporary)
             yield temporary
             with saying_where(target):
                 sync_folders(temporary)
                 _put_folder(temporary, target)
         except BaseException as error:
-            shutil.rmtree(temporary, ignore_errors=True)
+            _remove_while_written(temporary)
             if isinstance(error, RunError) and error.where is not None:
                 where = error.where.replace(str(temporary), str(target), 1)
                 raise RunError(error.what, where=where, todo=error.todo) from error
             raise
         with saying_where(target):
             sync(target.parent)
+
+
+def _remove_while_written(folder: Path) -> None:
+    """Remove a folder in which a thread may still be writing what it has begun: a name that comes while the others go
+    would leave the folder there.
+    """
+    for _ in range(500):
+        try:
+            shutil.rmtree(folder)
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                break
+            time.sleep(0.01)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _put_folder(folder: Path, target: Path) -> None:
@@ -347,6 +362,35 @@ def read_bytes(
         raise unreadable(error, path, noun, kind=kind, todo=todo) from error
 
 
+def sealed(
+    said: Mapping[str, Any], folder: Path, names: Iterable[str], others: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """What a folder's manifest says, with ``files``, the SHA-256 of each, and ``seal``, that of all the rest.
+
+    Args:
+        said: the rest.
+        folder: where the files stand.
+        names: of those that may be there.
+        others: the SHA-256 of files that stand elsewhere, by name.
+    """
+    here = {name: file_digest(folder / name) for name in names if (folder / name).is_file()}
+    whole = {**said, "files": dict(sorted({**(others or {}), **here}.items()))}
+    return {**whole, "seal": seal_of(whole)}
+
+
+def seal_of(said: Mapping[str, Any]) -> str:
+    """The SHA-256 of what a manifest says beside its seal, in whatever order and layout."""
+    plain = json.loads(json.dumps({key: value for key, value in said.items() if key != "seal"}))
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+
+def cells_digest(*cells: Any) -> str:
+    """The SHA-256 of cells of a database's row."""
+    # SQLite gives a whole number back as a real one where its column holds these.
+    plain = [float(cell) if isinstance(cell, int) else cell for cell in cells]
+    return hashlib.sha256(repr(plain).encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def read_text(
     path: str | os.PathLike[str],
     noun: str = "file",
@@ -395,6 +439,30 @@ def read_json(
     if why is not None:
         raise kind(f"the {noun} can't be read ({why})", where=str(path), todo=todo)
     return value
+
+
+def write_sealed(target: Path, value: Mapping[str, Any]) -> None:
+    """Write an object as indented JSON with its ``seal``, whole or not at all."""
+    write_json(target, {**value, "seal": seal_of(value)})
+
+
+def read_sealed(
+    path: str | os.PathLike[str],
+    noun: str,
+    shape: Any = {},  # noqa: B006
+    *,
+    kind: type[BedsideError] = RunError,
+    todo: str = "restore it from a copy",
+) -> dict[str, Any]:
+    """As :func:`read_json`, an object that :func:`write_sealed` wrote, without its seal; earlier versions set none.
+
+    Raises:
+        BedsideError: also where it isn't as it was written.
+    """
+    value: dict[str, Any] = read_json(path, noun, shape, kind=kind, todo=todo)
+    if value.get("seal") not in (None, seal_of(value)):
+        raise kind(f"the {noun} isn't as bedside wrote it (its seal doesn't fit)", where=str(path), todo=todo)
+    return {key: entry for key, entry in value.items() if key != "seal"}
 
 
 def read_json_lines(

@@ -36,7 +36,10 @@ _PATTERN_WORDS = {
     r"\S": "it must not be empty",
     r"^[^\x00]*$": "it must hold no zero character",
     r"^[a-z][a-z0-9_]*$": "it must be small letters, digits and _, with a letter first",
+    r"^(reference\.)?[a-z][a-z0-9_]*$": "it must be reference.NAME",
+    r"^[0-9]{1,4}-[0-9]{1,4}$": "it must be two whole numbers with - between, such as 1-6",
     "^[a-z0-9][a-z0-9-]*$": "it must be small letters, digits and -, with no - first",
+    "^[a-z]{2,3}$": "it must be the code of a language, such as en",
     r"^[\w.-]+$": "it must be letters, digits, _, . and - alone",
     r"^[^\s/][^/\r\n]*$": "it must be one line without /, and not begin with a space",
     r"^[0-9a-f]{8,64}$": "it must be 8 to 64 hexadecimal digits",
@@ -113,9 +116,14 @@ def _text(detail: Any, model: type[BaseModel]) -> str:
     if kind == "extra_forbidden":
         known = _keys(model.model_json_schema(), path[:-1])
         return f"unknown key; {nearest(str(path[-1]), known)}"
+    return plain_words(detail)
+
+
+def plain_words(detail: Any) -> str:
+    """What is wrong with a value, of what pydantic says of it."""
+    kind, context = detail["type"], detail.get("ctx", {})
     if kind == "missing":
         return "it is missing"
-    context = detail.get("ctx", {})
     if kind == "string_pattern_mismatch":
         return _PATTERN_WORDS.get(context["pattern"], "it has a form that isn't allowed")
     if kind in _WORDS and (kind != "string_too_short" or context["min_length"] == 1):

@@ -18,7 +18,7 @@ import ssl
 import sys
 import threading
 import webbrowser
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -30,7 +30,9 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from bedside.core.errors import BedsideError, InputError, MissingExtraError
+from bedside.core.errors import BedsideError, InputError, MissingExtraError, RunError
+from bedside.core.files import holding, read_json, write_json
+from bedside.core.json_shape import TEXT, ObjectOf
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
 #: Where a page is served, unless told otherwise.
 HOST, PORT = "127.0.0.1", 8086
+_SECRET = re.compile(r"[A-Za-z0-9_-]{20,100}")
 _HOST_HEADER = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?")
 
 
@@ -197,6 +200,51 @@ def new_secret() -> str:
 def secret_digest(secret: str) -> bytes:
     """What secrets are looked up by, so that how long it takes says nothing about them."""
     return hashlib.sha256(secret.encode(errors="surrogateescape")).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class LinkFile:
+    """The file with the secret of each person's link, which its owner alone reads.
+
+    Attributes:
+        path: the file; it stands outside of what is copied and sent on, so that no secret goes with that.
+    """
+
+    path: Path
+
+    def secrets(self, people: Sequence[str]) -> dict[str, str]:
+        """Person → secret. Those there already keep theirs; who is new gets one.
+
+        Raises:
+            RunError: the file is damaged or can't be written.
+        """
+        refusal = RunError("another bedside process is making links", where=str(self.path.parent), todo="try again")
+        with holding(self.path.with_suffix(".lock"), refusal, 10.0):
+            known = self._known()
+            missing = [person for person in people if person not in known]
+            if missing:
+                known |= {person: new_secret() for person in missing}
+                write_json(self.path, {"raters": known})
+        return {person: known[person] for person in people}
+
+    def links(self, address: str, people: Sequence[str]) -> dict[str, str]:
+        """Person → link. The secret stands behind ``#``: browsers never send that part, so that no log can hold it."""
+        return {person: f"{address}/#{secret}" for person, secret in self.secrets(people).items()}
+
+    def _known(self) -> dict[str, str]:
+        if not self.path.is_file():
+            return {}
+        try:
+            known: dict[str, str] = read_json(self.path, "file of links", {"raters": ObjectOf(TEXT)})["raters"]
+            if not all(map(_SECRET.fullmatch, known.values())) or len(set(known.values())) < len(known):
+                raise ValueError("a secret is none")
+        except (RunError, ValueError) as error:
+            raise RunError(
+                "the file of links is damaged",
+                where=str(self.path),
+                todo="restore it from a copy, or remove it: everybody then gets a new link",
+            ) from error
+        return known
 
 
 # -- What is served -------------------------------------------------------------------------------------

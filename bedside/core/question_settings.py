@@ -8,14 +8,19 @@ command line makes the command from the same fields.
 from __future__ import annotations
 
 import inspect
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import wraps
+from pathlib import Path
 from textwrap import dedent, indent
-from typing import Any, Literal, ParamSpec, Protocol, TypeVar, cast, dataclass_transform
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar, cast, dataclass_transform
 
 from bedside.core.errors import InputError
+
+if TYPE_CHECKING:
+    from bedside.core.page_serving import PagePlace
 
 Source = TypeVar("Source", contravariant=True)
 Asked = TypeVar("Asked", contravariant=True)
@@ -39,18 +44,18 @@ ARGUMENTS, OPTIONS, WHICH, HOW, READING, JUDGES, COST, OUTPUT = (
 #: ``word`` and ``path`` too, whatever the type; of ``unless`` the value is True unless the option is typed. ``names``
 #: are parted by commas, ``rounds`` too, with two quotation marks for the one without a name; ``numbers`` and
 #: ``whole_numbers`` likewise. ``pairs`` are ``a=b,c=d``; ``columns`` too, where nothing may follow the sign;
-#: ``levels`` too, of which a name may come again; ``by_name`` likewise typed several times; ``margins`` are those or
-#: one number; ``parameters`` are ``family.name=value``, one each time. ``repeated`` is a list, one each time.
-#: ``number_or_none`` is one, or the word none; ``price`` is ``in=N,out=N``; ``share`` is ``0.1`` or ``10%``; of
-#: ``count_or_names`` and ``count_or_word`` a whole number is a count; of ``text_or_pairs`` what has an equals sign is
-#: pairs.
+#: ``levels`` too, of which a name may come again; ``by_name`` likewise typed several times, ``fields`` too, of JSON
+#: or a text; ``margins`` are those or one number; ``parameters`` are ``family.name=value``, one each time.
+#: ``repeated`` is a list, one each time. ``number_or_none`` is one, or the word none; ``price`` is ``in=N,out=N``;
+#: ``share`` is ``0.1`` or ``10%``; of ``count_or_names`` and ``count_or_word`` a whole number is a count; of
+#: ``text_or_pairs`` what has an equals sign is pairs.
 Form = Literal[
     "text", "names", "rounds", "pairs", "columns", "repeated", "levels", "margins", "by_name", "numbers",
     "whole_numbers", "number_or_none", "price", "path", "word", "unless", "share", "count_or_names", "count_or_word",
-    "text_or_pairs", "parameters",
+    "text_or_pairs", "parameters", "fields",
 ]  # fmt: skip
 #: Forms that may be typed several times.
-REPEATED: frozenset[Form] = frozenset(("repeated", "levels", "margins", "by_name", "parameters"))
+REPEATED: frozenset[Form] = frozenset(("repeated", "levels", "margins", "by_name", "parameters", "fields"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +144,38 @@ class Seeded:
         "Seed of everything that is drawn at random; the same seed gives the same result.",
         default=0, heading=HOW, metavar="NUMBER", least=0,
     )  # fmt: skip
+
+
+@settings_class
+class PageServing:
+    """Where a page is served."""
+
+    host: str = option(
+        "Where the page is served: 127.0.0.1, which this machine alone can reach, an address of this machine on a "
+        "network, or 0.0.0.0 for all of them.",
+        default="127.0.0.1", heading=OPTIONS, metavar="ADDRESS",
+    )  # fmt: skip
+    port: int = option("Port of the page on this machine.", default=8086, heading=OPTIONS, metavar="NUMBER")
+    certificate: str | os.PathLike[str] | None = option(
+        "Certificate for TLS, as PEM; needs its --key.", default=None, heading=OPTIONS, metavar="FILE", form="path"
+    )
+    key: str | os.PathLike[str] | None = option(
+        "Key of the certificate, as PEM.", default=None, heading=OPTIONS, metavar="FILE", form="path"
+    )
+
+    def place(self, public: str | None) -> PagePlace:
+        """Where that is.
+
+        Args:
+            public: the address that people use, where it is another.
+
+        Raises:
+            InputError: the address is none, or a key has no certificate or a certificate no key.
+        """
+        from bedside.core.page_serving import PagePlace, checked_place
+
+        certificate, key = (None if file is None else Path(file) for file in (self.certificate, self.key))
+        return checked_place(PagePlace(self.host, self.port, public, certificate, key))
 
 
 class Answering(Protocol[Source, Fields, Asked, Answer]):

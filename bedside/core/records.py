@@ -281,6 +281,9 @@ def _table_records(path: Path, text: str, delimiter: str) -> Iterator[FileRecord
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         header = next(reader, [])
+        twice = next((name for number, name in enumerate(header) if name.strip() and name in header[:number]), None)
+        if twice is not None:
+            raise InputError(f"two columns are called {twice!r}", where=f"{path}:1", todo="rename one of them")
         line = reader.line_num + 1
         number = 0
         for row in reader:

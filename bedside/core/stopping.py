@@ -9,15 +9,17 @@ printed and forgotten; so there it is raised again once the finaliser is done.
 from __future__ import annotations
 
 import _thread
+import contextvars
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -129,6 +131,34 @@ def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     if errors:
         raise errors[0]
     return results[0]
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """What ``work`` returns in a thread of its own, which ends with the program however long it takes."""
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    result: asyncio.Future[T] = loop.create_future()
+
+    def put(value: T | None, error: BaseException | None) -> None:
+        if result.done():
+            return
+        if error is not None:
+            result.set_exception(error)
+        else:
+            result.set_result(cast(T, value))
+
+    def target() -> None:
+        value, problem = None, None
+        try:
+            value = work()
+        except Exception as error:
+            problem = error
+        with suppress(RuntimeError):  # where the loop has ended, nobody waits
+            loop.call_soon_threadsafe(put, value, problem)
+
+    threading.Thread(target=partial(contextvars.copy_context().run, target), daemon=True).start()
+    return await result
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

@@ -42,7 +42,7 @@ def typed(word: str | Path) -> str:
 
 # -- A count with its noun ------------------------------------------------------------------------------
 
-_IRREGULAR = {"person": "people", "jury": "juries"}
+_IRREGULAR = {"person": "people", "jury": "juries", "batch": "batches"}
 
 
 def counted(count: int, noun: str) -> str:

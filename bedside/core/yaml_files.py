@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,9 @@ from bedside.core.json_shape import MOST_LEVELS
 #: Largest file in bytes, and most values in it: those that an alias stands for are counted each time.
 MOST_BYTES = 2**20
 MOST_VALUES = 20_000
+
+#: The line of a digest, after other lines of comment.
+_DIGEST = re.compile(r"(?:#.*\n)*?# SHA-256 of all below: ([0-9a-f]{64})\r?\n")
 
 _STR, _MERGE = "tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"
 
@@ -65,7 +71,7 @@ class _Loader(yaml.SafeLoader):
             if key.tag == _MERGE and self.aliases:
                 continue
             if key.tag != _STR:
-                raise _wrong(f"the key {key.value!r:.60} is not a word", key)
+                raise _wrong(f"the key {key.value!r:.60} is not a word; quote it", key)
             if key.value in seen:
                 raise _wrong(f"the key {key.value} is there twice", key)
             seen.add(key.value)
@@ -78,6 +84,23 @@ class _AliasLoader(_Loader):
 
 def _wrong(what: str, at: Any) -> yaml.constructor.ConstructorError:
     return yaml.constructor.ConstructorError(None, None, what, at.start_mark)
+
+
+def with_digest(text: str) -> str:
+    """YAML after a line of comment with its SHA-256, which is checked when it is read."""
+    return f"# SHA-256 of all below: {_digest(text)}\n{text}"
+
+
+def has_digest(path: Path) -> bool:
+    """Whether a file of YAML has such a line."""
+    with suppress(BedsideError):
+        return _DIGEST.match(read_text(path, most=MOST_BYTES)) is not None
+    return False
+
+
+def _digest(text: str) -> str:
+    """The SHA-256 of a text, whatever a system's ends of lines."""
+    return hashlib.sha256(text.replace("\r\n", "\n").encode()).hexdigest()
 
 
 def plain_yaml(path: Path, noun: str, *, aliases: bool = False, kind: type[BedsideError] = RegistryError) -> Any:
@@ -100,6 +123,13 @@ def plain_yaml_nodes(
 ) -> tuple[Any, Any]:
     """As :func:`plain_yaml`, with the node that it was made from, which knows the lines; None of an empty file."""
     text = read_text(path, noun, most=MOST_BYTES, kind=kind)
+    sealed = _DIGEST.match(text)
+    if sealed is not None and sealed[1] != _digest(text[sealed.end() :]):
+        raise kind(
+            f"the {noun} was changed after it was written (its SHA-256 is another)",
+            where=str(path),
+            todo="restore it from a copy, or take the line of its SHA-256 out to make it yours",
+        )
     try:
         loader = (_AliasLoader if aliases else _Loader)(text)
         root = loader.get_single_node()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bedside.core.question_settings import COST, JUDGES, Seeded, option, settings_class
@@ -34,13 +34,9 @@ Dollars = tuple[float, float] | tuple[float, float, float]
 
 
 @settings_class
-class RubricChoice:
-    """The rubrics that judges are asked by, and how these are shown."""
+class RubricShowing:
+    """Where rubrics are, and how they are shown to judges."""
 
-    rubrics: RubricNames | None = option(
-        "Rubrics to rate by; bedside list rubrics lists them. Without it, those of the suite.",
-        "--rubrics", "--rubric", default=None, heading=JUDGES, metavar="A,B", form="names", offers="rubrics",
-    )  # fmt: skip
     rubric_folder: str | os.PathLike[str] | None = option(
         "Folder of your own rubrics.", default=None, heading=JUDGES, metavar="FOLDER"
     )
@@ -57,7 +53,29 @@ class RubricChoice:
 
 
 @settings_class
-class Requests(Seeded):
+class RubricChoice(RubricShowing):
+    """The rubrics that judges are asked by, and how these are shown."""
+
+    rubrics: RubricNames | None = option(
+        "Rubrics to rate by; bedside list rubrics lists them. Without it, those of the suite.",
+        "--rubrics", "--rubric", default=None, heading=JUDGES, metavar="A,B", form="names", offers="rubrics",
+    )  # fmt: skip
+
+
+@settings_class
+class ExtraFields:
+    """What is added to each request, for providers that know it."""
+
+    extra: Mapping[str, Any] | None = option(
+        "A field to add to each request, such as enable_thinking=false or service_tier=flex. The value is JSON, or a "
+        "text; points in a name lead into an object, as in provider.sort=price. stream=true has replies come as "
+        "events.",
+        default=None, heading=JUDGES, metavar="KEY=VALUE", form="fields",
+    )  # fmt: skip
+
+
+@settings_class
+class Requests(ExtraFields, Seeded):
     """How many requests are sent, and what they cost."""
 
     max_concurrency: int = option(
@@ -66,14 +84,23 @@ class Requests(Seeded):
     )  # fmt: skip
     max_calls: int | None = option(
         "Most requests to send before stopping; the same again goes on from there.",
-        default=None,
-        heading=COST,
-        metavar="NUMBER",
+        default=None, heading=COST, metavar="NUMBER",
+    )  # fmt: skip
+    rpm: float | None = option(
+        "Most requests a minute to a judge, or to each address that serves it: they are spaced evenly.",
+        default=None, heading=COST, metavar="NUMBER",
+    )  # fmt: skip
+    tpm: float | None = option(
+        "Most tokens a minute, of requests and replies, likewise.", default=None, heading=COST, metavar="NUMBER"
     )
     price: Dollars | None = option(
         "US dollars for a million tokens, where bedside doesn't know the price, such as in=0.25,out=2; cached is that "
         "of tokens in the provider's cache.",
         default=None, heading=COST, metavar="in=N,out=N[,cached=N]", form="price",
+    )  # fmt: skip
+    max_cost: float | None = option(
+        "US dollars after which nothing more is sent; the same again goes on from there.",
+        default=None, heading=COST, metavar="DOLLARS",
     )  # fmt: skip
 
 
@@ -89,10 +116,6 @@ class ModelAsking(Requests):
         "How much a model that reasons may do so: none, minimal, low, medium, high or xhigh; models take some of "
         "these. Without it, the provider decides.",
         default=None, heading=JUDGES, metavar="NAME",
-    )  # fmt: skip
-    max_cost: float | None = option(
-        "US dollars after which nothing more is sent; the same again goes on from there.",
-        default=None, heading=COST, metavar="DOLLARS",
     )  # fmt: skip
     max_prompt_tokens: int | None = option(
         "Most tokens in a prompt, by an estimate. Longer prompts are not sent, and their ratings say so.",
@@ -113,3 +136,14 @@ class RepeatedAsking(ModelAsking):
     """How a language model is asked, and how often."""
 
     passes: int = option("How often each question is asked.", default=1, heading=JUDGES, metavar="NUMBER")
+
+
+@settings_class
+class BatchAsking(RepeatedAsking):
+    """How a language model is asked, at once or by batches."""
+
+    batch: bool = option(
+        "Ask by the provider's batch service (OpenAI, Anthropic, Gemini): it answers within a day, at half the price "
+        "for most models. The command waits; stopped, the same command goes on.",
+        default=False, heading=COST,
+    )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
@@ -25,6 +25,7 @@ class Tally:
         cut: of the unusable, those that were cut off at the limit of tokens.
         replied: judgements, from the store or not, for which the judge replied anything.
         unsent: of them, those with whose last request a parameter was not sent that was wanted, by the parameter.
+        served: of them, by the version of the model that replied, those for which it is known.
     """
 
     judgements: int = 0
@@ -45,6 +46,11 @@ class Tally:
     cut: int = 0
     replied: int = 0
     unsent: dict[str, int] = field(default_factory=dict)
+    served: dict[str, int] = field(default_factory=dict)
+
+    def of(self, rubric: str, version: str) -> RubricCount:
+        """The same, as what judging by a rubric took."""
+        return RubricCount(rubric=rubric, version=version, **asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,7 @@ class JudgingProgress:
         calls: requests sent.
         total: how many judgements there will be, about, until all questions are known; None while nothing is known.
         cost: what was spent so far, in US dollars; None where the price isn't known.
+        batches: how many batches at providers are waited for; the other numbers are then of what is in them.
     """
 
     done: int
@@ -66,40 +73,15 @@ class JudgingProgress:
     calls: int
     total: int | None = None
     cost: float | None = None
+    batches: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RubricCount:
-    """What judging by one rubric took.
-
-    Attributes:
-        rubric: its name.
-        version: the hash of its wording.
-        judgements, stored, answered, unusable, failed, not_asked, not_askable, calls, input_tokens, output_tokens,
-            cost, refused, filtered, cached_tokens, reasoning_tokens, cut, replied, unsent: see
-            :class:`~bedside.judges.counts.Tally`.
-    """
+@dataclass(slots=True, kw_only=True)
+class RubricCount(Tally):
+    """What judging by one rubric took: its name, and the hash of its wording."""
 
     rubric: str
     version: str
-    judgements: int
-    stored: int
-    answered: int
-    unusable: int
-    failed: int
-    not_asked: int
-    not_askable: int
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    cost: float | None
-    refused: int = 0
-    filtered: int = 0
-    cached_tokens: int = 0
-    reasoning_tokens: int = 0
-    cut: int = 0
-    replied: int = 0
-    unsent: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

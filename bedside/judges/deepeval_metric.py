@@ -105,7 +105,7 @@ class _RubricRater:
         settings, groups = JudgeSettings(max_concurrency=1), list[QuestionGroup]()
         client: Client
         if isinstance(self._model, str):
-            client = open_client(self.name, settings.sampling())
+            client = open_client(self.name, settings.sampling(), settings.sharing())
         else:
             client = _ModelClient(self._model, self._async_mode)
         group = QuestionGroup(conversation, self._question, 0, Tally())

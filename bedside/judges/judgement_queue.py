@@ -14,21 +14,23 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
 
 from bedside.core.errors import InputError
+from bedside.core.neutral_text import neutral
 from bedside.core.stopping import run_to_end
 from bedside.core.trace_spans import span
-from bedside.judges.call_plan import JudgeBudget, PricedClient
 from bedside.judges.counts import JudgingProgress, Tally
 from bedside.judges.llm.contract import known_price
 from bedside.judges.llm.endpoints import rooms
+from bedside.judges.llm.lessons import EndpointMemory
 from bedside.judges.llm.model_names import ModelName
 from bedside.judges.llm.prices import Price
 from bedside.judges.llm.protocol import (
     Client,
     DeclinedError,
     FaultError,
+    LanguageModelError,
     NotAskableError,
     NotAskedError,
     RefusedError,
@@ -36,8 +38,9 @@ from bedside.judges.llm.protocol import (
     Request,
     UnusableError,
 )
-from bedside.judges.llm.queue import CallRecord, RequestQueue
+from bedside.judges.llm.queue import CallRecord, RequestQueue, known_sum
 from bedside.judges.llm.sharing import open_client
+from bedside.judges.llm.spending import CostLimit, PricedClient
 from bedside.judges.prompt import NotAskable, Prompt, objection
 from bedside.judges.questions import AnswerGroup, JudgeAnswer
 from bedside.judges.reply import expected_score
@@ -50,7 +53,6 @@ from bedside.judges.store import Judgement, State, Store, judgement_key, key_par
 #: How much of a reply that can't be used is shown to the model again.
 _SHOWN_AGAIN = 4000
 _UNUSABLE = "no usable reply in {}: {}"
-Number = TypeVar("Number", int, float)
 
 
 @dataclass(slots=True)
@@ -64,6 +66,7 @@ class Ask:
         digest: of the prompt.
         key: of the judgement.
         before: what an earlier run left of it that came to nothing.
+        shared: whether other calls begin as its prompt does.
     """
 
     group: AnswerGroup
@@ -72,6 +75,12 @@ class Ask:
     digest: str
     key: str
     before: Judgement | None = None
+    shared: bool = False
+
+    @property
+    def opening(self) -> str:
+        """Digest by which what its prompt begins with is known."""
+        return self.prompt.pieces[self.prompt.shared - 1].digest
 
 
 @dataclass(slots=True)
@@ -84,6 +93,7 @@ class _Outcome:
     expected: float | None = None
     expected_note: str | None = None
     cut_at: int | None = None
+    stop: BaseException | None = None
 
 
 class JudgementAsker:
@@ -98,7 +108,7 @@ class JudgementAsker:
     def __init__(self, requests: RequestQueue, name: ModelName, settings: JudgeSettings) -> None:
         self._requests = requests
         self._name = name
-        self._sampling = settings.sampling()
+        self._sampling = settings.sampling(name)
         self._parameters = parameters_text(self._sampling)
         self._key_parameters = key_parameters(self._sampling)
         self._patience = settings.patience
@@ -108,11 +118,14 @@ class JudgementAsker:
         """The key of the judgement that one pass gives on a prompt with this digest."""
         return judgement_key(self._name.identity, self._key_parameters, prompt, number)
 
-    async def judge(self, ask: Ask) -> Judgement:
+    async def judge(self, ask: Ask) -> tuple[Judgement, BaseException | None]:
         """Ask until there is a judgement. Replies that an earlier run had count, and aren't asked for again.
 
+        Returns:
+            It, and what ended the run while more was asked; what was paid for is to be kept before that is raised.
+
         Raises:
-            NotAskedError, NotAskableError: nothing was sent.
+            NotAskedError, NotAskableError, LanguageModelError: there is no reply.
         """
         started = _now()
         record = CallRecord()
@@ -121,7 +134,7 @@ class JudgementAsker:
         finally:
             ask.group.tally.calls += record.calls
         prompt, before = ask.prompt, ask.before
-        return Judgement(
+        judgement = Judgement(
             key=ask.key,
             model=self._name.identity,
             parameters=self._parameters,
@@ -140,32 +153,30 @@ class JudgementAsker:
             replies=(*(before.replies if before else ()), *record.replies),
             faults=(*(before.faults if before else ()), *record.faults),
             calls=record.calls + (before.calls if before else 0),
-            input_tokens=_sum(record.input_tokens, before.input_tokens if before else None),
-            output_tokens=_sum(record.output_tokens, before.output_tokens if before else None),
-            cost=_sum(self._count(record, ask.group.tally), before.cost if before else None),
+            input_tokens=known_sum(record.input_tokens, before.input_tokens if before else None),
+            output_tokens=known_sum(record.output_tokens, before.output_tokens if before else None),
+            cost=known_sum(self._count(record, ask.group.tally), before.cost if before else None),
             started=started,
             finished=_now(),
             endpoint=record.endpoint or (before.endpoint if before else None),
-            cached_tokens=_sum(record.cached_tokens, before.cached_tokens if before else None),
-            reasoning_tokens=_sum(record.reasoning_tokens, before.reasoning_tokens if before else None),
+            cached_tokens=known_sum(record.cached_tokens, before.cached_tokens if before else None),
+            reasoning_tokens=known_sum(record.reasoning_tokens, before.reasoning_tokens if before else None),
             unsent=record.unsent if record.replies or not before else before.unsent,
             cut_at=outcome.cut_at,
+            served=record.served if record.replies or not before else before.served,
         )
+        return judgement, outcome.stop
 
     async def _outcome(self, ask: Ask, record: CallRecord) -> _Outcome:
-        """What comes of asking, however often that takes.
-
-        Raises:
-            NotAskedError, NotAskableError: nothing was sent.
-        """
+        """What comes of asking, however often that takes; raises as :meth:`judge` does."""
         request = self._request(ask)
         first = len(ask.before.replies) + 1 if ask.before else 1
         outcome = _Outcome("failed")
         try:
             for number in range(first, max(first, self._patience.replies) + 1):
-                problem, final = None, False
+                problem, final, part = None, False, None
                 try:
-                    reply = await self._requests.reply(replace(request, number=number), record)
+                    reply = await self._reply(replace(request, number=number), record)
                 except DeclinedError as declined:
                     record.count(declined.reply)
                     return _declined(declined)
@@ -174,12 +185,13 @@ class JudgementAsker:
                 record.count(reply)
                 if problem is None:
                     outcome, problem = self._read(reply, ask)
+                    part = outcome.answer
                 if problem is None:
                     break
                 if reply.cut and not final:
                     problem = f"{problem}; it was cut off at {self._sampling.max_tokens} tokens, so be brief"
                 cut_at = self._sampling.max_tokens if reply.cut else None
-                outcome = _Outcome("unusable", error=_UNUSABLE.format(number, problem), cut_at=cut_at)
+                outcome = _Outcome("unusable", part, _UNUSABLE.format(number, problem), cut_at=cut_at)
                 if final:
                     break
                 if reply.text:
@@ -188,12 +200,26 @@ class JudgementAsker:
             outcome = _Outcome("failed", error=f"{fault.what}, after {self._patience.attempts} attempts")
         except RefusedError as refused:
             outcome = _Outcome("failed", error=str(refused))
-        except NotAskedError:
+        except NotAskableError as longer:
+            if not record.replies:
+                raise
+            outcome = replace(outcome, error=f"{outcome.error}; not asked again: {longer}")
+        except (NotAskedError, LanguageModelError, asyncio.CancelledError) as stop:
             if not record.replies:
                 raise
             # What was paid for is kept, and the next run goes on from there.
-            outcome = _Outcome("failed", error=outcome.error)
+            outcome = _Outcome("failed", error=outcome.error, stop=None if isinstance(stop, NotAskedError) else stop)
         return outcome
+
+    async def _reply(self, request: Request, record: CallRecord) -> Reply:
+        """A reply; where a request is too long with the earlier reply in it, to the request without that."""
+        try:
+            return await self._requests.reply(request, record)
+        except NotAskableError as longer:
+            if len(request.messages) == 1:
+                raise
+            record.faults.append(f"asked again without the earlier reply: {longer}")
+            return await self._requests.reply(request.without_reply(), record)
 
     def _request(self, ask: Ask) -> Request:
         prompt, before = ask.prompt, ask.before
@@ -206,6 +232,7 @@ class JudgementAsker:
             choices=prompt.choices,
             key=ask.key,
             opening=prompt.pieces[0].digest,
+            shared=sum(len(piece.text) for piece in prompt.pieces[: prompt.shared]) if ask.shared else 0,
         )
         if before is None or not before.replies or not before.replies[-1]:
             return request
@@ -228,8 +255,9 @@ class JudgementAsker:
         tally.cached_tokens += record.cached_tokens or 0
         tally.reasoning_tokens += record.reasoning_tokens or 0
         cost = None
-        if self._price is not None and record.input_tokens is not None and record.output_tokens is not None:
-            cost = self._price.of(record.input_tokens, record.output_tokens, record.cached_tokens or 0)
+        if self._price is not None and record.replies and record.counted:
+            tokens = (record.input_tokens, record.output_tokens, record.cached_tokens, record.written_tokens)
+            cost = self._price.of(*(number or 0 for number in tokens))
         if cost is None and record.replies:
             tally.cost = None
         elif cost is not None and tally.cost is not None:
@@ -238,7 +266,7 @@ class JudgementAsker:
 
 
 def _objecting(request: Request, reply: str, problem: str, ask: Ask) -> Request:
-    return request.objecting(reply[:_SHOWN_AGAIN], objection(problem, ask.group.words))
+    return request.objecting(neutral(reply[:_SHOWN_AGAIN]), neutral(objection(problem, ask.group.words)))
 
 
 def _declined(declined: DeclinedError) -> _Outcome:
@@ -254,11 +282,6 @@ def _problem_of(judgement: Judgement) -> str | None:
     return problem if f"{beginning}: " == _UNUSABLE.format(len(judgement.replies), "") else None
 
 
-def _sum(one: Number | None, other: Number | None) -> Number | None:
-    """The sum of what is known."""
-    return other if one is None else one if other is None else one + other
-
-
 def _expected(reply: Reply, rubric: Rubric, at: int) -> tuple[float | None, str | None]:
     if not reply.tokens:
         return None, "the provider gives no probabilities of tokens"
@@ -269,6 +292,81 @@ def _expected(reply: Reply, rubric: Rubric, at: int) -> tuple[float | None, str 
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+# -- In which order calls are made ----------------------------------------------------------------------
+
+#: Beginnings that are remembered as answered; caches forget them sooner.
+_REMEMBERED = 4096
+
+
+class CallOrder:
+    """Calls that wait for their turn: the first that begins alike alone, then the others, so that prompt caches serve
+    them.
+
+    A provider's or server's cache holds what a prompt begins with only once a call that begins so was answered. Until
+    then the others wait, and calls about other transcripts are made. New beginnings are taken up as long as fewer calls
+    are ready than are made at once, so that there is always something to do while a first call is under way.
+
+    Args:
+        width: how many calls are made at once.
+    """
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        #: Calls whose beginning was answered; by their beginning, those of which none was made, and those that wait for
+        #: the first one's answer.
+        self._ready: deque[Ask] = deque()
+        self._new: dict[str, deque[Ask]] = {}
+        self._held: dict[str, deque[Ask]] = {}
+        self._answered: dict[str, None] = {}
+        self._to_make = asyncio.Semaphore(0)
+        self._room = asyncio.Event()
+
+    async def room(self) -> None:
+        """Wait until fewer calls can be made than are made at once."""
+        while len(self._ready) + len(self._new) >= self._width:
+            self._room.clear()
+            await self._room.wait()
+
+    def put(self, call: Ask) -> None:
+        """Put a call in."""
+        opening = call.opening
+        for waiting in (self._held, self._new):
+            if opening in waiting:
+                waiting[opening].append(call)
+                return
+        if opening in self._answered:
+            self._ready.append(call)
+        else:
+            self._new[opening] = deque([call])
+        self._to_make.release()
+
+    async def get(self) -> Ask:
+        """The call whose turn it is; :meth:`done` is to be called with it."""
+        await self._to_make.acquire()
+        if self._ready and (len(self._ready) >= self._width or not self._new):
+            call = self._ready.popleft()
+            call.shared = True
+        else:
+            opening = next(iter(self._new))
+            others = self._held[opening] = self._new.pop(opening)
+            call = others.popleft()
+            call.shared = bool(others)
+        self._room.set()
+        return call
+
+    def done(self, call: Ask) -> None:
+        """Note that a call was answered, or came to nothing: those that begin so may be made."""
+        others = self._held.pop(call.opening, None)
+        if others is None:
+            return
+        self._answered[call.opening] = None
+        if len(self._answered) > _REMEMBERED:
+            del self._answered[next(iter(self._answered))]
+        self._ready.extend(others)
+        for _ in others:
+            self._to_make.release()
 
 
 # -- Judgements in the making ---------------------------------------------------------------------------
@@ -331,9 +429,11 @@ class JudgementQueue(Generic[Group]):
         self._window = max(256, 16 * self._max_concurrency)
         self._waiting: deque[Group] = deque()
         self._room = asyncio.Event()
-        self._queue: asyncio.Queue[Ask] = asyncio.Queue(self._max_concurrency)
+        self._queue: CallOrder = CallOrder(self._max_concurrency)
         #: Asked by another process, or a second time here: to be answered with the first one.
         self._deferred: dict[str, list[Ask]] = {}
+        #: What answers led to.
+        self._following: asyncio.Queue[Ask] = asyncio.Queue()
         self._produced = False
         self._end: asyncio.Future[None]
         self._done = self._stored = self._missing = 0
@@ -377,7 +477,7 @@ class JudgementQueue(Generic[Group]):
     async def _serve(self, produce: Coroutine[Any, Any, None]) -> None:
         """Work until everything that was put in has come out."""
         self._end = asyncio.get_running_loop().create_future()
-        jobs = [produce, self._look_again(), *(self._work() for _ in range(self._workers))]
+        jobs = [produce, self._look_again(), self._follow(), *(self._work() for _ in range(self._workers))]
         tasks = [asyncio.create_task(self._guarded(job)) for job in jobs]
         try:
             await self._end
@@ -404,11 +504,13 @@ class JudgementQueue(Generic[Group]):
                 ask = self._expected(group, prompt)
                 if ask is None:
                     continue
-                block.append(ask)
-                if len(block) >= size:
+                # What begins alike is let in together: the first call alone, and the others known.
+                alike = bool(block) and ask.opening == block[-1].opening
+                if len(block) >= (4 * size if alike else size):
                     await self._admit(block)
                     block = []
                     await self._wait_for_room(group)
+                block.append(ask)
             group.complete = True
             self._come_out()
         if block:
@@ -453,15 +555,24 @@ class JudgementQueue(Generic[Group]):
             if key in claims.mine:
                 rest = same[1:]
                 same[0].before = claims.mine[key]
-                await self._queue.put(same[0])
+                self._queue.put(same[0])
             if rest:
                 self._deferred.setdefault(key, []).extend(rest)
+        await self._queue.room()
 
     async def _wait_for_room(self, group: AnswerGroup) -> None:
         # The group that must come out first is always let in whole, or nothing would ever come out.
         while self._open >= self._window and self._waiting[0] is not group:
             self._room.clear()
             await self._room.wait()
+
+    async def _follow(self) -> None:
+        """Ask what answers lead to."""
+        while True:
+            block = [await self._following.get()]
+            while not self._following.empty():
+                block.append(self._following.get_nowait())
+            await self._admit(block)
 
     async def _look_again(self) -> None:
         """Look for judgements that another process was asking; take over those of a process that ended."""
@@ -478,7 +589,7 @@ class JudgementQueue(Generic[Group]):
                 first.before = before
                 if rest:
                     self._deferred[key] = rest
-                await self._queue.put(first)
+                self._queue.put(first)
 
     # -- what comes out ------------------------------------------------------------------------------
 
@@ -490,22 +601,15 @@ class JudgementQueue(Generic[Group]):
 
     def _answer(self, ask: Ask, judgement: Judgement) -> None:
         tally = ask.group.tally
-        match judgement.state:
-            case "answered":
-                tally.answered += 1
-            case "unusable":
-                tally.unusable += 1
-                tally.cut += judgement.cut_at is not None
-            case "refused":
-                tally.refused += 1
-            case "filtered":
-                tally.filtered += 1
-            case "failed":
-                tally.failed += 1
+        setattr(tally, judgement.state, getattr(tally, judgement.state) + 1)
+        tally.cut += judgement.state == "unusable" and judgement.cut_at is not None
         if judgement.replies:
             tally.replied += 1
             for parameter in judgement.unsent:
                 tally.unsent[parameter] = tally.unsent.get(parameter, 0) + 1
+            if judgement.served is not None:
+                version = judgement.served.version
+                tally.served[version] = tally.served.get(version, 0) + 1
         self._missing += judgement.state != "answered"
         answer = JudgeAnswer(
             ask.prompt.unit,
@@ -519,6 +623,10 @@ class JudgementQueue(Generic[Group]):
 
     def _put(self, group: AnswerGroup, place: int, answer: JudgeAnswer) -> None:
         group.put(place, answer)
+        for prompt in group.following():
+            ask = self._expected(group, prompt)
+            if ask is not None:
+                self._following.put_nowait(ask)
         self._done += 1
         if self._progress is not None:
             self._progress(JudgingProgress(self._done, self._stored, self._missing, self.calls))
@@ -542,20 +650,24 @@ class JudgementQueue(Generic[Group]):
         while True:
             ask = await self._queue.get()
             try:
-                judgement = await self._judged(ask)
+                judgement, stop = await self._judged(ask)
             except (NotAskedError, NotAskableError) as error:
                 await self._store.release([ask.key])
                 for waiting in (ask, *self._deferred.pop(ask.key, [])):
                     self._without_answer(waiting, error)
                 continue
+            finally:
+                self._queue.done(ask)
             if not self._store.text:
                 judgement = ask.group.wordless(judgement)
             await self._store.finish(judgement, ask.prompt.pieces, ask.prompt.schema)
+            if stop is not None:
+                raise stop
             self._answer(ask, judgement)
             self._answer_stored(self._deferred.pop(ask.key, []), judgement)
 
-    async def _judged(self, ask: Ask) -> Judgement:
-        """A judgement, with a span of what is countable in it."""
+    async def _judged(self, ask: Ask) -> tuple[Judgement, BaseException | None]:
+        """A judgement as it is asked for, with a span of what is countable in it."""
         with span(
             f"chat {self._name.model}",
             gen_ai__operation__name="chat",
@@ -564,7 +676,7 @@ class JudgementQueue(Generic[Group]):
             gen_ai__request__temperature=self._temperature,
             gen_ai__request__max_tokens=self._max_tokens,
         ) as trace:
-            judgement = await self._asker.judge(ask)
+            judgement, stop = await self._asker.judge(ask)
             trace.add(
                 gen_ai__usage__input_tokens=judgement.input_tokens,
                 gen_ai__usage__output_tokens=judgement.output_tokens,
@@ -577,7 +689,7 @@ class JudgementQueue(Generic[Group]):
             )
             if judgement.state != "answered":
                 trace.fail(judgement.state)
-            return judgement
+            return judgement, stop
 
     def _without_answer(self, ask: Ask, why: NotAskedError | NotAskableError) -> None:
         tally = ask.group.tally
@@ -613,17 +725,30 @@ class JudgingStage:
     size: int | None = None
 
 
+class JudgeAccess(TypedDict, total=False):
+    """By what a judge is asked, and what its store keeps; each can be left out.
+
+    Attributes:
+        text: whether the store keeps prompts and a judge's words; without them, numbers and labels are kept.
+        client: opens what is asked in place of the model that the judge's name says.
+        alone: as for :class:`bedside.judges.store.Store`.
+        budget: what judges may cost, where that is more than this judge; as the settings say unless given.
+    """
+
+    text: bool
+    client: Callable[[], Client] | None
+    alone: bool
+    budget: CostLimit | None
+
+
 def ask_judge(
     name: ModelName,
     settings: JudgeSettings,
     store_path: Path,
     stages: Sequence[JudgingStage],
     *,
-    text: bool = True,
     progress: Callable[[JudgingProgress], None] | None = None,
-    client: Callable[[], Client] | None = None,
-    alone: bool = False,
-    budget: JudgeBudget | None = None,
+    **access: Unpack[JudgeAccess],
 ) -> int:
     """Put questions to a judge, one stage after the other; returns how many requests were sent.
 
@@ -632,11 +757,8 @@ def ask_judge(
         settings: passes, limits and the like; the limit of calls is that of all stages together.
         store_path: the file that keeps judgements; made if it isn't there.
         stages: what is asked.
-        text: whether the store keeps prompts and a judge's words; without them, numbers and labels are kept.
         progress: called whenever a judgement is done.
-        client: opens what is asked in place of the model that ``name`` names.
-        alone: as for :class:`bedside.judges.store.Store`.
-        budget: what judges may cost, where that is more than this judge; as the settings say unless given.
+        access: by what it is asked.
 
     Raises:
         MissingExtraError: the libraries for the judge aren't installed.
@@ -645,7 +767,7 @@ def ask_judge(
         InputError: costs are limited, and what it costs isn't known.
     """
 
-    async def put(queue: QueueMaker, budget: JudgeBudget) -> int:
+    async def put(queue: QueueMaker, budget: CostLimit) -> int:
         begun, before = budget.calls, JudgingProgress(0, 0, 0, 0)
         for number, stage in enumerate(stages):
             later = [following.size for following in stages[number + 1 :]]
@@ -655,7 +777,7 @@ def ask_judge(
             budget.calls, before = asked.calls, watch.total
         return budget.calls - begun
 
-    return with_judge(name, settings, store_path, put, text=text, client=client, alone=alone, budget=budget)
+    return with_judge(name, settings, store_path, put, **access)
 
 
 class QueueMaker(Protocol):
@@ -688,23 +810,20 @@ def with_judge(
     name: ModelName,
     settings: JudgeSettings,
     store_path: Path,
-    work: Callable[[QueueMaker, JudgeBudget], Awaitable[T]],
-    *,
-    text: bool = True,
-    client: Callable[[], Client] | None = None,
-    alone: bool = False,
-    budget: JudgeBudget | None = None,
+    work: Callable[[QueueMaker, CostLimit], Awaitable[T]],
+    **access: Unpack[JudgeAccess],
 ) -> T:
     """Do work with a judge that is open, and a store; returns what the work does.
 
     Args:
-        name, settings, store_path, text, client, alone, budget: as for :func:`ask_judge`.
+        name, settings, store_path, access: as for :func:`ask_judge`.
         work: called with what makes queues of the judge's, and with the budget, where it notes the calls of each.
 
     Raises:
         BedsideError: as for :func:`ask_judge`.
     """
-    budget = JudgeBudget(settings.max_cost) if budget is None else budget
+    client = access.get("client")
+    budget = access.get("budget") or CostLimit(settings.max_cost)
     price = judge_price(name, settings, budget.max_cost)
     budget.known = budget.known and price is not None
     endpoints = name.endpoints if client is None else ()
@@ -712,9 +831,12 @@ def with_judge(
 
     async def run() -> T:
         model = client() if client is not None else open_client(name, settings.sampling(), settings.sharing())
-        asked = model if price is None else PricedClient(model, price, budget)
+        asked = model if price is None else PricedClient(model, price, budget, settings.sampling())
+        memory = EndpointMemory(store_path)
+        memory.recall(model)
         try:
-            with closing(Store(store_path, text=text, alone=alone)) as store:
+            stored = Store(store_path, text=access.get("text", True), alone=access.get("alone", False))
+            with closing(stored) as store:
 
                 def queue(
                     emit: Callable[[Group], None], progress: Callable[[JudgingProgress], None] | None = None
@@ -733,6 +855,7 @@ def with_judge(
 
                 return await work(queue, budget)
         finally:
+            memory.keep(model)
             await model.close()
 
     return run_to_end(run)
@@ -754,7 +877,7 @@ class _StageProgress:
         before: JudgingProgress,
         size: int | None,
         later: Sequence[int | None],
-        budget: JudgeBudget,
+        budget: CostLimit,
         progress: Callable[[JudgingProgress], None] | None,
     ) -> None:
         self.total = self._before = before

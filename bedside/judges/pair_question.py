@@ -152,11 +152,12 @@ class PairQuestion:
             left_out |= dict.fromkeys([words_left_out(self.rubric, transcript, None, turns)])
         asked = PromptPiece(f"\n{words.join(*left_out, words.say('pair', 'compare'))}\n")
         material += self._inputs(pair)
-        head = (pair.introduction, *material, self.text)
+        # Up to the end of the conversation shown first, comparisons of it with others begin alike.
+        head, shared = (pair.introduction, *material, self.text), 4
         if order == "rubric-first":
-            head = (self.text, pair.introduction, *material)
+            head, shared = (self.text, pair.introduction, *material), 1
         counts = {"turns": min(len(conversation.transcript.turns) for _, conversation in pair.placed)}
-        return Prompt(unit, (*head, asked), self.schema, None, counts, {}, _REPLY_TOKENS)
+        return Prompt(unit, (*head, asked), self.schema, None, counts, {}, _REPLY_TOKENS, shared)
 
     def _inputs(self, pair: ConversationPair) -> Iterator[PromptPiece]:
         """What is shown beside the conversations: once where both have the same, as of one case."""

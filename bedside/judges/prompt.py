@@ -17,6 +17,7 @@ from typing import Any
 
 import orjson
 
+from bedside.core.neutral_text import neutral
 from bedside.judges.ask_settings import Order
 from bedside.judges.llm.prices import estimate_tokens
 from bedside.judges.rubrics.answer_form import RubricPart
@@ -68,8 +69,10 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 def clean(text: str) -> str:
     """A text whose lines can't be mistaken for a turn of their own, without invisible characters that break servers.
 
-    deepeval's image marker is taken apart too: it would make that library load what the marker names.
+    Control tokens are spelt apart, see :func:`bedside.core.neutral_text.neutral`, and deepeval's image marker too: it
+    would make that library load what the marker names.
     """
+    text = neutral(text)
     if not _UNCLEAN.search(text):
         return text
     lines = _SURROGATE.sub("\ufffd", text).replace("[DEEPEVAL:", "[DEEPEVAL :").splitlines()
@@ -191,6 +194,7 @@ class Prompt:
         counts: how many items each input has, and how many turns there are, for checking indices.
         choices: the numbers that each part of the answer can be which is the number of an item or turn.
         reply_tokens: how long the reply will be, roughly.
+        shared: how many pieces at the beginning other prompts begin with too.
     """
 
     unit: str
@@ -200,6 +204,7 @@ class Prompt:
     counts: Mapping[str, int]
     choices: Mapping[str, Sequence[int]]
     reply_tokens: int
+    shared: int = 1
 
     @property
     def text(self) -> str:
@@ -250,11 +255,13 @@ class Question:
     def __init__(self, rubric: Rubric, items_per_call: int = ITEMS_PER_CALL) -> None:
         self.rubric = rubric
         self.version: str = rubric.version
-        self.items_per_call = items_per_call
+        self.items_per_call = (rubric.points and rubric.points.at_once) or items_per_call
         self.schema: PromptPiece = PromptPiece(orjson.dumps(rubric.schema()).decode())
         self.text: PromptPiece = PromptPiece(_rubric_text(rubric.shown()))
         self._examples = RubricExamples(rubric)
         self._example_pieces: dict[str, PromptPiece] = {}
+        #: Of a flow: its questions, each of which is asked by itself.
+        self.steps: tuple[Question, ...] = tuple(map(Question, rubric.question_rubrics if rubric.questions else ()))
         self._answer_tokens = _ANSWER_TOKENS + _PART_TOKENS * len(rubric.parts)
 
     def prompts(self, conversation: Conversation, order: Order = "transcript-first") -> Iterator[Prompt | NotAskable]:
@@ -272,7 +279,7 @@ class Question:
             numbers = (
                 [turn.index for turn in turns]
                 if rubric.each == "turns"
-                else range(_count(transcript.reference.get(rubric.each)))
+                else range(_count((rubric.points and rubric.points.criteria) or transcript.known(rubric.each)))
             )
             size = self.items_per_call
             chunks = [tuple(numbers[at : at + size]) for at in range(0, len(numbers), size)] or [()]
@@ -292,10 +299,15 @@ class Question:
         if rubric.unit == "turn" and not turns:
             return f"the transcript has no turn of the {rubric.role}"
         for name in rubric.references:
-            value = transcript.reference.get(name)
+            value = transcript.known(name)
             if value is None or (isinstance(value, str) and not value.strip()):
                 return f"the transcript's reference has no {name}"
-        if rubric.each is not None and rubric.each != "turns" and not transcript.reference[rubric.each]:
+        if rubric.points is not None:
+            try:
+                rubric.points.of(transcript.known(rubric.points.key))
+            except ValueError as error:
+                return str(error)
+        elif rubric.each is not None and rubric.each != "turns" and not transcript.known(rubric.each):
             return f"the transcript's {rubric.each} are empty: there is nothing to ask about"
         return None
 
@@ -321,11 +333,13 @@ class Question:
         asking = (self.text, *self._example_piece(transcript))
         if order == "transcript-first":
             pieces = (conversation.introduction, *material, *asking, rated)
+            shared = 2 if rubric.transcript and len(turns) == len(transcript.turns) else 1
         else:
             pieces = (*asking, conversation.introduction, *material, rated)
+            shared = len(asking)
         answers = 1 if asked is None else len(asked)
         choices = {part.name: shown[part.of] for part in rubric.parts if part.type == "index" and part.of}
-        return Prompt(unit, pieces, self.schema, asked, counts, choices, answers * self._answer_tokens)
+        return Prompt(unit, pieces, self.schema, asked, counts, choices, answers * self._answer_tokens, shared)
 
     def _example_piece(self, transcript: Transcript) -> tuple[PromptPiece, ...]:
         """The examples that a prompt about a transcript shows; the same text is worked out once."""
@@ -519,9 +533,12 @@ FROM_TURNS: Mapping[str, Callable[[Transcript, Turn | None], str]] = {"pending_q
 
 def input_value(rubric: Rubric, name: str, transcript: Transcript, turn: Turn | None = None) -> object:
     """What a rubric shows beside a conversation under a name, where a turn is rated as of that turn."""
+    if rubric.points is not None and name == rubric.points.key:
+        # What a criterion is worth is not shown.
+        return [criterion.criterion for criterion in rubric.points.of(transcript.known(rubric.points.key))]
     if name in rubric.shows:
         return rubric.provenance(transcript, name, None if turn is None else turn.index)
-    return FROM_TURNS[name](transcript, turn) if name in FROM_TRANSCRIPT else transcript.reference[name]
+    return FROM_TURNS[name](transcript, turn) if name in FROM_TRANSCRIPT else transcript.known(name)
 
 
 # -- the rubric in words ----------------------------------------------------------------------------

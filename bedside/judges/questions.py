@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bedside.core.errors import InputError
@@ -14,6 +14,7 @@ from bedside.judges.counts import RubricCount, Tally
 from bedside.judges.prompt import Conversation, NotAskable, Prompt, Question
 from bedside.judges.reply import Parsed, parse
 from bedside.judges.rubrics.answer_form import RubricPart
+from bedside.judges.rubrics.composites import Walk
 from bedside.judges.rubrics.prompt_words import PromptWords, prompt_words
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.store import Judgement
@@ -162,6 +163,14 @@ class AnswerGroup(ABC):
     def prompts(self, order: Order) -> Iterator[Prompt | NotAskable]:
         """What is asked."""
 
+    def planned(self, order: Order) -> Iterator[Prompt | NotAskable]:
+        """What is asked at most."""
+        return self.prompts(order)
+
+    def following(self) -> Iterator[Prompt | NotAskable]:
+        """What is asked beside that, now that an answer is there."""
+        return iter(())
+
     @abstractmethod
     def read(self, text: str, prompt: Prompt) -> Parsed:
         """What a reply to a prompt says."""
@@ -202,6 +211,47 @@ class QuestionGroup(AnswerGroup):
         return rubric if rubric.kind == "level" and prompt.asked is None else None
 
 
+class FlowGroup(QuestionGroup):
+    """All that one pass of a flow asks about one transcript: each question once the one before it is answered."""
+
+    def __init__(self, conversation: Conversation, question: Question, number: int, tally: Tally) -> None:
+        super().__init__(conversation, question, number, tally)
+        self._walk = Walk(question.rubric.flow)
+        self._order: Order = "transcript-first"
+
+    def prompts(self, order: Order) -> Iterator[Prompt | NotAskable]:
+        """The first question."""
+        self._order = order
+        return self._step.prompts(self.conversation, order)
+
+    def planned(self, order: Order) -> Iterator[Prompt | NotAskable]:
+        """All questions that a walk may come to, of which it asks some."""
+        unreached = self.question.rubric.flow.unreached()
+        steps = (step for place, step in enumerate(self.question.steps) if place not in unreached)
+        return (prompt for step in steps for prompt in step.prompts(self.conversation, order))
+
+    def following(self) -> Iterator[Prompt | NotAskable]:
+        """The question that the last answer leads to."""
+        last = self._answers[-1]
+        if last is not None and last.answer is not None:
+            self._walk.take(last.answer["label"])
+            if self._walk.at is not None:
+                yield from self._step.prompts(self.conversation, self._order)
+
+    @property
+    def _step(self) -> Question:
+        assert self._walk.at is not None
+        return self.question.steps[self._walk.at]
+
+    def read(self, text: str, prompt: Prompt) -> Parsed:
+        """A reply, where it answers the question."""
+        return parse(text, self._step.rubric)
+
+    def wordless(self, judgement: Judgement) -> Judgement:
+        """The judgement's label."""
+        return wordless(judgement, self._step.rubric)
+
+
 class QuestionSet:
     """The questions put to one judge, each with its counts.
 
@@ -225,7 +275,9 @@ class QuestionSet:
 
     def group(self, conversation: Conversation, rubric: str, number: int) -> QuestionGroup:
         """What one pass of a rubric asks about a transcript."""
-        return QuestionGroup(conversation, self.questions[rubric], number, self.tallies[rubric])
+        question = self.questions[rubric]
+        kind = FlowGroup if question.steps else QuestionGroup
+        return kind(conversation, question, number, self.tallies[rubric])
 
     def groups(
         self, transcripts: Iterable[Transcript], names: Iterable[str] | None = None, *, by_pass: bool = False
@@ -253,7 +305,4 @@ class QuestionSet:
 
     def counts(self) -> tuple[RubricCount, ...]:
         """What it took."""
-        return tuple(
-            RubricCount(name, question.version, **asdict(self.tallies[name]))
-            for name, question in self.questions.items()
-        )
+        return tuple(self.tallies[name].of(name, question.version) for name, question in self.questions.items())

@@ -33,7 +33,7 @@ class Parsed:
     """A judge's text, read.
 
     Attributes:
-        answer: the object, where it fits the rubric; None otherwise.
+        answer: the object, where it fits the rubric; where only a part of it does, that part; None otherwise.
         problem: what is wrong, in one line that can be sent back; None where nothing is.
         at: where in the text the object begins.
     """
@@ -54,15 +54,20 @@ def parse(
         counts: see :meth:`Rubric.problem`.
         asked: see :meth:`Rubric.problem`.
     """
-    return parse_object(text, lambda answer: rubric.problem(answer, counts=counts, asked=asked))
+    return parse_object(text, lambda answer: rubric.problem(answer, counts=counts, asked=asked), rubric.fitting_part)
 
 
-def parse_object(text: str, problem_of: Callable[[dict[str, Any]], str | None]) -> Parsed:
+def parse_object(
+    text: str,
+    problem_of: Callable[[dict[str, Any]], str | None],
+    part_of: Callable[[dict[str, Any]], dict[str, Any] | None] | None = None,
+) -> Parsed:
     """Read a reply that is to be one object.
 
     Args:
         text: whatever the judge wrote.
         problem_of: what is wrong with an object; None where nothing is.
+        part_of: what of an object with a problem fits all the same, where there is one object.
     """
     if len(text) > MAX_CHARACTERS:
         return Parsed(None, f"the reply has {len(text)} characters")
@@ -79,7 +84,8 @@ def parse_object(text: str, problem_of: Callable[[dict[str, Any]], str | None]) 
         else:
             last_problem = problem
     if not fitting:
-        return Parsed(None, last_problem)
+        alone = len(objects) == 1 and part_of is not None
+        return Parsed(part_of(objects[0][1]) if alone and part_of else None, last_problem)
     if any(answer != fitting[0][1] for _, answer in fitting):
         return Parsed(None, "the reply holds several answers that differ")
     return Parsed(fitting[-1][1], None, fitting[-1][0])

@@ -9,6 +9,7 @@ import orjson
 
 from bedside.judges.questions import JudgeAnswer
 from bedside.judges.rubrics.answer_form import RubricPart
+from bedside.judges.rubrics.composites import PointCriterion, Points, Walk, slug
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.settings import JudgeSettings
 from bedside.ratings.names import TRANSCRIPT, unit_name
@@ -33,14 +34,24 @@ def ratings_of(rubric: Rubric, transcript: Transcript, answers: Sequence[JudgeAn
     A level is a value and a label a label, of the unit that was asked about; so are the parts of a vector, each as
     ``<rubric>.<part>``. A set's value is the number of its labels, which begin the reason. Of an index, the value is
     the number; of pairs and lists, and where every item of an input was asked about, how many there are (of items, how
-    many have an index), and the reason is the answer as JSON.
+    many have an index), and the reason is the answer as JSON. A sheet gives a rating by each criterion, and one by its
+    aggregate; a flow one by each question, and one by each dimension; points give the share
+    of what could be reached, in all and by tag.
     """
+    if rubric.points is not None:
+        yield from _over_points(rubric, rubric.points, transcript, answers)
+        return
     if rubric.each is not None and rubric.each != "turns":
         yield from _over_items(rubric, answers)
+        return
+    if rubric.kind == "flow":
+        yield from _over_walk(rubric, answers)
         return
     for reply in answers:
         if rubric.each == "turns":
             yield from _over_turns(rubric, reply)
+        elif rubric.kind == "sheet":
+            yield from _over_criteria(rubric, reply)
         else:
             yield from _single(rubric, reply)
 
@@ -57,6 +68,60 @@ def _single(rubric: Rubric, reply: JudgeAnswer) -> Iterator[Unpacked]:
         yield reply.unit, f"{rubric.name}.expected", reply.expected, None, None, reply.expected_note
 
 
+def _over_criteria(rubric: Rubric, reply: JudgeAnswer) -> Iterator[Unpacked]:
+    """A rating by each criterion, missing where the reply lacks it; and their mean, missing where one of them is."""
+    answer, values = reply.answer or {}, dict[str, float | None]()
+    for criterion, measure in zip(rubric.criteria, rubric.measures, strict=True):
+        part = next(part for part in rubric.parts if part.name == criterion.name)
+        reasons = [answer.get(f"{criterion.name}_reason"), answer.get("reason")]
+        if rubric.aggregate is not None and reasons[0]:
+            reasons.pop()  # it is the mean's
+        reason = " ".join(filter(None, reasons)) or None
+        if criterion.name not in answer:
+            yield reply.unit, measure.name, None, None, None, reply.error
+            continue
+        value, label = _rated(part, answer[criterion.name])
+        values[criterion.name] = value
+        missing = NOT_APPLICABLE if value is None and label is None else None
+        yield reply.unit, measure.name, value, label, reason, missing
+    if rubric.aggregate is not None:
+        rated = [values.get(name) for name in rubric.aggregate.mean_of]
+        known = [value for value in rated if value is not None]
+        mean = sum(known) / len(known) if len(known) == len(rated) else None
+        lack = None if mean is not None else f"only {len(known)} of {len(rated)} criteria are rated"
+        error = reply.error if not known and reply.error else lack
+        yield reply.unit, rubric.aggregate.name, mean, None, answer.get("reason") or None, error
+
+
+NOT_REACHED = "not asked in this walk"
+
+
+def _over_walk(rubric: Rubric, answers: Sequence[JudgeAnswer]) -> Iterator[Unpacked]:
+    """The answer to each question, and the result of each dimension that was asked about; all results are missing where
+    one answer is."""
+    walk, reasons, stopped = Walk(rubric.flow), dict[int, str](), (-1, "")
+    for reply in answers:
+        assert walk.at is not None
+        if reply.answer is None:
+            stopped = walk.at, reply.error or ""
+            break
+        reasons[walk.at] = reply.answer["reason"]
+        walk.take(reply.answer["label"])
+    for place, measure in enumerate(rubric.question_rubrics):
+        label = walk.answers.get(place)
+        error = None if label is not None else stopped[1] if place == stopped[0] else NOT_REACHED
+        yield TRANSCRIPT, measure.name, None, label, reasons.get(place), error
+    way = rubric.flow.exit(walk.answers)
+    error = None if way is None else f"not relevant: question {way.question} is answered {way.answer}"
+    if stopped[0] >= 0:
+        error = f"question {rubric.questions[stopped[0]].id} has no answer"
+    asked = {rubric.questions[place].dimension for place in walk.answers}
+    for dimension, measure in zip(rubric.flow.dimensions, rubric.measures[len(rubric.questions) :], strict=True):
+        lack = error or (None if dimension in asked else NOT_REACHED)
+        result = None if lack else rubric.flow.result(dimension, walk.answers)
+        yield TRANSCRIPT, measure.name, None, result, None, lack
+
+
 def _over_turns(rubric: Rubric, reply: JudgeAnswer) -> Iterator[Unpacked]:
     if reply.answer is None:
         units = [TRANSCRIPT] if not reply.items else [unit_name(index) for index in reply.items]
@@ -66,6 +131,51 @@ def _over_turns(rubric: Rubric, reply: JudgeAnswer) -> Iterator[Unpacked]:
         return
     for entry in sorted(reply.answer["answers"], key=lambda entry: entry["item"]):
         yield from _ratings(rubric, unit_name(int(entry["item"])), entry)
+
+
+def _over_points(
+    rubric: Rubric, points: Points, transcript: Transcript, answers: Sequence[JudgeAnswer]
+) -> Iterator[Unpacked]:
+    try:
+        criteria = points.of(transcript.known(points.key))
+    except ValueError as unknown:
+        yield TRANSCRIPT, rubric.name, None, None, None, str(unknown)
+        return
+    yield from points_ratings(rubric.name, criteria, answers)
+
+
+def points_ratings(name: str, criteria: Sequence[PointCriterion], answers: Sequence[JudgeAnswer]) -> Iterator[Unpacked]:
+    """The points of the criteria met, by all points above 0: in all, and by tag; missing where one criterion is.
+
+    Args:
+        name: of the rubric.
+        criteria: what the transcript is held against.
+        answers: of each criterion, by its number, whether it is met.
+    """
+    error = next((reply.error for reply in answers if reply.answer is None), None)
+    entries = {int(entry["item"]): entry for reply in answers for entry in (reply.answer or {"answers": []})["answers"]}
+    tags = dict.fromkeys(slug(tag) for criterion in criteria for tag in criterion.tags)
+    for tag in (None, *tags):
+        metric = name if tag is None else f"{name}_{tag}"
+        own = {
+            at: criterion for at, criterion in enumerate(criteria) if tag is None or tag in map(slug, criterion.tags)
+        }
+        most = sum(criterion.points for criterion in own.values() if criterion.points > 0)
+        lack = error if most else "none of its criteria has points above 0"
+        if lack is not None:
+            yield TRANSCRIPT, metric, None, None, None, lack
+            continue
+        held_against = [
+            {
+                "criterion": criterion.criterion,
+                "points": criterion.points,
+                "met": entries[at]["met"],
+                "reason": entries[at]["reason"],
+            }
+            for at, criterion in own.items()
+        ]
+        reached = sum(criterion.points for at, criterion in own.items() if entries[at]["met"])
+        yield TRANSCRIPT, metric, reached / most, None, _json(held_against), None
 
 
 def _over_items(rubric: Rubric, answers: Sequence[JudgeAnswer]) -> Iterator[Unpacked]:

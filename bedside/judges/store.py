@@ -11,6 +11,7 @@ import glob
 import hashlib
 import sqlite3
 import stat
+import time
 import uuid
 import zlib
 from asyncio import Future, get_running_loop
@@ -23,10 +24,10 @@ from typing import Any, TypeVar
 import orjson
 
 from bedside.core.errors import RunError
-from bedside.core.files import address_to_read, saying_where, sqlite_address, unpacked
+from bedside.core.files import address_to_read, cells_digest, saying_where, sqlite_address, unpacked
 from bedside.core.locks import hold
 from bedside.judges.ask_settings import State as State
-from bedside.judges.llm.protocol import Sampling
+from bedside.judges.llm.protocol import Sampling, Served
 from bedside.judges.prompt import PromptPiece
 
 # -- The tables of a store of judgements ----------------------------------------------------------------
@@ -60,7 +61,9 @@ CREATE TABLE judgements (
     cached_tokens INTEGER,         -- of the input's
     reasoning_tokens INTEGER,      -- of the output's
     unsent TEXT,                   -- JSON: parameters that were wanted and that the model doesn't take
-    cut_at INTEGER                 -- where it is unusable because it was cut off: the limit of tokens
+    cut_at INTEGER,                -- where it is unusable because it was cut off: the limit of tokens
+    served TEXT,                   -- JSON: model, fingerprint and provider as the last reply's server named them
+    digest TEXT                    -- SHA-256 of the other cells
 ) WITHOUT ROWID;
 CREATE TABLE prompts (prompt TEXT PRIMARY KEY, pieces TEXT NOT NULL, schema TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE pieces (digest TEXT PRIMARY KEY, text BLOB NOT NULL) WITHOUT ROWID;
@@ -73,13 +76,15 @@ LATER_COLUMNS = {
     "reasoning_tokens": "INTEGER",
     "unsent": "TEXT",
     "cut_at": "INTEGER",
+    "served": "TEXT",
+    "digest": "TEXT",
 }
 
 
 # -- The store of judgements ----------------------------------------------------------------------------
 
 FILE_NAME = "judgements.sqlite"
-FORMAT = 3
+FORMAT = 5
 #: How many pieces of prompts are known to be in the store without looking.
 _REMEMBERED = 4096
 #: What comes of reading a damaged store.
@@ -140,6 +145,7 @@ class Judgement:
     reasoning_tokens: int | None = None
     unsent: tuple[str, ...] = ()
     cut_at: int | None = None
+    served: Served | None = None
 
     def to_ask_again(self, max_tokens: int) -> bool:
         """Whether a run with this limit of tokens asks for it again."""
@@ -147,7 +153,8 @@ class Judgement:
 
     def cells(self) -> dict[str, Any]:
         """The cells of its row, by column."""
-        return {column: _WRITTEN.get(name, _as_it_is)(getattr(self, name)) for name, column in _COLUMNS.items()}
+        cells = {column: _WRITTEN.get(name, _as_it_is)(getattr(self, name)) for name, column in _COLUMNS.items()}
+        return {**cells, "digest": cells_digest(*cells.values())}
 
 
 def _json(value: object) -> str:
@@ -169,6 +176,7 @@ _WRITTEN: Mapping[str, Callable[[Any], Any]] = {
     "replies": lambda replies: zlib.compress(orjson.dumps(replies), 1),
     "faults": _json,
     "unsent": lambda unsent: _json(unsent) if unsent else None,
+    "served": lambda served: None if served is None else _json(served.as_data()),
 }
 _READ: Mapping[str, Callable[[Any], Any]] = {
     "items": lambda cell: None if cell is None else tuple(orjson.loads(cell)),
@@ -176,21 +184,31 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
     "replies": lambda cell: tuple(orjson.loads(unpacked(cell))),
     "faults": lambda cell: tuple(orjson.loads(cell)),
     "unsent": lambda cell: tuple(orjson.loads(cell or "[]")),
+    "served": lambda cell: None if cell is None else Served(**orjson.loads(cell)),
 }
 
 
+def seal_rows(connection: sqlite3.Connection, *, all_of_them: bool = False) -> None:
+    """Give rows that have none the digest of their cells, or all rows a new one."""
+    connection.create_function("digest_of", len(_COLUMNS), cells_digest, deterministic=True)
+    which = "" if all_of_them else " WHERE digest IS NULL"
+    connection.execute(f"UPDATE main.judgements SET digest = digest_of({', '.join(_COLUMNS.values())}){which}")
+
+
 def _judgement(row: sqlite3.Row) -> Judgement:
-    there = set(row.keys())  # earlier formats have fewer
+    columns = set(row.keys())  # earlier formats have fewer
+    if "digest" in columns and row["digest"] != cells_digest(*(row[column] for column in _COLUMNS.values())):
+        raise ValueError(f"a judgement about {row['transcript']!r} isn't as it was written")
     return Judgement(
-        **{name: _READ.get(name, _as_it_is)(row[column]) for name, column in _COLUMNS.items() if column in there}
+        **{name: _READ.get(name, _as_it_is)(row[column]) for name, column in _COLUMNS.items() if column in columns}
     )
 
 
 #: The column of each attribute.
 _COLUMNS = {each.name: "pass" if each.name == "number" else each.name for each in fields(Judgement)}
 _INSERT = (
-    f"INSERT OR REPLACE INTO judgements ({', '.join(_COLUMNS.values())}) "
-    f"VALUES ({', '.join(f':{column}' for column in _COLUMNS.values())})"
+    f"INSERT OR REPLACE INTO judgements ({', '.join(_COLUMNS.values())}, digest) "
+    f"VALUES ({', '.join(f':{column}' for column in _COLUMNS.values())}, :digest)"
 )
 
 
@@ -392,7 +410,7 @@ def open_to_write(path: Path, *, alone: bool = False) -> sqlite3.Connection:
     try:
         if alone:  # then no memory is shared, which machines could not
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        connection.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(connection)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("BEGIN IMMEDIATE")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -405,6 +423,7 @@ def open_to_write(path: Path, *, alone: bool = False) -> sqlite3.Connection:
             for column, kind in LATER_COLUMNS.items():
                 if column not in there:
                     connection.execute(f"ALTER TABLE judgements ADD COLUMN {column} {kind}")
+            seal_rows(connection)
             version = _set_version(connection)
         connection.execute("COMMIT")
         _check_version(version, path)
@@ -412,6 +431,21 @@ def open_to_write(path: Path, *, alone: bool = False) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Turn to write-ahead mode. SQLite waits for nobody here: of processes that turn a new file to it at once, all but
+    one are told that it is locked."""
+    end = time.monotonic() + 10
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _set_version(connection: sqlite3.Connection) -> int:
@@ -442,6 +476,16 @@ def read_judgements(path: Path) -> Iterator[Judgement]:
     with closing(open_to_read(path)) as connection, reading(path):
         for row in connection.execute("SELECT * FROM judgements ORDER BY key"):
             yield _judgement(row)
+
+
+def check_store(path: Path) -> None:
+    """See that all of a store is as it was written.
+
+    Raises:
+        RunError: it isn't, or can't be read.
+    """
+    for judgement in read_judgements(path):
+        read_prompt_pieces(path, judgement.prompt)
 
 
 def stored_keys(path: Path, *, failed: bool = False, max_tokens: int = 0) -> set[str]:
@@ -493,11 +537,17 @@ def read_prompt_pieces(path: Path, prompt: str) -> list[tuple[str, str]] | None:
     with closing(open_to_read(path)) as connection, reading(path):
         row = connection.execute("SELECT pieces FROM prompts WHERE prompt = ?", (prompt,)).fetchone()
         if row is None:
+            # None is kept without the judgement that was asked with it.
+            other = "SELECT 1 FROM prompts WHERE prompt NOT IN (SELECT prompt FROM judgements) LIMIT 1"
+            if connection.execute(other).fetchone() is not None:
+                raise ValueError("a prompt isn't as it was written")
             return None
         pieces = []
         for digest in orjson.loads(row["pieces"]):
             (text,) = connection.execute("SELECT text FROM pieces WHERE digest = ?", (digest,)).fetchone()
             pieces.append((digest, unpacked(text).decode()))
+            if hashlib.sha256(pieces[-1][1].encode()).hexdigest() != digest:
+                raise ValueError("a piece of a prompt isn't as it was written")
         return pieces
 
 

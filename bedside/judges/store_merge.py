@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bedside.core.errors import RunError
 from bedside.core.files import address_to_read
-from bedside.judges.store import explained, open_to_read, open_to_write
+from bedside.judges.store import explained, open_to_read, open_to_write, seal_rows
 
 #: Judgements merged in one transaction.
 _SLICE = 1000
@@ -101,8 +101,8 @@ def _merge(connection: sqlite3.Connection, *, every: bool) -> Merged:
         connection.execute(f"INSERT OR IGNORE INTO main.prompts SELECT prompt, pieces, schema {prompts}")
 
     columns = [column for _, column, *_ in connection.execute("PRAGMA main.table_info(judgements)")]
-    there = {column for _, column, *_ in connection.execute("PRAGMA other.table_info(judgements)")}
-    theirs = ", ".join(f"new.{name}" if name in there else "NULL" for name in columns)
+    their_columns = {column for _, column, *_ in connection.execute("PRAGMA other.table_info(judgements)")}
+    theirs = ", ".join(f"new.{name}" if name in their_columns else "NULL" for name in columns)
     within = f"new.key > :after AND new.key <= :last{chosen}"
     differs = " OR ".join(f"new.{name} IS NOT mine.{name}" for name in _SAID)
     count = f"""SELECT count(*), sum(mine.key IS NULL OR mine.state = 'failed' AND new.state != 'failed'),
@@ -119,6 +119,8 @@ def _merge(connection: sqlite3.Connection, *, every: bool) -> Merged:
         with _transaction(connection):
             counted = connection.execute(count, bounds).fetchone()
             connection.execute(add, bounds)
+            if "digest" not in their_columns:  # of an earlier format
+                seal_rows(connection)
         totals = [total + (number or 0) for total, number in zip(totals, counted, strict=True)]
         after = last
     return Merged(*totals)

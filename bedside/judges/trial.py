@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bedside.judges.judgement_queue import JudgingStage, ask_judge
 from bedside.judges.llm.contract import known_price
 from bedside.judges.llm.model_names import ModelName
-from bedside.judges.llm.prices import Price
+from bedside.judges.llm.prices import Price, list_date
 from bedside.judges.llm.queue import Patience
 from bedside.judges.prompt import Question, unsent_words
 from bedside.judges.questions import JudgeAnswer, QuestionGroup, QuestionSet
@@ -56,7 +56,7 @@ def try_judge(name: ModelName, settings: JudgeSettings | None = None) -> JudgeTr
         MissingExtraError: the libraries for the judge aren't installed.
         LanguageModelError: it can't be asked.
     """
-    settings = settings or JudgeSettings(timeout=60.0, patience=PATIENCE)
+    settings = replace(settings or JudgeSettings(), timeout=60.0, patience=PATIENCE)
     roles, texts = [role for role, _ in _SPOKEN], [text for _, text in _SPOKEN]
     transcript = Transcript("trial", tuple(new_turns(roles, roles, texts)))
     questions = QuestionSet([Question(RUBRICS.load(_RUBRIC))], 1)
@@ -72,10 +72,10 @@ def try_judge(name: ModelName, settings: JudgeSettings | None = None) -> JudgeTr
         judgements = list(read_judgements(store))
     seconds = time.monotonic() - began
     price = settings.price or known_price(name)
-    return JudgeTrial(answers[0].error, seconds, _remarks(judgements, price))
+    return JudgeTrial(answers[0].error, seconds, _remarks(judgements, price, settings.price is not None))
 
 
-def _remarks(judgements: list[Judgement], price: Price | None) -> tuple[str, ...]:
+def _remarks(judgements: list[Judgement], price: Price | None, said: bool) -> tuple[str, ...]:
     remarks = []
     for judgement in judgements:
         remarks += [unsent_words(parameter) for parameter in judgement.unsent]
@@ -88,5 +88,6 @@ def _remarks(judgements: list[Judgement], price: Price | None) -> tuple[str, ...
     if price is None:
         remarks.append("its price isn't known: --price says it")
     elif price.input or price.output:
-        remarks.append(f"${price.input:g} in and ${price.output:g} out for a million tokens")
+        of = "" if said else f", as of {list_date()}"
+        remarks.append(f"${price.input:g} in and ${price.output:g} out for a million tokens{of}")
     return tuple(remarks)

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Unpack
 
 from bedside.core.errors import InputError
 from bedside.judges.ask_settings import Order
-from bedside.judges.call_plan import CallPlanner, JudgeBudget, RubricPlan
+from bedside.judges.call_plan import CallPlanner, RubricPlan
 from bedside.judges.counts import JudgingProgress, JudgingSummary
-from bedside.judges.judgement_queue import JudgingStage, ask_judge
+from bedside.judges.judgement_queue import JudgeAccess, JudgingStage, ask_judge
 from bedside.judges.llm.endpoints import model_name
 from bedside.judges.llm.model_names import ModelName
-from bedside.judges.llm.protocol import Client
 from bedside.judges.prompt import Conversation, NotAskable, Prompt, Question
 from bedside.judges.questions import QuestionGroup, QuestionSet
 from bedside.judges.raters import RatingRows, coding_rater
@@ -85,12 +85,9 @@ def code_transcripts(
     turns_per_call: int = TURNS_PER_CALL,
     context: int = CONTEXT,
     settings: JudgeSettings | None = None,
-    text: bool = True,
     progress: Callable[[JudgingProgress], None] | None = None,
-    client: Callable[[], Client] | None = None,
-    alone: bool = False,
-    budget: JudgeBudget | None = None,
     count: int | None = None,
+    **access: Unpack[JudgeAccess],
 ) -> JudgingSummary:
     """Have a language model give behaviour codes to turns.
 
@@ -107,7 +104,7 @@ def code_transcripts(
         turns_per_call: how many turns one call asks about.
         context: how many turns, of whatever role, are shown before the first of them.
         settings: passes, limits and the like.
-        text, progress, client, alone, budget: as for :func:`bedside.judges.judgement_queue.ask_judge`.
+        progress, access: as for :func:`bedside.judges.judgement_queue.ask_judge`.
         count: how many transcripts there are, for the progress.
 
     Raises:
@@ -122,9 +119,7 @@ def code_transcripts(
     rows = _CodeRows(coding_rater(name), questions, add)
     size = None if count is None else count * len(questions.questions) * settings.passes
     stage = JudgingStage(lambda: questions.groups(transcripts, by_pass=True), rows.emit, size)
-    calls = ask_judge(
-        name, settings, store_path, [stage], text=text, progress=progress, client=client, alone=alone, budget=budget
-    )
+    calls = ask_judge(name, settings, store_path, [stage], progress=progress, **access)
     parameters = {
         **settings.sampling().parameters(),
         "order": settings.order,

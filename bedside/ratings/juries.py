@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from math import prod
 from statistics import fmean
 from typing import Any
 
 import polars as pl
 
 from bedside.core.words import counted
-from bedside.ratings.names import JuryRule, jury_rater, rated_by_juries
+from bedside.ratings.names import TRANSCRIPT, Combination, jury_rater, rated_by_juries
 from bedside.ratings.table import frame_of
 
 #: The manifest's key.
@@ -26,6 +29,8 @@ JURIES_KEY = "juries"
 _EXPECTED = ".expected"
 #: Nearer than this to the middle between two levels, or two sums of votes to each other, is a tie.
 _TIE = 1e-9
+#: How errors begin of what the same command asks the next time.
+_TO_ASK = re.compile(r"not (asked|answered|judged)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +40,15 @@ class JuryMetric:
     Attributes:
         levels: the numbers of the scale, ascending; empty where the metric is on no scale of numbers.
         weights: each member's share in the rating, 0 … 1, with sum 1.
+        model: where members' errors were learnt from how they agree, the levels, the share of each (``prior``), the
+            shares of the parts that units are divided into, and the chances that a member reports a level of a true
+            one (part × member × true × reported). Of a cascade the ``thresholds``, by member the least that it must be
+            sure, None where it settles nothing. Empty else.
     """
 
     levels: tuple[float, ...]
     weights: tuple[float, ...]
+    model: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +66,7 @@ class Jury:
 
     name: str
     members: tuple[str, ...]
-    rule: JuryRule
+    rule: Combination
     quorum: int
     metrics: Mapping[str, JuryMetric]
     learning: Mapping[str, Any] = field(default_factory=dict)
@@ -72,6 +82,9 @@ class Jury:
                     for metric in self.metrics
                 )
             )
+        models = {metric: own.model for metric, own in self.metrics.items() if own.model}
+        if models:
+            parts.append(json.dumps(models, sort_keys=True))
         digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:6]
         return jury_rater(self.name, f"{self.rule}-{digest}")
 
@@ -95,7 +108,9 @@ def juries_in(manifest: Mapping[str, Any]) -> tuple[Jury, ...]:
             rule=entry["rule"],
             quorum=entry["quorum"],
             metrics={
-                metric: JuryMetric(tuple(map(float, how["levels"])), tuple(map(float, how["weights"])))
+                metric: JuryMetric(
+                    tuple(map(float, how["levels"])), tuple(map(float, how["weights"])), how.get("model") or {}
+                )
                 for metric, how in entry["metrics"].items()
             },
             learning=entry["learning"],
@@ -136,6 +151,8 @@ def jury_ratings(ratings: pl.LazyFrame, jury: Jury) -> pl.DataFrame:
     Returns:
         A ratings table; where the rule takes means of levels, the mean itself stands in ``<metric>.expected``.
     """
+    if jury.rule == "cascade":
+        return frame_of(_cascade_rows(ratings, jury))
     rows = (
         ratings.filter(pl.col("rater").is_in(jury.members), pl.col("metric").is_in(list(jury.metrics)))
         .select("transcript_id", "system", "case_id", "unit", "metric", "rater", "replicate", "value", "label")
@@ -153,6 +170,145 @@ def jury_ratings(ratings: pl.LazyFrame, jury: Jury) -> pl.DataFrame:
         for (*of_unit, metric), answers in units.items()
         for suffix, value, label, reason, error in _verdicts(jury, jury.metrics[metric], answers)
     )
+
+
+# -- Judges asked in turn: the next where one is not sure enough, and people last -----------------------
+
+#: A transcript, and the unit of it.
+UnitKey = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class SureAnswer:
+    """What a rater says of a unit, of its passes together, and how sure it is.
+
+    Attributes:
+        rater: the rater.
+        answer: its level or label; None where none of its passes gave one.
+        sureness: 0 … 1: where it rated the expected level, 1 minus the distance from it to the answer, in steps of the
+            scale (of two levels, the chance it gave to its answer), times the share of passes that came; else the share
+            of all passes asked for that gave the answer. None where it was asked once without an expected level.
+        waits: whether a pass is still to be asked.
+    """
+
+    rater: str
+    answer: float | str | None
+    sureness: float | None
+    waits: bool
+
+
+def sure_answers(
+    ratings: pl.LazyFrame, metric: str, raters: Sequence[str], levels: Sequence[float]
+) -> list[dict[UnitKey, SureAnswer]]:
+    """What each rater says of each unit that it was asked about by one metric, and how sure it is.
+
+    Args:
+        ratings: a ratings table.
+        metric: the metric's name.
+        raters: the raters'.
+        levels: of the metric's scale, ascending; empty where it has no numbers.
+    """
+    rows = (
+        ratings.filter(pl.col("rater").is_in(raters), pl.col("metric").is_in([metric, metric + _EXPECTED]))
+        .sort("transcript_id", "unit", "replicate")
+        .select("rater", "transcript_id", "unit", pl.col("metric") == metric, "replicate", "value", "label", "error")
+        .collect()
+    )
+    units: dict[str, dict[str, bool]] = defaultdict(dict)
+    passes: dict[tuple[str, str], set[int]] = defaultdict(set)
+    waiting = set()
+    answers: dict[tuple[str, str, str, bool], list[Any]] = defaultdict(list)
+    for rater, transcript, unit, of_metric, number, value, label, error in rows.iter_rows():
+        answer = label if label is not None else value
+        if answer is not None:
+            answers[rater, transcript, unit, of_metric].append(answer)
+        if of_metric:
+            passes[rater, transcript].add(number)
+            units[transcript][unit] = units[transcript].get(unit, False) or answer is not None
+            if error is not None and _TO_ASK.match(error):
+                waiting.add((rater, transcript))
+    step = min((high - low for low, high in pairwise(levels)), default=0.0)
+
+    def answered(rater: str, transcript: str, unit: str) -> SureAnswer:
+        came, expected = (answers.get((rater, transcript, unit, own), []) for own in (True, False))
+        asked, sureness = len(passes[rater, transcript]), None
+        answer: Any = taken_together(came) if came else None
+        if came and expected and step:
+            sureness = max(0.0, 1 - abs(fmean(expected) - answer) / step) * len(came) / asked
+        elif came and asked > 1:
+            sureness = came.count(answer) / asked
+        return SureAnswer(rater, answer, sureness, (rater, transcript) in waiting)
+
+    # What couldn't be said of turns is missing of the transcript: it is no unit where turns are rated.
+    keys = [
+        (name, unit)
+        for name, own in units.items()
+        for unit, rated in own.items()
+        if rated or unit != TRANSCRIPT or len(own) == 1
+    ]
+    return [{key: answered(rater, *key) for key in keys if (rater, key[0]) in passes} for rater in raters]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where a unit ends in a cascade.
+
+    Attributes:
+        place: of the member that settles it, or that it waits for; the number of members where it is left to people.
+        answer: that of the member, or where it is left to people of the last that gave one; None without any.
+        waits: whether it waits for the member's answer.
+    """
+
+    place: int
+    answer: SureAnswer | None
+    waits: bool = False
+
+
+def cascade_routes(ratings: pl.LazyFrame, jury: Jury, metric: str) -> dict[UnitKey, Route]:
+    """Where each unit that a member was asked about ends in a cascade; what a member doesn't answer goes on."""
+    how = jury.metrics[metric]
+    by_member = sure_answers(ratings, metric, jury.members, how.levels)
+    routes: dict[UnitKey, Route] = {}
+    for key in dict.fromkeys(key for answers in by_member for key in answers):
+        last = None
+        for place, threshold in enumerate(how.model["thresholds"]):
+            if threshold is None:  # it can't be left alone, and isn't asked
+                continue
+            own = by_member[place].get(key)
+            if own is not None and own.sureness is not None and own.sureness >= threshold:
+                routes[key] = Route(place, own)
+                break
+            if own is None or own.waits:
+                routes[key] = Route(place, None, waits=True)
+                break
+            last = last if own.answer is None else own
+        else:
+            routes[key] = Route(len(jury.members), last)
+    return routes
+
+
+def _cascade_rows(ratings: pl.LazyFrame, jury: Jury) -> Iterator[tuple[Any, ...]]:
+    """The rows of a cascade in the ratings table.
+
+    What is left to people has the last judge's answer, as their ratings correct it: without one, a mean would be of
+    the units that are easy to judge.
+    """
+    places = ratings.filter(pl.col("rater").is_in(jury.members)).select("transcript_id", "system", "case_id")
+    known = {name: rest for name, *rest in places.unique("transcript_id").collect().iter_rows()}
+    for metric in jury.metrics:
+        for (transcript, unit), route in cascade_routes(ratings, jury, metric).items():
+            answer = route.answer
+            of_unit = transcript, *known[transcript], unit, metric, jury.rater, 0
+            if answer is None:
+                before = ", and nobody before it is sure enough" if route.place else ""
+                waits = route.waits and f"not rated by {jury.members[route.place]}{before}"
+                yield *of_unit, None, None, None, waits or "left to people: no judge gave a rating"
+                continue
+            own = answer.answer
+            how_sure = "" if answer.sureness is None else f", {answer.sureness:.2f} sure"
+            ended = "settled by" if route.place < len(jury.members) else "left to people:"
+            value, label = (None, own) if isinstance(own, str) else (own, None)
+            yield *of_unit, value, label, f"{ended} {_shown(own)} ({answer.rater}{how_sure})", None
 
 
 #: What is added to the metric's name, value, label, reason and error of a jury's rating.
@@ -174,6 +330,9 @@ def _verdicts(jury: Jury, metric: JuryMetric, answers: Mapping[str, list[Any]]) 
     if not sum(weights):
         yield "", None, None, None, "the judges who gave a rating have no weight in this jury"
         return
+    if metric.model:
+        yield from _by_errors(jury, metric, dict(zip(present, own, strict=True)), absent)
+        return
     reason = _reason(jury, present, own, weights, labelled)
     if absent:
         reason += f"; {counted(len(absent), 'judge')} gave none ({', '.join(absent)})"
@@ -189,6 +348,33 @@ def _verdicts(jury: Jury, metric: JuryMetric, answers: Mapping[str, list[Any]]) 
     else:
         value, tie = _middle(own, metric.levels) if jury.rule == "median" else _most_votes(own, weights)
         yield "", value, None, None if tie else reason, tie
+
+
+def _by_errors(jury: Jury, metric: JuryMetric, own: Mapping[int, Any], absent: Sequence[str]) -> Iterator[_Verdict]:
+    """The level with the highest chance given what members said, by how often each errs; and the mean of levels."""
+    model = metric.model
+    levels = list(model["levels"])
+    said = {place: levels.index(answer) for place, answer in own.items() if answer in levels}
+    if not said:
+        yield "", None, None, None, "the judges gave levels that the model has not seen: make the jury again"
+        return
+    chances = [
+        prior * sum(
+            share * prod(part[place][true][level] for place, level in said.items())
+            for share, part in zip(model["shares"], model["chances"], strict=True)
+        )
+        for true, prior in enumerate(model["prior"])
+    ]  # fmt: skip
+    by_level = {level: chance / sum(chances) for level, chance in zip(levels, chances, strict=True)}
+    top, tie = _most_votes(list(by_level), list(by_level.values()))
+    gave = ", ".join(f"{_shown(answer)} ({jury.members[place]})" for place, answer in own.items())
+    reason = f"most likely of {gave}, with a chance of {by_level[top]:.2f} by {jury.rule}" if tie is None else None
+    if reason and absent:
+        reason += f"; {counted(len(absent), 'judge')} gave none ({', '.join(absent)})"
+    label = isinstance(levels[0], str)
+    yield "", None if label else top, top if label else None, reason, tie
+    if not label:
+        yield _EXPECTED, sum(level * chance for level, chance in by_level.items()), None, reason, None
 
 
 def _most_votes(answers: Sequence[Any], weights: Sequence[float]) -> tuple[Any, str | None]:

@@ -17,9 +17,17 @@ if TYPE_CHECKING:
 TRANSCRIPT = "transcript"
 #: Patterns of all raters of a kind.
 HUMANS, JUDGES, JURIES, ALGORITHMS = "human:*", "judge:*", "jury:*", "algorithm:*"
+#: What stands between a judge and the version of its model, where each is a rater of its own.
+JUDGE_VERSION = "@"
 #: How numbers of several raters become one; labels go by most votes whatever the rule.
-JuryRule = Literal["mean", "median", "majority", "weights"]
+JuryRule = Literal["mean", "median", "majority", "weights", "dawid-skene", "glad", "mace"]
 JURY_RULES: tuple[JuryRule, ...] = get_args(JuryRule)
+#: The same, and that of judges who are asked in turn.
+Combination = Literal[JuryRule, "cascade"]
+#: Rules that learn from nothing, from people's ratings, and from how judges agree.
+FIXED_RULES, LEARNT_RULES, LABEL_FREE_RULES = JURY_RULES[:3], JURY_RULES[3:4], JURY_RULES[4:]
+#: What these are called.
+LABEL_FREE_WORDS: dict[str, str] = {"dawid-skene": "Dawid–Skene's model", "glad": "GLAD", "mace": "MACE"}
 _HUMAN, _JUDGE, _ALGORITHM, _TURN, _PAIR, _JURY = "human:", "judge:", "algorithm:", "turn:", "pair:", "jury:"
 
 

@@ -24,11 +24,14 @@ from bedside.core.errors import RunError
 from bedside.core.files import (
     check_no_links,
     empty,
+    file_digest,
     holding,
     making,
     read_json,
     read_json_lines,
     saying_where,
+    seal_of,
+    sealed,
     sync,
     write_json,
 )
@@ -53,6 +56,8 @@ from bedside.ratings.table import (
 from bedside.transcripts.factor_kinds import Kind, kinds_named
 from bedside.transcripts.simulation_folder import (
     FAILED,
+    TRANSCRIPTS,
+    check_simulated,
     checked_manifest,
     manifest_misfit,
     simulation_manifest,
@@ -64,14 +69,14 @@ if TYPE_CHECKING:
     import pandas
 
 
-FORMAT = 2
+FORMAT = 3
 #: The manifest's key of the runs that a run was merged of: of each its folder as it was named, the SHA-256 of its
 #: ratings, how many transcripts it had, and the rounds in which people rated it.
 PARTS_KEY = "merged"
 #: The file of a merged run that says which transcript is of which runs, by their place in the manifest's list.
 PARTS_FILE = "parts.parquet"
 PARTS_SCHEMA = pl.Schema({"transcript_id": pl.String(), "part": pl.Int32()})
-RATINGS_FILE = "ratings.parquet"
+RATINGS_FILE, SIMULATIONS = "ratings.parquet", "simulations.json"
 #: The files of all transcripts.
 _EVERY_TRANSCRIPT = f"{TRANSCRIPT_FOLDER}/*.parquet"
 #: What comes of reading a damaged table.
@@ -99,6 +104,7 @@ _MANIFEST_SHAPE = {
         "rater": TEXT, "members": [TEXT], "rule": TEXT, "quorum": INTEGER, "learning": ObjectOf({}),
         "metrics": ObjectOf({"levels": [NUMBER], "weights": [NUMBER]}),
     })),
+    "files": ObjectOf(TEXT), "seal": TEXT,
 }  # fmt: skip
 #: A change of the two that is on disk whole and not in its place yet.
 _CHANGE = ".change"
@@ -132,6 +138,8 @@ class Run:
         check_no_links(self.path, "a run")
         self._await_change()
         self.manifest: dict[str, Any] = self._read_manifest()
+        #: Files that were as they were written, and as what they were read: size and time of the last change.
+        self._as_written: dict[str, tuple[int, int, int]] = {}
 
     def file(self, name: str) -> Path:
         """Where the ratings or the manifest stand: in the run, or in a whole change that is not in its place yet."""
@@ -170,7 +178,39 @@ class Run:
         wrong = misfit(manifest, _MANIFEST_SHAPE)
         if wrong is not None:
             raise RunError(f"the manifest is damaged at {wrong}", where=str(file), todo=todo)
+        if seal_of(manifest) != manifest["seal"]:
+            raise RunError("the manifest isn't as bedside wrote it (its seal doesn't fit)", where=str(file), todo=todo)
         return manifest
+
+    def check_file(self, name: str) -> None:
+        """See that a file is as it was written; each is read for it once.
+
+        Args:
+            name: in the run's folder; :data:`~bedside.ratings.table.TRANSCRIPT_FOLDER` stands for all in it.
+
+        Raises:
+            RunError: it is not there, or not as it was written, or there is another beside those of its folder.
+        """
+        names = [name]
+        if name == TRANSCRIPT_FOLDER:
+            there = {f"{name}/{file.name}" for file in (self.path / name).glob("*.parquet")}
+            names = sorted(there | {kept for kept in self.manifest["files"] if kept.startswith(f"{name}/")})
+        for member in names:
+            file = self.file(member)
+            with self.sound(member):
+                state = file.stat()
+            stamp = (state.st_ino, state.st_size, state.st_mtime_ns)
+            if self._as_written.get(member) == stamp:
+                continue
+            digest = file_digest(file)
+            # A run may have been changed since its manifest was read, which is read again for that alone.
+            if digest != self.manifest["files"].get(member) and digest != self._read_manifest()["files"].get(member):
+                raise RunError(
+                    "the file isn't as bedside wrote it (its SHA-256 is another)",
+                    where=str(file),
+                    todo="restore it from a copy, or score again into a new run; bedside verify says what can be used",
+                )
+            self._as_written[member] = stamp
 
     @property
     def keeps_text(self) -> bool:
@@ -323,7 +363,10 @@ class Run:
                 "the table is missing or damaged", where=str(self.file(name)), todo="score again into a new run"
             ) from error
 
-    def add(self, ratings: pl.LazyFrame, manifest: Mapping[str, Any], *, key: Sequence[str] = KEY) -> int:
+    def add(
+        self, ratings: pl.LazyFrame, manifest: Mapping[str, Any], *, key: Sequence[str] = KEY,
+        sources: Iterable[str | os.PathLike[str]] = (),
+    ) -> int:  # fmt: skip
         """Add ratings, replacing those of the same key, and put ``manifest`` in place of the old one: both, or neither.
 
         What juries say is made anew from their members' ratings. The run must be :meth:`locked`.
@@ -332,6 +375,7 @@ class Run:
             ratings: the new ones; without the column, of no round.
             manifest: the new one.
             key: the columns of the key; with fewer than :data:`KEY`, old ratings go whose units are not rated again.
+            sources: files of the transcripts; what those of simulations say of them is kept.
 
         Returns:
             How many ratings were replaced.
@@ -347,9 +391,10 @@ class Run:
         kept = old.join(keys, on=key, how="anti", maintain_order="left") if replaced else old
         with self.sound(RATINGS_FILE), making(self.path / _CHANGE) as folder:
             write_table(folder / RATINGS_FILE, with_juries(pl.concat([kept, ratings]), manifest))
-            write_json(folder / MANIFEST, manifest)
+            keep_simulations(folder, sources)
+            write_manifest(folder, manifest, others=self.manifest["files"])
         self._settle()
-        self.manifest = dict(manifest)
+        self.manifest = self._read_manifest()
         self._forget()
         return int(replaced)
 
@@ -367,7 +412,7 @@ class Run:
         if not change.is_dir():
             return
         with saying_where(self.path):
-            for name in (RATINGS_FILE, MANIFEST):
+            for name in (RATINGS_FILE, SIMULATIONS, MANIFEST):
                 with suppress(FileNotFoundError):  # another process was faster
                     os.replace(change / name, self.path / name)
             sync(self.path)
@@ -410,6 +455,7 @@ class Run:
         Raises:
             RunError: it is missing, damaged, or has other columns.
         """
+        self.check_file(TRANSCRIPT_FOLDER if name == _EVERY_TRANSCRIPT else name)
         with self.sound(name):
             table = pl.scan_parquet(self.file(name))
             actual = table.collect_schema()
@@ -449,7 +495,20 @@ def write_new_run(folder: Path, ratings: pl.LazyFrame, manifest: Mapping[str, An
         ratings = in_round(ratings)
     write_new_table(folder / RATINGS_FILE, ratings)
     shutil.rmtree(folder / RATING_PARTS, ignore_errors=True)
-    write_json(folder / MANIFEST, manifest)
+    write_manifest(folder, manifest)
+
+
+def write_manifest(folder: Path, manifest: Mapping[str, Any], *, others: Mapping[str, str] | None = None) -> None:
+    """Write a manifest, sealed, with the SHA-256 of each of the run's files; judgements have digests of their own.
+
+    Args:
+        folder: where these files stand.
+        manifest: the rest of what it says.
+        others: the SHA-256 of files that stand elsewhere, by name.
+    """
+    parts = (f"{TRANSCRIPT_FOLDER}/{file.name}" for file in (folder / TRANSCRIPT_FOLDER).glob("*.parquet"))
+    names = (RATINGS_FILE, PARTS_FILE, SIMULATIONS, *parts)
+    write_json(folder / MANIFEST, sealed(manifest, folder, names, others))
 
 
 @dataclass(frozen=True, slots=True)
@@ -523,7 +582,6 @@ def merged_parts(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     return list(manifest.get(PARTS_KEY) or ())
 
 
-SIMULATIONS = "simulations.json"
 #: What is read of a conversation that has no transcript.
 _FAILURE = {
     "id": TEXT, "system": TEXT, "case": OrNull(TEXT), "persona": OrNull(TEXT), "state": TEXT, "whose": OrNull(TEXT),
@@ -549,8 +607,15 @@ class RunSimulation:
 
 
 def keep_simulations(folder: Path, files: Iterable[str | os.PathLike[str]]) -> None:
-    """Keep in a run's folder what its files say of simulations; nothing where none is a simulation's."""
+    """Keep in a run's folder what its files say of simulations; nothing where none is a simulation's.
+
+    Raises:
+        RunError: a simulation's file isn't as it was written.
+    """
     places = dict.fromkeys(place for place in map(simulation_of, files) if place is not None)
+    for place in places:
+        check_simulated(place, TRANSCRIPTS)
+        check_simulated(place, FAILED)
     simulations = [
         {
             "path": os.path.abspath(place),
@@ -586,9 +651,11 @@ def run_simulations(folder: str | os.PathLike[str]) -> tuple[RunSimulation, ...]
     Raises:
         RunError: the file is damaged.
     """
-    path = Path(folder) / SIMULATIONS
-    if not path.is_file():
+    run = Run(folder)
+    path = run.file(SIMULATIONS)
+    if SIMULATIONS not in run.manifest["files"] and not path.is_file():
         return ()
+    run.check_file(SIMULATIONS)
     noun = "record of the run's simulations"
     entries = read_json(path, noun, [_ENTRY], todo="score again")
     for number, entry in enumerate(entries):

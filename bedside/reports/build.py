@@ -25,8 +25,17 @@ from bedside.analysis.findings import (
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.ratings_view import PEOPLE, RatingsView, open_ratings_view
 from bedside.analysis.selection import quality_metrics
-from bedside.core.errors import DataError, one_of
-from bedside.core.files import make_folder, saying_where, write_bytes, write_text
+from bedside.core.errors import DataError, RunError, one_of
+from bedside.core.files import (
+    file_digest,
+    make_folder,
+    read_sealed,
+    saying_where,
+    write_bytes,
+    write_sealed,
+    write_text,
+)
+from bedside.core.json_shape import TEXT, ObjectOf
 from bedside.core.words import counted
 from bedside.ratings.names import ALGORITHMS, JUDGES, JURIES, is_human, is_judge, turn_indices
 from bedside.ratings.run import Run
@@ -34,6 +43,7 @@ from bedside.ratings.suites import Suite
 from bedside.ratings.table import missing_counts, wordless
 from bedside.ratings.values import failures
 from bedside.reports.checklist import checklists
+from bedside.reports.comparison_notes import with_version_notes
 from bedside.reports.contents import PlannedTable, ReportPart, main_measures, make_parts, make_tables
 from bedside.reports.estimation import estimate_table
 from bedside.reports.figure_kind import PHONE, RenderedFigure
@@ -572,6 +582,19 @@ def write_figures(
     return tuple(written)
 
 
+#: Says of a report's files their SHA-256, and the seal of the run that each was made from.
+WRITTEN = "written.json"
+
+
+def read_written(folder: Path) -> dict[str, dict[str, str]]:
+    """What a folder says of a report's files, by name; nothing where it holds no such record, or a damaged one."""
+    with suppress(RunError):
+        shape = {"files": ObjectOf({"sha256": TEXT, "run": TEXT})}
+        files: dict[str, dict[str, str]] = read_sealed(folder / WRITTEN, "record of the report", shape)["files"]
+        return files
+    return {}
+
+
 def write_report(
     run: Run,
     ratings: RatingsView | None = None,
@@ -640,6 +663,8 @@ def write_report(
         )  # fmt: skip
         write_text(folder / PAGE, html_page)
         written.append(folder / PAGE)
+    digests = {file.name: {"sha256": file_digest(file), "run": run.manifest["seal"]} for file in written}
+    write_sealed(folder / WRITTEN, {"files": {**read_written(folder), **digests}})
     findings = _first_of_each(answers) if tables is None else ()
     return Tables(all_tables, None, findings=findings), tuple(written)
 
@@ -692,13 +717,13 @@ _MOST_WARNINGS, _MOST_MAIN, _MOST_NAMED = 3, 5, 4
 #: Rows of a comparison that are all shown.
 _MANY_ROWS = 40
 #: Places of the parts that stand open below the suites' and the results, by their first table.
-_OPEN = {"comparison": 1, "strengths": 2, "win_rates": 2, "agreement": 3}
+_OPEN = {"safety_cases": 1, "comparison": 1, "strengths": 2, "win_rates": 2, "agreement": 3}
 
 
 def _rank(part: ReportPart) -> int:
     """Where a part stands: outcomes, comparison, agreement, the rest."""
     first = part.tables[0].name if part.tables else ""
-    return 0 if part.about or first in ("leaderboard", "results") else _OPEN.get(first, 4)
+    return 0 if part.about or first in ("leaderboard", "results", "safety_card") else _OPEN.get(first, 4)
 
 
 def _shown_first(table: Table) -> Table:
@@ -742,7 +767,8 @@ def answers_of(view: RatingsView, settings: ReportSettings) -> tuple[list[PageAn
         known = [finding for finding in estimate_findings(estimates) if finding.kind != "correction not known"]
         if known:
             answers.append(PageAnswer("What is left once people correct the judge?", tuple(known), "estimate"))
-            tables.append(with_averaging_notes(estimate_table(estimates), view, shown=BY_WHERE))
+            table = with_averaging_notes(estimate_table(estimates), view, shown=BY_WHERE)
+            tables.append(with_version_notes(table, view))
     return [answer for answer in answers if answer.findings], tables
 
 
@@ -797,7 +823,8 @@ def _page_figure(drawing: Drawing, rendered: RenderedFigure) -> PageFigure:
 
 def judge_cards(view: RatingsView, seed: int) -> tuple[Table, ...]:
     """The cards of all judges, saying what they average over; none where no judge rated what a person rated."""
-    return tuple(with_averaging_notes(table, view, shown=BY_WHERE) for table in card_tables(view, seed))
+    noted = (with_averaging_notes(table, view, shown=BY_WHERE) for table in card_tables(view, seed))
+    return tuple(with_version_notes(table, view) for table in noted)
 
 
 def _part_section(part: ReportPart, figures: Mapping[str, PageFigure], *, whole: bool) -> Section:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -18,16 +19,16 @@ from bedside.analysis.rater_effects import (
 )
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.core.words import counted
+from bedside.ratings.names import is_judge
 from bedside.reports.notes import Note, NoteText
-from bedside.reports.number_text import CORRECTION_WORDS, DASH, WITHOUT_VALUE, number
+from bedside.reports.number_text import CORRECTION_WORDS, DASH, WITHOUT_VALUE, number, rater_words
 from bedside.reports.table import Table
 from bedside.reports.table_notes import chance_notes, chances_by_title, said_once
-from bedside.stats.crossed_raters import SD_RATERS
 
 # -- People as raters in tables -------------------------------------------------------------------------
 
 #: Tables that hold systems against each other pair by pair.
-_OF_PAIRS = frozenset(("comparison", "margin", "gate"))
+_OF_PAIRS = frozenset(("comparison", "margin", "gate", "ordered"))
 #: Systems that a table's notes hold against each other.
 _MOST_SYSTEMS = 12
 #: How the sentence begins that counts further such warnings.
@@ -43,6 +44,8 @@ _MOST_RATERS = 4
 
 def design_notes(designs: Sequence[RaterDesign | None]) -> list[str]:
     """To whom comparisons by people generalise, and which of them rest on other people for each system."""
+    from bedside.stats.crossed_raters import SD_RATERS
+
     present = [design for design in designs if design is not None]
     notes = []
     by_scope: dict[str, list[RaterDesign]] = {}
@@ -58,12 +61,65 @@ def design_notes(designs: Sequence[RaterDesign | None]) -> list[str]:
             dropped = max(design.difference.dropped for design in members if design.difference is not None)
             if dropped:
                 note += f" Cases that some of them did not rate are left out (at most {dropped})."
+            gaps = any(design.has_gaps for design in members)
+            if gaps:
+                note += " With many gaps it weights ratings by what they tell, so it isn't that of the means."
             note += (
-                " Cases and raters are both drawn (quasi-F); raters differ in this difference by "
-                f"{'up to ' if len(members) > 1 else ''}{number(largest, members[0].facts.digits)} (SD)."
+                f" Cases and raters are both drawn ({'mixed model' if gaps else 'quasi-F'}); raters differ in this "
+                f"difference by {'up to ' if len(members) > 1 else ''}{number(largest, members[0].facts.digits)} (SD)."
             )
         notes.append(note)
     return [*notes, *_confounding_notes(present)]
+
+
+def with_rater_notes(table: Table, view: RatingsView, answer: Iterable[Table] = ()) -> Table:
+    """The table with the notes of :func:`with_people_notes` and of :func:`with_version_notes`."""
+    return with_version_notes(with_people_notes(table, view), view, answer)
+
+
+#: The note on a judge of which several versions answered.
+VERSIONS_NOTE = "raters.versions"
+
+
+def with_version_notes(
+    table: Table, view: RatingsView, answer: Iterable[Table] = (), *, apart: str = "--by-version"
+) -> Table:
+    """The table with a warning of each judge in it of which several versions answered, or not known ones.
+
+    Args:
+        table: the table; its records say which metrics and raters it shows. Where they name nobody, those of the whole
+            answer say it, or all raters count.
+        view: the ratings that it was made from.
+        answer: the tables that answer the question.
+        apart: what takes them apart.
+    """
+    if view.run is None or not any(map(is_judge, view.raters())):
+        return table
+    from bedside.analysis.judge_versions import NOT_KNOWN, VERSIONS, members_of, mixed_versions, version_words
+
+    metrics = {str(record["metric"]) for record in table.records if record.get("metric")}
+    mixed = mixed_versions(view, metrics or None)
+    if any(record.get("what") == VERSIONS for record in table.records):  # the judge's card
+        return table
+    named = _raters_in([table], view) or _raters_in(answer, view) or set(mixed)
+    shown = {member for rater in named for member in members_of(view, rater)}
+    notes = [
+        NoteText(
+            (f"Not all versions of {rater_words(rater)} are known" if NOT_KNOWN in versions
+             else f"{rater_words(rater)} answered in {len(versions)} versions")
+            + f": {version_words(rater, versions)}. Apart: {apart}.",
+            VERSIONS_NOTE, warns=True,
+        )
+        for rater, versions in mixed.items() if rater in shown
+    ]  # fmt: skip
+    return replace(table, notes=(*table.notes, *notes)) if notes else table
+
+
+def _raters_in(tables: Iterable[Table], view: RatingsView) -> set[str]:
+    """The raters, or people, whose names stand in the records of tables."""
+    texts = {text for table in tables for record in table.records for text in record.values() if isinstance(text, str)}
+    names = {rater: re.compile(rf"(?<![\w:]){re.escape(rater)}(?![\w.+@/-])") for rater in (PEOPLE, *view.raters())}
+    return {rater for rater, name in names.items() if any(rater in text and name.search(text) for text in texts)}
 
 
 def with_people_notes(table: Table, view: RatingsView) -> Table:
@@ -179,6 +235,15 @@ def _interval_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
         yield "Tests are one-sided, and an interval has one end: what is on its other side can't be told."
 
 
+def _look_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    if any(c.at_every_look for c in comparisons):
+        yield (
+            "Intervals and p hold at every look, however many there are (confidence sequences). A case counts once its "
+            "planned answers are all in; without a plan, its values must stay. Over a family, α is divided by the "
+            "number of tests."
+        )
+
+
 def case_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
     """What was averaged before a case counts once."""
     if any(not c.entered.is_whole for c in comparisons):
@@ -292,6 +357,7 @@ COMPARISON_NOTES = (
     Note("comparison.correction", correction_notes, ("p corrected",)),
     Note("comparison.difference", _difference_notes, ("Difference", "Shift", "p")),
     Note("comparison.intervals", _interval_notes, ("Difference", "Shift")),
+    Note("comparison.looks", _look_notes, ("Difference", "p")),
     Note("comparison.cases", case_notes, ("Cases",)),
     Note("comparison.counts", _count_notes, ("Cases",)),
     Note("comparison.labels", label_notes, ("Means",)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -13,14 +13,15 @@ from bedside.analysis.metric_facts import facts
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError, quality_metrics
 from bedside.analysis.study_parts import study_order
-from bedside.core.errors import DataError, RegistryError, nearest, one_of
+from bedside.core.errors import BedsideError, DataError, RegistryError, nearest, one_of
 from bedside.core.model_errors import to_model
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.suites import SUITES, Suite
 from bedside.ratings.suites.published_numbers import PublishedNumber, published_numbers
 from bedside.ratings.suites.run_suites import suites_of
 from bedside.ratings.suites.suite import AsPublished, Definition, Entry
-from bedside.reports.comparison_notes import with_people_notes
+from bedside.reports.comparison_notes import with_rater_notes
 from bedside.reports.figures import FIGURES, Drawing, FigureKind
 from bedside.reports.measures import TableMeasure
 from bedside.reports.report_settings import ReportSettings
@@ -87,7 +88,7 @@ class PlannedTable:
             noted = replace(noted, notes=(*noted.notes, *on_source), source_notes=on_source, records=records)
         if printed:
             noted = with_printed(noted, printed, beside=hasattr(options, "published"))
-        return with_people_notes(noted, view)
+        return with_rater_notes(noted, view)
 
     def _printed(self, settings: ReportSettings) -> tuple[PublishedNumber, ...]:
         """The numbers that the suite's source printed in this table; none where nobody asks for them."""
@@ -165,8 +166,26 @@ def _is_shown(measure: TableMeasure, table: Table) -> bool:
     return measure.metric in names
 
 
+def _named_measures(view: RatingsView, options: Options, table: Table | None) -> list[tuple[str, TableMeasure]]:
+    """The measures that stand in a table, or without it all, by title; with their heading where several have that."""
+    headed: Mapping[str, Sequence[TableMeasure]] = getattr(options, "metrics", None) or {}
+    shown = [
+        (heading, measure.title or view.facts(measure.metric).title, measure)
+        for heading, measures in headed.items()
+        for measure in measures
+        if table is None or _is_shown(measure, table)
+    ]
+    counts = Counter(title for _, title, _ in shown)
+    return [
+        (f"{title} ({heading})" if heading and counts[title] > 1 else title, measure)
+        for heading, title, measure in shown
+    ]
+
+
 def _definition_of(record: Mapping[str, object], options: Options) -> Mapping[str, str]:
-    """The definition that the number of a record follows; nothing where none is declared."""
+    """The definition of a record's number; nothing where none is declared, or only the source has a number."""
+    if record.get("value") is None and record.get("published") is not None:
+        return {}
     metric, is_ratio, measures = str(record.get("metric")), record.get("level") == "micro", _measures(options)
     named = (metric, metric.partition(".")[0])
     own = [each.definition for each in measures if each.metric in named and bool(each.sum) == is_ratio]
@@ -224,14 +243,13 @@ def source_notes(view: RatingsView, options: Options, table: Table | None = None
         options: what the suite says of it.
         table: the table, whose measures alone have footnotes; without it all that the options name.
     """
-    measures = [measure for measure in _measures(options) if table is None or _is_shown(measure, table)]
+    named = _named_measures(view, options, table)
     footnotes: dict[str, dict[str, None]] = {}
-    for measure in measures:
+    for title, measure in named:
         if measure.note is not None:
-            title = measure.title or view.facts(measure.metric).title
             footnotes.setdefault(measure.note, {})[title] = None
     if options.paper is not None:
-        metrics = {metric.partition(".")[0] for measure in measures for metric in measure.parts}
+        metrics = {metric.partition(".")[0] for _, measure in named for metric in measure.parts}
         for rated in rated_rubrics(view):
             for deviation in () if rated.reworded else rated.rubric.deviations:
                 if rated.rubric.name in metrics and options.departures:
@@ -239,7 +257,7 @@ def source_notes(view: RatingsView, options: Options, table: Table | None = None
                     footnotes[elsewhere] = {"Rubrics": None}
                 elif rated.rubric.name in metrics:
                     footnotes.setdefault(deviation, {})[rated.rubric.title] = None
-    definitions = {measure.title or view.facts(measure.metric).title: measure.definition for measure in measures}
+    definitions = {title: measure.definition for title, measure in named}
     source = [*_layout_notes(options.paper), *_definition_notes(definitions, options.definition)]
     return [
         # What holds of the whole table stands in one line.
@@ -301,16 +319,23 @@ def _measures(options: Options | None) -> list[TableMeasure]:
 
 
 def check_suite(suite: Suite) -> list[str]:
-    """Check that the tables and figures of a suite are of kinds that exist, with options they have.
+    """Check that a suite's metrics, rubrics, and kinds of tables and figures exist, with options they have.
 
     Returns:
         Remarks: metrics of its tables that neither a metric family nor a rubric gives.
 
     Raises:
-        RegistryError: an unknown kind or a wrong option, or a main measure that no table shows, which is named.
+        RegistryError: an unknown metric, rubric or kind, a wrong option, or a main measure that no table shows, which
+            is named.
     """
-    from bedside.scoring.plan import families_by_metric
+    from bedside.scoring.judging_orders import rubrics_of
+    from bedside.scoring.plan import families_by_metric, make_plan
 
+    make_plan(suite.metrics, suite.parameters)
+    rubrics = {rubric.name: rubric for rubric in rubrics_of(suite.rubrics)} if suite.rubrics else {}
+    measured = {own.name: own for rubric in rubrics.values() for own in (rubric, *rubric.measures)}
+    own = {name for rubric in rubrics.values() for name in (rubric.name, *rubric.metrics)}
+    tagged = tuple(f"{name}_" for name, rubric in rubrics.items() if rubric.points is not None)
     owners = families_by_metric()
     options_by_entry = [(entry.id, _table_kind(entry)[1]) for entry in suite.tables]
     for shown_suite in (suite, suite.printed()):
@@ -319,25 +344,54 @@ def check_suite(suite: Suite) -> list[str]:
             for entry, (_, options) in zip(shown_suite.figures, planned_figures(shown_suite), strict=True)
         ]
     options_by_entry += [(entry.id, _table_kind(entry)[1]) for entry in suite.as_published.tables]
-    shown = [
-        measure.metric
+    shown = {
+        measure.metric: measure
         for entry, (_, options) in zip(suite.tables, options_by_entry, strict=False)
         if entry.kind == "results"
         for measure in _measures(options)
-    ]
+    }
     for name in suite.main:
         one_of(name, shown, "tabulated measure", RegistryError, where="main")
+        if name in measured and measured[name].kind == "label":
+            _check_level(shown[name], measured[name])
     remarks = []
     for name, options in options_by_entry:
         for measure in _measures(options):
             for metric in measure.parts:
                 base = metric.partition(".")[0]
-                if base not in owners and base not in RUBRICS:
+                if base not in owners and base not in RUBRICS and base not in own and not base.startswith(tagged):
                     remarks.append(
                         f"{name}: no metric or shipped rubric is called {metric!r}; it has to be imported or rated by "
                         f"a rubric of your own ({nearest(base, [*owners, *RUBRICS.names()])})"
                     )
     return list(dict.fromkeys(remarks))
+
+
+def _check_level(measure: TableMeasure, rubric: Rubric) -> None:
+    """Refuse a main measure of labels of which it isn't known which one counts."""
+    labels = [label.label for label in rubric.labels]
+    if measure.level is not None:
+        one_of(measure.level, labels, f"level of {rubric.name}", RegistryError, where="main")
+    elif len(labels) > 2 and rubric.direction == "none":
+        raise RegistryError(
+            f"{rubric.name} is one of {', '.join(labels)}, which have no mean", where="main",
+            todo=f"say which one counts, in a table of results: {{metric: {rubric.name}, level: {labels[0]}, "
+            "direction: lower}; or give the flow a direction",
+        )  # fmt: skip
+
+
+def checked_suite(name_or_path: str) -> tuple[Suite, list[str]]:
+    """A suite with the remarks of :func:`check_suite`.
+
+    Raises:
+        BedsideError: as :func:`check_suite`; the suite is named.
+    """
+    suite = SUITES.find(name_or_path)
+    try:
+        return suite, check_suite(suite)
+    except BedsideError as error:
+        where = name_or_path if error.where is None else f"{name_or_path}: {error.where}"
+        raise type(error)(error.what, where=where, todo=error.todo) from error
 
 
 # -- The main measures of suites ------------------------------------------------------------------------

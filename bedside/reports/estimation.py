@@ -73,6 +73,15 @@ def _methods(estimates: Sequence[Estimate]) -> Iterator[str]:
     )
 
 
+def _looks(estimates: Sequence[Estimate]) -> Iterator[str]:
+    if any(estimate.corrected.p is not None for estimate in estimates):
+        yield (
+            "People alone and Corrected: the intervals hold at every look, however many there are (confidence "
+            "sequences). A case counts once its planned answers are all in; without a plan, its ratings must stay. "
+            "What sentences say of differences holds of all at once: α is divided by their number."
+        )
+
+
 def _matched(estimates: Sequence[Estimate]) -> Iterator[str]:
     """Of which transcripts differences are."""
     if len(_samples(estimates)) < len(estimates):
@@ -125,7 +134,8 @@ _COUNTED: Mapping[str, str] = {
     "the judge rated. Where they are not, the correction is wrong.",
     "picked": "{} that people rated, picked for what they are (such as disagreement) and not drawn, are left out of "
     "people's ratings.",
-    "unjudged": "{} that people rated and the judge didn't are left out.",
+    "unjudged": "{} that people rated and the judge gave no value are left out: the shares and means are of those "
+    "that have one.",
 }
 
 
@@ -185,6 +195,7 @@ NOTES = (
     ),
     Note("estimate.about", _about),
     Note("estimate.corrected", _methods, ("Corrected", "Weight", "df")),
+    Note("estimate.looks", _looks, ("People alone", "Corrected")),
     Note("estimate.matched", _matched),
     Note("estimate.sample", _sampling, warns=True),
     Note("estimate.remarks", _remarks, ("Corrected",), warns=True),

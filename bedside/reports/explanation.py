@@ -21,11 +21,12 @@ from bedside.ratings.names import is_judge, rated_by_humans, second_ids
 from bedside.ratings.rubric_metrics import adjudicated_names, is_preference, preferred_by
 from bedside.ratings.run import run_simulations
 from bedside.reports.columns import Block, Column, Part, grid_of, recorded, table_of
-from bedside.reports.number_text import DASH, number
+from bedside.reports.comparison_notes import VERSIONS_NOTE, with_version_notes
+from bedside.reports.number_text import DASH, number, trimmed
 from bedside.reports.table import Table, Tables
 from bedside.reports.table_content import Row
 from bedside.reports.table_notes import final_notes
-from bedside.transcripts.simulation_folder import STATES
+from bedside.transcripts.simulation_folder import STATES, check_simulated
 from bedside.transcripts.transcript import provenance_data
 
 # -- The hidden states of simulated conversations -------------------------------------------------------
@@ -60,6 +61,7 @@ def states_tables(view: RatingsView, transcripts: Collection[str]) -> list[Table
             gone = f"They stood in {file}, which isn't there any more."
             tables.append(table_of("states", "The hidden states behind it", [], STATE_COLUMNS, notes=(gone,)))
             continue
+        check_simulated(file.parent, STATES)
         states = list(_states(file, frozenset(transcripts)))
         if states:
             words = (*_unshown(states, SHOWN), f"From {file}; no rater saw them. Turns count from 0.")
@@ -157,7 +159,7 @@ def explain(view: RatingsView, table: Table, cell: str, tests: Table | None = No
     records = _matching(view, table, cell)
     metrics = list(dict.fromkeys(str(record["metric"]) for record in records if record.get("metric")))
     ratings = _ratings(view, records)
-    tables = [_records_table(table, cell, records)]
+    tables = [with_version_notes(_records_table(_unversioned(table), cell, records), view)]
     if table.name == "results":
         tables += [_values_table(view, record) for record in records[:_SHOWN_RECORDS]]
     if not ratings.is_empty():
@@ -165,10 +167,15 @@ def explain(view: RatingsView, table: Table, cell: str, tests: Table | None = No
         concerned = ratings["transcript_id"].unique()
         tables += [*_provenance_tables(view, concerned), *states_tables(view, concerned)]
     if tests is not None and tests.name != table.name:
-        tables += _tests_table(tests, records)
+        tables += _tests_table(_unversioned(tests), records)
     found = [finding for record in sorted(records, key=_is_minor) if (finding := _number(view, record)) is not None]
     definitions = tuple(_definition(view, name) for name in metrics)
     return Explanation(definitions, Tables(tables, None, findings=found[:_SHOWN_NUMBERS]))
+
+
+def _unversioned(table: Table) -> Table:
+    """A table without its note on versions of judges, which is of all its metrics."""
+    return replace(table, notes=tuple(text for text in table.notes if getattr(text, "id", "") != VERSIONS_NOTE))
 
 
 #: Where a record has its number, with the ends of its interval.
@@ -185,7 +192,7 @@ def _number(view: RatingsView, record: Mapping[str, Any]) -> Finding | None:
     name, ends = next(((name, ends) for name, ends in _NUMBERS if isinstance(record.get(name), float)), (None, ""))
     if name is None or not record.get("metric"):
         return None
-    metric, n = str(record["metric"]), record.get("n") or record.get("units") or 0
+    metric, n = str(record["metric"]), record.get("n") or record.get("units") or record.get("rated") or 0
     low, high = (record.get(f"{ends}{end}") for end in ("low", "high"))
     title = str(record.get("title") or view.facts(metric).title)
     figure = str(record.get("statistic") or (record.get("level") if name == "value" else name) or name)
@@ -264,6 +271,9 @@ def _ratings(view: RatingsView, records: Sequence[Mapping[str, Any]]) -> pl.Data
     concerned = pl.lit(False)
     for record in records:
         if not record.get("metric"):
+            if record.get("transcript") and record.get("rubrics"):
+                own = pl.col("metric").is_in(_parts([str(record["rubrics"])]))
+                concerned |= own & (pl.col("transcript_id") == record["transcript"])
             continue
         of_record = pl.col("metric") == str(record["metric"])
         systems = [name for name in _parts(_named(record, _SYSTEMS)) if name in known_systems]
@@ -396,7 +406,7 @@ def _cut(text: str) -> str:
 def _rating(rating: Mapping[str, Any]) -> str:
     if rating["error"] is not None:
         return DASH
-    return str(rating["label"]) if rating["label"] is not None else number(rating["value"], 4)
+    return str(rating["label"]) if rating["label"] is not None else trimmed(number(rating["value"], 4))
 
 
 #: What is recorded of a rating.

@@ -154,8 +154,18 @@ def _nobody_twice(finding: Finding) -> str:
 
 
 def _tested(finding: Finding) -> str:
-    span = _span(measure.n for measure in (*finding.measures, *finding.against))
-    return f"({span} {'case' if span == '1' else 'cases'}{_over_tests(finding, '; ')})"
+    measures = (*finding.measures, *finding.against)
+    span = _span(finding.cases or (measure.n for measure in measures))
+    return f"({span} {'case' if span == '1' else 'cases'}{_for_these(measures)}{_over_tests(finding, '; ')})"
+
+
+def _for_these(measures: Sequence[MeasureFinding]) -> str:
+    """For how many people what people say holds, where it is for these alone; nothing where others say it all."""
+    people = [measure.people for measure in measures if measure.people]
+    if not people:
+        return ""
+    who = "" if len(people) == len(measures) else "by people, "
+    return f"; {who}for {'this rater' if max(people) == 1 else f'these {_span(people)} raters'}"
 
 
 def _over_tests(finding: Finding, before: str = "") -> str:
@@ -249,7 +259,9 @@ def _why_not_known(finding: Finding) -> str:
 def _may_stand_in(finding: Finding) -> str:
     count = f"{len(finding.measures)} of {finding.of} measures; " if len(finding.measures) < finding.of else ""
     margins = [measure.limit for measure in finding.measures if measure.limit is not None]
-    within = f"no worse by more than {decimal(max(margins))} in any decision; " if margins else ""
+    within = "by ω alone, as these numbers have no levels; "
+    if margins:
+        within = f"no worse by more than {decimal(max(margins))} in any decision; "
     units = _span(measure.n for measure in finding.measures)
     return (
         f"{rater_words(finding.raters)} may stand in for one of these people on {_titles(finding.measures)} "
@@ -265,7 +277,9 @@ def stand_in_reason(measures: Sequence[MeasureFinding]) -> str:
     """Why something isn't claimed: in words as given, or by how far a judge lies from one person in a decision."""
     first = measures[0]
     most = max((measure.needed or 0 for measure in measures), default=0)
-    needed = f"; about {most:,} cases could show it, were it as good as one" if 0 < most <= _MOST_CASES else ""
+    needed = f"; about {most:,} cases could show it, were it as good as one person" if 0 < most <= _MOST_CASES else ""
+    if not most and any(measure.needed == 0 for measure in measures):
+        needed = "; 80 % of studies as large would show it, were it as good as one person"
     if first.limit is None:
         return first.why or "there is no interval"
     if measures[1:]:
@@ -273,12 +287,15 @@ def stand_in_reason(measures: Sequence[MeasureFinding]) -> str:
         return f"in some decision it is not shown to be within {decimal(margin)} of one person{needed}"
     if first.low is None:
         return f"its {first.figure} {first.why.removeprefix('it ')}{needed}"
-    interval = f"90 % interval {between(first.low, first.high)}"
+    # Two decimals may put an end of the interval on the margin that lies beyond it.
+    digits = 3 if number(first.low) == number(-first.limit) else 2
+    interval = f"90 % interval {between(first.low, first.high, digits)} of the difference"
     is_worse = first.high is not None and first.high < -first.limit
-    of, others = ("one person's", "its own") if first.figure.startswith("loss") else ("its", "one person's")
-    beside = f"{of} {first.figure} minus {others} is {decimal(first.estimate)}, {interval}"
+    apart = round(first.estimate or 0.0, 2)
+    beside = f"{decimal(abs(apart))} {'worse' if apart < 0 else 'better'} than" if apart else "equal to"
     few = f", but {first.why}" if first.why else ""
-    return f"{beside}, margin {decimal(first.limit)}{few}{'' if is_worse else needed}"
+    said = f"its {first.figure} is {beside} one person's ({interval}, which must lie above {decimal(-first.limit)})"
+    return f"{said}{few}{'' if is_worse else needed}"
 
 
 def _may_not_stand_in(finding: Finding) -> str:
@@ -535,6 +552,8 @@ def _number(finding: Finding) -> str:
     interval = "" if measure.low is None else f" [{number(measure.low)}, {number(measure.high)}]"
     basis = "the mean of " if measure.figure == "mean" else "from "
     unit = "cases" if len(finding.systems) == 2 else "transcripts" if finding.systems else "units"
+    if (measure.of or measure.n) == 1:
+        unit = unit.removesuffix("s")
     raters = [rater_words(rater) for rater in finding.raters.split(", ") if ":" in rater or rater == PEOPLE]
     by = f", rated by {_joined(raters)}" if raters else ""
     missing = ""
@@ -542,6 +561,130 @@ def _number(finding: Finding) -> str:
         missing = f"; {measure.of - measure.n:,} missing" + (f" ({measure.why})" if measure.why else "")
     number_of = f"{measure.title}{of}{what} is {number(measure.estimate)}{interval}"
     return f"{number_of}: {basis}{n_of(measure.n, measure.of)} {unit}{by}{missing}."
+
+
+def _look(finding: Finding) -> str:
+    ratings, *waiting = finding.measures
+    hold = {"a look": "for one look.", "one look": "for one look. Add --looks.",
+            "every look": "at every look, for these raters."}[finding.kind]  # fmt: skip
+    transcripts = counted(waiting[0].n, "transcript") if waiting else ""
+    if ratings.of is None:
+        fewer = f" Fewer raters than others: {transcripts}; a later look may move them." if waiting else ""
+        return f"Intervals hold {hold}{fewer}"
+    left_out = f" Left out while answers are open: {transcripts}." if waiting else ""
+    answers = f"{n_of(ratings.n, ratings.of)} planned answers are in"
+    return f"A look at a running study: {answers}; intervals hold {hold}{left_out}"
+
+
+def _judge_change(finding: Finding) -> str:
+    """A judge's change on a rubric with its interval."""
+    (measure,) = finding.measures
+    bounds = "" if measure.low is None else f" [{signed(measure.low, 2)}, {signed(measure.high, 2)}]"
+    return f"{signed(measure.estimate, 2)}{bounds}"
+
+
+def _judge_changed(finding: Finding) -> str:
+    (measure,) = finding.measures
+    who, title = rater_words(finding.raters), _lower(measure.title)
+    what = "its mean level changed by" if measure.figure == "level" else "the share of one label changed by"
+    return (
+        f"{who} has changed on {title}: {what} {_judge_change(finding)}. "
+        "Have it judge everything again, or keep its versions apart."
+    )
+
+
+def _numbers_moved(finding: Finding) -> str:
+    numbers = [
+        f"{measure.title} {number(measure.limit)} → {number(measure.estimate)} {_bounds_of(measure)}".rstrip()
+        for measure in finding.measures[:_MOST]
+    ]
+    return f"If it judged everything now: {'; '.join(numbers)}."
+
+
+def _bounds_of(measure: MeasureFinding) -> str:
+    """A measure's interval in its own unit; empty where there is none."""
+    return "" if measure.low is None else f"[{number(measure.low)}, {number(measure.high)}]"
+
+
+def _judge_same(finding: Finding) -> str:
+    (measure,) = finding.measures
+    return (
+        f"{rater_words(finding.raters)} rates {_lower(measure.title)} as before, within ± {number(measure.limit)} "
+        f"({_judge_change(finding)}). New ratings may stand beside the old."
+    )
+
+
+def _judge_not_known(finding: Finding) -> str:
+    (measure,) = finding.measures
+    more = "" if (measure.needed or 0) <= measure.n else f"; about {measure.needed:,} anchors would tell"
+    return (
+        f"Whether {rater_words(finding.raters)} has changed on {_lower(measure.title)} is not known "
+        f"({_judge_change(finding)}, {counted(measure.n, 'anchor')}{more}). Keep old and new ratings apart."
+    )
+
+
+def _percent(measure: MeasureFinding) -> str:
+    ends = [100 * (end or 0.0) for end in (measure.estimate, measure.low, measure.high)]
+    return "{:.0f} % [{:.0f}, {:.0f}]".format(*ends)
+
+
+def _right_by_agreement(finding: Finding) -> str:
+    best, worst = finding.measures[0], finding.measures[-1]
+    return (
+        f"By agreement alone, {rater_words(best.raters)} is right most often on {_lower(best.title)} "
+        f"({_percent(best)}), {rater_words(worst.raters)} least ({_percent(worst)})."
+    )
+
+
+def _right_by_people(finding: Finding) -> str:
+    off = [own for own in finding.measures if not (own.low or 0.0) <= (own.limit or 0.0) <= (own.high or 0.0)]
+    title = _lower(finding.measures[0].title)
+    if not off:
+        return f"People's ratings don't speak against it on {title}: their intervals hold all {len(finding.measures)}."
+    far = max(off, key=lambda own: abs((own.estimate or 0.0) - (own.limit or 0.0)))
+    lower = "less" if (far.estimate or 0.0) < (far.limit or 0.0) else "more"
+    return (
+        f"People's ratings speak against it on {title}: by them, {rater_words(far.raters)} is right {lower} often "
+        f"({_percent(far)}, not {100 * (far.limit or 0.0):.0f} %)."
+    )
+
+
+def _settles(finding: Finding) -> str:
+    *judges, people = finding.measures
+    settled = _in_turn(judges, "settles", lambda own: f"{100 * (own.estimate or 0.0):.0f} %")
+    bounds = [own.high for own in judges if own.high is not None]
+    cost = ""
+    if people.limit is not None:
+        more = round(100 * (people.limit - 1))
+        beside = f"{abs(more)} % {'more' if more > 0 else 'less'} than" if more else "as much as"
+        cost = f", and all judges together cost {beside} it alone on all units"
+    return (
+        f"On {_lower(people.title)}, {settled}; people get {100 * (people.estimate or 0.0):.0f} %. Of what judges "
+        f"settle, people disagree with at most {100 * max(bounds):.0f} %. {rater_words(judges[-1].raters)} is asked "
+        f"about {100 * (judges[-1].limit or 0.0):.0f} % of {counted(people.n, 'labelled unit')}{cost}."
+    )
+
+
+def _in_turn(judges: Iterable[MeasureFinding], verb: str, figure: Callable[[MeasureFinding], str]) -> str:
+    """The figures of judges, the verb once."""
+    words = [f"{rater_words(own.raters)} {verb if not place else ''} {figure(own)}" for place, own in enumerate(judges)]
+    return _joined([" ".join(each.split()) for each in words])
+
+
+def _settles_nothing(finding: Finding) -> str:
+    people = finding.measures[-1]
+    return (
+        f"On {_lower(people.title)} no judge can be left alone: no threshold keeps the bound on {people.n} labelled "
+        "units. More labels, or more disagreement tolerated, may change that."
+    )
+
+
+def _routed(finding: Finding) -> str:
+    *judges, people = finding.measures
+    settled = _in_turn(judges, "settled", lambda own: f"{own.n:,}")
+    waiting = f" {finding.of:,} wait for an answer: the same command asks for it." if finding.of else ""
+    left = {0: "none is", 1: "1 is"}.get(people.n, f"{people.n:,} are")
+    return f"Of {counted(people.of or 0, 'unit')} on {_lower(people.title)}, {settled}; {left} left to people.{waiting}"
 
 
 _SENTENCES: Mapping[FindingKind, Callable[[Finding], str]] = {
@@ -566,9 +709,13 @@ _SENTENCES: Mapping[FindingKind, Callable[[Finding], str]] = {
     "alike not known": _of_margin("Whether {} and {} are alike within the margin is not known on"),
     "fails": _of_margin("{} does not pass: it is worse than {} by more than the margin on"),
     "fails safety": _fails_safety, "passing not known": _passing_not_known, "safety not known": _safety_not_known,
+    "judge changed": _judge_changed, "numbers moved": _numbers_moved, "judge the same": _judge_same,
+    "judge change not known": _judge_not_known,
     "rises": _changes, "falls": _changes, "no change shown": _no_change, "change not known": _change_not_known,
     "above reference": _beside_reference, "below reference": _beside_reference,
     "no deviation shown": _beside_reference, "deviation not known": _deviation_not_known, "number": _number,
+    "a look": _look, "one look": _look, "every look": _look, "right by agreement": _right_by_agreement,
+    "right by people": _right_by_people, "settles": _settles, "settles nothing": _settles_nothing, "routed": _routed,
 }  # fmt: skip
 
 

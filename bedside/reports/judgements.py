@@ -18,6 +18,7 @@ from bedside.core.words import counted, typed
 from bedside.judges.call_plan import RubricPlan
 from bedside.judges.counts import JudgingSummary
 from bedside.judges.deepeval_raters.ratings import ABOUT, AT_LEAST
+from bedside.judges.llm.prices import list_date
 from bedside.judges.prompt import unsent_lines
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.store import Judgement, read_judgements, read_prompt
@@ -63,6 +64,8 @@ def estimates(plans: Sequence[RubricPlan]) -> Iterator[str]:
         f"{money(total_cost([plan.cost for plan in plans]))}. Tokens are "
         "estimates; replies asked for again come on top, and the reasoning of models that reason."
     )
+    if any(plan.cost for plan in plans):
+        yield f"Prices that --price doesn't give are of {list_date()}."
     for ending, words in (
         (AT_LEAST, "At least: the more is replied, the more such a metric asks. These are the fewest calls."),
         (ABOUT, "About: how much a graph asks hangs on the way that the replies take through it."),
@@ -86,7 +89,7 @@ def plan_table(plans: Sequence[RubricPlan], rubrics: Iterable[Rubric] = (), endp
 
 #: Why judgements are missing, and what a note says of each reason.
 _MISSING = {
-    "unusable": "replies that could not be used, after asking again",
+    "unusable": "replies that could not be used",
     "cut": "of these were cut off at the limit of tokens: with a larger --max-tokens, only they are asked again",
     "refused": "refused by the judge",
     "filtered": "stopped by the provider's content filter",
@@ -130,8 +133,8 @@ def token_words(judged: Sequence[JudgingSummary]) -> Iterator[str]:
     cached = sum(count.cached_tokens for count in counts)
     if cached:
         yield (
-            f"Of the tokens in, {cached:,} were in the provider's cache; they cost as the others do unless --price "
-            "says what they cost (cached=N)."
+            f"Of the tokens in, {cached:,} were in the provider's cache; they count at its lower price where that is "
+            "known (--price cached=N)."
         )
 
 
@@ -169,7 +172,8 @@ JUDGEMENT_COLUMNS = (
     Column("State", "left", field="state"),
     Column("Answer", "left", text=_answer),
     recorded("answer", "error", "calls", "input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens",
-             not_taken=lambda judgement: list(judgement.unsent), cost="cost", finished="finished"),
+             not_taken=lambda judgement: list(judgement.unsent),
+             served=lambda judgement: judgement.served and judgement.served.version, cost="cost", finished="finished"),
 )  # fmt: skip
 
 
@@ -289,6 +293,7 @@ def judgement_text(path: Path, key: str) -> str:
     facts_of = [
         ("Key", judgement.key),
         ("Model", judgement.model),
+        ("Version that replied", judgement.served and judgement.served.version),
         ("Parameters", judgement.parameters),
         ("Transcript", judgement.transcript),
         ("Unit", judgement.unit),

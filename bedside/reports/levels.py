@@ -11,7 +11,7 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_parts import factor_names, levels_of
 from bedside.core.errors import DataError
 from bedside.core.words import counted
-from bedside.reports.comparison_notes import with_people_notes
+from bedside.reports.comparison_notes import with_rater_notes
 from bedside.reports.notes import NoteText
 from bedside.reports.table import Results, Table, Tables
 from bedside.reports.table_content import DASH, Cell, Heading, Row
@@ -89,10 +89,8 @@ def answered(
 
     def noted(part: RatingsView) -> Tables[Results]:
         tables = answer(part)
-        noted_tables = (
-            with_people_notes(with_averaging_notes(table, part, besides=divided) if averages(table) else table, part)
-            for table in tables
-        )
+        averaged = (with_averaging_notes(each, part, besides=divided) if averages(each) else each for each in tables)
+        noted_tables = (with_rater_notes(table, part, tables) for table in averaged)
         shown = (in_groups(table, part) for table in noted_tables)
         return Tables(shown, tables.results, findings=tables.findings)
 

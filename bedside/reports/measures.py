@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import polars as pl
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from bedside.analysis.label_numbers import flow_results, with_shares
+from bedside.analysis.metric_facts import LevelShare
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.suites.suite import Definition
 from bedside.reports.number_text import rater_words
@@ -34,6 +36,7 @@ class TableMeasure(BaseModel):
         over: the same for the denominator.
         times: factor on the numerator.
         mean: metrics whose mean is taken within each transcript that has all of them under one rater.
+        of_means: take the mean of these metrics' own means in place of that, each over the transcripts that have it.
         minus: a system: what is printed is the difference of the measure from that system's.
         deviation: what is printed is the distance from the mean of the reference corpus, of which less is better.
         count: ``transcripts``, ``cases``, or a field of the transcripts' references, such as ``reference.diagnosis``:
@@ -41,6 +44,8 @@ class TableMeasure(BaseModel):
         yes_no: of a count, print whether it is above 0.
         words: pairs of a system's name in print and what is printed in place of a number: what the system is.
         direction: which way is better; the metric's own unless given.
+        level: of labels, the one whose share is printed; it needs a direction. Unless given it is the best level of a
+            flow that has a direction.
         note: a footnote: how the measure differs from the source's.
         definition: whose definition it follows; its table's unless given.
     """
@@ -55,12 +60,14 @@ class TableMeasure(BaseModel):
     over: tuple[str, ...] = ()
     times: float = 1.0
     mean: tuple[str, ...] = ()
+    of_means: bool = False
     minus: str | None = None
     deviation: bool = False
     count: str | None = Field(default=None, pattern=r"^(transcripts|cases|reference\.\w+)$")
     yes_no: bool = False
     words: tuple[tuple[str, str], ...] = ()
     direction: Better | None = None
+    level: str | None = None
     trim: bool = False
     note: str | None = None
     definition: Definition | None = None
@@ -71,6 +78,10 @@ class TableMeasure(BaseModel):
             raise ValueError("a ratio of sums needs both: sum and over")
         if bool(self.sum) + bool(self.mean) + (self.count is not None) > 1:
             raise ValueError("a measure is one of: a ratio of sums, a mean of metrics, a count")
+        if self.level is not None and (self.parts != (self.metric,) or self.direction not in ("higher", "lower")):
+            raise ValueError("level is for a metric alone, and needs direction: higher, or lower where it is bad")
+        if self.of_means and not self.mean:
+            raise ValueError("of_means says how the metrics of mean are taken together: name these")
         if self.minus is not None and self.deviation:
             raise ValueError("a measure is a difference from a system or a distance from the reference, not both")
         return self
@@ -96,9 +107,35 @@ def _headed(value: Any) -> Any:
     return value if isinstance(value, Mapping) else {"": value}
 
 
+def _one_level(headed: Mapping[str, tuple[TableMeasure, ...]]) -> Mapping[str, tuple[TableMeasure, ...]]:
+    levels: dict[str, str | None] = {}
+    for measure in (measure for measures in headed.values() for measure in measures):
+        if levels.setdefault(measure.metric, measure.level) != measure.level:
+            raise ValueError(f"two levels of {measure.metric}: a table of kind level_shares shows them all")
+    return headed
+
+
 MeasureEntry = Annotated[TableMeasure, BeforeValidator(_measure)]
 #: Measures under headings; a bare list stands under the metrics' own headings.
-Headed = Annotated[Mapping[str, tuple[MeasureEntry, ...]], BeforeValidator(_headed)]
+Headed = Annotated[Mapping[str, tuple[MeasureEntry, ...]], BeforeValidator(_headed), AfterValidator(_one_level)]
+
+
+def shares_shown(view: RatingsView, headed: Mapping[str, Sequence[TableMeasure]]) -> RatingsView:
+    """The view with labels as shares of a level: of the one that a measure names, or the best of a flow's results."""
+    results = flow_results(view.rubrics.values())
+    shares: dict[str, LevelShare] = {}
+    for measure in (measure for measures in headed.values() for measure in measures if measure.parts):
+        for metric in view.metrics_like(measure.metric) if measure.level else measure.parts:
+            result = results.get(metric)
+            if measure.level is not None:
+                own = LevelShare(measure.level, "lower" if measure.direction == "lower" else "higher")
+            elif result is not None and result.direction != "none":
+                own = LevelShare(result.labels[-1 if result.direction == "higher" else 0].label, "higher")
+            else:
+                continue
+            if view.shares.get(metric) != own:
+                shares[metric] = own
+    return with_shares(view, shares) if shares else view
 
 
 @dataclass(frozen=True, slots=True)

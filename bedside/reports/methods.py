@@ -15,7 +15,7 @@ from bedside.analysis.rater_effects import CONFOUNDED
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.words import counted
 from bedside.ratings.juries import Jury, juries_in
-from bedside.ratings.names import is_human
+from bedside.ratings.names import LABEL_FREE_RULES, LABEL_FREE_WORDS, is_human
 from bedside.ratings.run import Run
 from bedside.ratings.table import missing_counts
 from bedside.ratings.values import causes, is_failure
@@ -298,6 +298,13 @@ def deviation_words(view: RatingsView) -> list[str]:
 def jury_words(jury: Jury) -> str:
     """A jury in a sentence, as a paper would say it."""
     by = "weights learnt from people's ratings of some cases" if jury.rule == "weights" else f"their {jury.rule}"
+    if jury.rule in LABEL_FREE_RULES:
+        by = f"{LABEL_FREE_WORDS[jury.rule]}, from their agreement alone, as if they erred independently"
+    if jury.rule == "cascade":
+        return (
+            f"{jury.rater} is a cascade: {', then '.join(jury.members)}, each asked where those before it were not "
+            "sure enough; the rest was left to people."
+        )
     if jury.rule == "majority":
         by = "the level that most of them gave"
     quorum = "" if jury.quorum == len(jury.members) else f" where {jury.quorum} of them rated"

@@ -17,7 +17,7 @@ from bedside.reports.measures import also_rated_notes
 from bedside.reports.notes import Note
 from bedside.reports.number_text import CORRECTION_WORDS, DASH, cases_words, n_of, number, p_value, rater_words
 from bedside.reports.results_layout import NO_REFERENCE, SYSTEM, CellKey, Key, ResultsDeviations, ResultsLayout
-from bedside.reports.samples import MeasuredRows, MeasureRow, Sample, interval_note
+from bedside.reports.samples import LABELLED, MeasuredRows, MeasureRow, Sample, interval_note
 from bedside.reports.table_content import Cell
 from bedside.reports.table_notes import absent_notes, code_notes, said_once
 from bedside.stats.result import Result
@@ -124,6 +124,12 @@ class SystemTests:
                 "tests."
             ]
         notes = []
+        undefined: dict[str, list[str]] = {}
+        for own in comparisons:
+            if own.test.p is None:
+                undefined.setdefault(own.test.missing or "no value", []).append(own.facts.title)
+        for reason, titles in undefined.items():
+            notes.append(f"{DASH}: no test of {', '.join(dict.fromkeys(titles))} ({reason}).")
         if self.against is not None:
             against = self.layout.order.system_label(self.against)
             notes.append(f"Against {against}: * p < .05, ** p < .01, *** p < .001, corrected.")
@@ -136,7 +142,7 @@ class SystemTests:
 
     def _family_notes(self, comparisons: list[Comparison]) -> list[str]:
         """In which families p was corrected."""
-        tests = [comparison.test for comparison in comparisons]
+        tests = [comparison.test for comparison in comparisons if comparison.test.family_size]
         families = dict.fromkeys((test.correction, test.family, test.family_size) for test in tests)
         if len(families) > _MOST_FAMILIES:
             return [f"p corrected within {len(families)} families; the CSV names them."]
@@ -236,7 +242,8 @@ class ShownResults:
 
     Attributes:
         layout: its measures, rows and columns.
-        cells: those that hold numbers.
+        cells: those that hold numbers, but for tests.
+        dashes: which of them hold a dash.
         usual_counts: by column how many transcripts most of its numbers rest on.
         measured: what was measured, and what wasn't.
         tests: of systems.
@@ -247,6 +254,7 @@ class ShownResults:
 
     layout: ResultsLayout
     cells: Sequence[Cell]
+    dashes: Sequence[CellKey]
     usual_counts: Mapping[Key, int]
     measured: MeasuredRows
     tests: SystemTests
@@ -262,8 +270,12 @@ def _count_notes(results: ShownResults) -> list[str]:
         least, most = min(counts), max(counts)
         lacking = _lacking_notes(layout)
         if least == most and not lacking:
-            return [f"n = {counted(most, 'transcript')} in each cell."]
-        return [f"Cells rest on {least:,} to {counted(most, 'transcript')}; the CSV has the number of each.", *lacking]
+            each = (
+                "behind each number of this run" if any(cell.text.startswith("{") for cell in cells) else "in each cell"
+            )
+            return [f"n = {counted(most, 'transcript')} {each}."]
+        some = "" if least == most else f"{least:,} to "
+        return [f"Cells rest on {some}{counted(most, 'transcript')}; the CSV has the number of each.", *lacking]
     notes = []
     if layout.metrics_in_rows:
         notes.append(_n_note(layout, usual_counts))
@@ -280,7 +292,8 @@ def _lacking_notes(layout: ResultsLayout) -> list[str]:
         reasons.append("have no value, the table of missing values says why")
     if any((sample.of or 0) > sample.n + sample.missing for sample in samples):
         reasons.append("were not rated")
-    return [f"n of more: the other transcripts {', or '.join(reasons)}."] if reasons else []
+    others = "n of more: the other transcripts" if layout.options.n else "The other transcripts"
+    return [f"{others} {', or '.join(reasons)}."] if reasons else []
 
 
 def _n_note(layout: ResultsLayout, usual_counts: Mapping[Key, int]) -> str:
@@ -359,10 +372,13 @@ def _arrow_words(layout: ResultsLayout) -> str:
 
 def _mean_notes(results: ShownResults) -> list[str]:
     layout = results.layout
-    titles = [layout.plain_title(item) for item in layout.items if item.measure.mean and not item.measure.compared]
-    if not titles:
-        return []
-    return [f"{', '.join(titles)}: the mean of several metrics within each transcript that has all of them."]
+    means = [item for item in layout.items if item.measure.mean and not item.measure.compared]
+    words = {
+        False: "the mean of several metrics within each transcript that has all of them",
+        True: "the mean of several metrics' means, each over the transcripts that have it",
+    }
+    titles = {way: [layout.plain_title(item) for item in means if item.measure.of_means == way] for way in words}
+    return [f"{', '.join(titles[way])}: {said}." for way, said in words.items() if titles[way]]
 
 
 def _reference_notes(results: ShownResults) -> list[str]:
@@ -466,15 +482,20 @@ def _deviation_notes(results: ShownResults) -> list[str]:
 
 def _dash_notes(results: ShownResults) -> list[str]:
     """Why cells hold a dash."""
-    layout, cells = results.layout, results.cells
-    dashes = sum(cell.text == DASH for cell in cells)
-    if not dashes:
-        return []
-    empty = [sample for sample in layout.samples.values() if sample.estimate is None]
-    reasons = list(dict.fromkeys(sample.why or "no value" for sample in empty))
-    if dashes > len(empty):
-        reasons.append("not rated there")
-    return [f"{DASH}: {'; '.join(reasons)}."]
+    layout = results.layout
+    systems = {system for _, (system, _) in layout.samples}
+    reasons: dict[str, None] = {}
+    for key in results.dashes:
+        item, sample = layout.items[key[0]], layout.samples.get(key)
+        if item.measure.words:
+            reasons[f"the source has no {layout.plain_title(item)} for it"] = None
+        elif sample is not None:
+            reasons[sample.why or "no value"] = None
+        else:
+            reasons["not rated there" if key[1][0] in systems else "neither in this run nor printed as a number"] = None
+    if sum(cell.text == DASH for cell in results.cells) > len(results.dashes):
+        reasons["not rated there"] = None
+    return [f"{DASH}: {'; '.join(reasons)}."] if reasons else []
 
 
 def _empty_notes(results: ShownResults) -> list[str]:
@@ -482,10 +503,10 @@ def _empty_notes(results: ShownResults) -> list[str]:
     titles_by_reason: dict[str, list[str]] = {}
     for title, reason in measured.empty.items():
         titles_by_reason.setdefault(reason, []).append(title)
-    if not titles_by_reason:
-        return []
+    labelled = titles_by_reason.pop(LABELLED, [])
+    said = [f"Labels, which have no mean: {', '.join(labelled)}. Tables of the kind counts show their shares."]
     listed = "; ".join(f"{', '.join(titles)} ({reason})" for reason, titles in titles_by_reason.items())
-    return [f"Missing for every transcript: {listed}."]
+    return [*said[: bool(labelled)], *([f"Missing for every transcript: {listed}."] if listed else [])]
 
 
 NOTES = (

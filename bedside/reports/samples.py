@@ -21,7 +21,7 @@ from bedside.core.words import counted
 from bedside.ratings.names import is_algorithm
 from bedside.ratings.table import warnings_in
 from bedside.ratings.values import Direction
-from bedside.reports.measures import TableMeasure, preferred_groups
+from bedside.reports.measures import TableMeasure, preferred_groups, shares_shown
 from bedside.reports.number_text import rater_words
 from bedside.stats.result import Interval
 
@@ -133,13 +133,18 @@ class UnshownRaters:
     systems: tuple[str, ...]
 
 
+#: Why a metric has no number that isn't missing.
+LABELLED = "labels"
+
+
 @dataclass(frozen=True, slots=True)
 class MeasuredRows:
     """What :func:`measure` found.
 
     Attributes:
         items: those with a value somewhere, each with its samples.
-        empty: titles of those that are rated but have no value anywhere, with the reason.
+        empty: titles of those that are rated but have no value anywhere, with the reason; :data:`LABELLED` of those
+            whose ratings are labels.
         valueless: metric, group of raters and samples of these.
         absent: metrics that are not rated at all.
         warnings: what the values themselves warn of, with the titles of those that it is about.
@@ -185,6 +190,7 @@ def measure(
         DataError: the transcripts have no such factor.
     """
     strata = strata_of(view, by)
+    view = shares_shown(view, headed)
     if pool:
         view = replace(view, ratings=view.ratings.with_columns(system=pl.lit(ALL)))
     measures, absent = _rated_measures(view, headed, case_level)
@@ -201,9 +207,9 @@ def measure(
         if rated.is_ratio:
             by_group = _ratios(view, rated.measure, strata)
         elif rated.measure.count is not None:
-            by_group = {"": _counts(view, rated.measure.count, strata, pool=pool)}
+            by_group = {"": _counts(view, rated.measure, strata, pool=pool)}
         elif rated.measure.mean:
-            by_group = _means_within(view, rated.measure, strata)
+            by_group = (_means_of_means if rated.measure.of_means else _means_within)(view, rated.measure, strata)
         else:
             by_group = {group: part for (name, group), part in mean_samples.items() if name == rated.metric}
         by_measure.append(
@@ -403,10 +409,17 @@ def _mean_sample(part: pl.DataFrame) -> Sample:
 _BETWEEN_VALUES = re.compile(r"\s*[,;、，；]\s*")
 
 
-def _counts(view: RatingsView, what: str, strata: pl.DataFrame | None, *, pool: bool) -> dict[Place, Sample]:
-    """How many transcripts or cases there are at each place, or different values of a field of the references."""
+def _counts(
+    view: RatingsView, measure: TableMeasure, strata: pl.DataFrame | None, *, pool: bool
+) -> dict[Place, Sample]:
+    """How many transcripts or cases there are at each place, or different values of a field of the references.
+
+    None is no number; of a measure that asks whether there are any it is 0 where the run keeps its references.
+    """
+    what = measure.count or ""
     name = what.removeprefix("reference.")
     values = _reference_values(view, name) if name != what else {}
+    answered = measure.yes_no and bool(values)
     samples: dict[Place, Sample] = {}
     for place, part in _transcripts_there(view, strata, pool=pool):
         count: int | None
@@ -419,8 +432,8 @@ def _counts(view: RatingsView, what: str, strata: pl.DataFrame | None, *, pool: 
         samples[place] = Sample(
             values=np.ones(part.height),
             cases=part["case"].to_numpy(),
-            why=None if count else f"no transcript says {name.replace('_', ' ')}",
-            estimate=float(count) if count else None,
+            why=None if count or answered else f"no transcript says {name.replace('_', ' ')}",
+            estimate=float(count) if count or answered else None,
         )
     return samples
 
@@ -450,6 +463,36 @@ def _means_within(
     samples: dict[str, dict[Place, Sample]] = {}
     for (group,), place, part in _parts(within, ("group",), strata):
         samples.setdefault(group, {})[place] = _mean_sample(part)
+    return samples
+
+
+def _means_of_means(
+    view: RatingsView, measure: TableMeasure, strata: pl.DataFrame | None
+) -> dict[str, dict[Place, Sample]]:
+    """The mean of several metrics' own means, by group of raters and place; missing where one of them has no value.
+
+    The values are linearised, as those of a ratio of sums.
+    """
+    samples: dict[str, dict[Place, Sample]] = {}
+    for (group,), place, part in _parts(view.transcript_values(measure.mean), ("group",), strata):
+        wide = part.pivot(on="metric", index=["transcript_id", "case"], values="value")
+        cells = np.array([wide.get_column(name, default=pl.repeat(None, wide.height, dtype=pl.Float64, eager=True))
+                          .to_numpy() for name in measure.mean])  # fmt: skip
+        filled = ~np.isnan(cells)
+        counts, some = filled.sum(axis=1, keepdims=True), filled.any(axis=0)
+        if not counts.all():
+            empty = np.empty(0)
+            sample = Sample(empty, empty.astype(int), missing=wide.height, why="not all of its parts are there")
+        else:
+            means = np.nanmean(cells, axis=1, keepdims=True)
+            gaps = np.where(filled, cells - means, 0.0) * some.sum() / counts
+            sample = Sample(
+                values=means.mean() + gaps.mean(axis=0)[some],
+                cases=wide["case"].to_numpy()[some],
+                missing=int((~some).sum()),
+                estimate=float(means.mean()),
+            )
+        samples.setdefault(group, {})[place] = sample
     return samples
 
 
@@ -640,6 +683,8 @@ def _reasons(view: RatingsView, valueless: Sequence[_Measured]) -> dict[str, str
         if heading and not measure.title:
             title = f"{title} ({heading})"
         why = next((sample.why for sample in measured.samples.values() if sample.why), "no value")
+        labels = view.ratings.filter(pl.col("metric") == measured.rated.metric)["label"]
+        why = why if labels.null_count() == labels.len() else LABELLED
         reasons.setdefault(title, why)
     return reasons
 

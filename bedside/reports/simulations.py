@@ -6,11 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
+from bedside.analysis.leaderboard import ALPHA
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import SimulatedTalks, reasons_of, simulated_talks
 from bedside.core.words import counted
@@ -25,6 +27,7 @@ from bedside.transcripts.simulation_folder import checked_manifest
 if TYPE_CHECKING:
     from bedside.judges.call_plan import RubricPlan
     from bedside.simulation.call_preview import RecordPreview, SimulationPreview
+    from bedside.stats.result import Result
 
 # -- Who took part in simulated conversations -----------------------------------------------------------
 
@@ -36,9 +39,10 @@ def actors_of(talks: SimulatedTalks) -> dict[str, list[str]]:
         "patient": {},
         "evaluator": {},
         "ranker": {},
+        "reviewer": {},
     }
     for simulation in talks.simulations:
-        for role in ("patient", "evaluator", "ranker"):
+        for role in ("patient", "evaluator", "ranker", "reviewer"):
             if isinstance(simulation.manifest.get(role), str):
                 actors[role][simulation.manifest[role]] = None
     for talk in talks.finished:
@@ -58,6 +62,19 @@ def toys_of(talks: SimulatedTalks) -> set[str]:
     return toys
 
 
+def casts_of(talks: SimulatedTalks) -> tuple[str, ...]:
+    """Whose cast each simulation had, and the beginning of its SHA-256, once each; earlier versions didn't say it."""
+    casts = {}
+    for simulation in talks.simulations:
+        cast = simulation.manifest.get("cast")
+        if isinstance(cast, Mapping):
+            roles = ", ".join(f"{role} {simulation.manifest.get(role)}" for role in ("patient", "evaluator"))
+            whose = f"{cast.get('by')}'s" if cast.get("by") else "this simulation's own"
+            seed = simulation.manifest.get("seed")
+            casts[cast.get("sha256")] = f"{whose}, {str(cast.get('sha256'))[:12]} ({roles}, seed {seed})"
+    return tuple(casts.values())
+
+
 def with_toy(name: str, toys: Iterable[str]) -> str:
     """An actor's name, and that it is a toy where it is."""
     return f"{name} (toy)" if name in toys else name
@@ -66,7 +83,7 @@ def with_toy(name: str, toys: Iterable[str]) -> str:
 def judging_actors(view: RatingsView, talks: SimulatedTalks) -> list[str]:
     """Models that took part and judge too."""
     judges = {name.partition(":")[2].partition("@")[0] for name in view.raters() if is_judge(name)}
-    actors = {name for names in actors_of(talks).values() for name in names}
+    actors = {name for role, names in actors_of(talks).items() if role != "reviewer" for name in names}
     return sorted(judges & actors)
 
 
@@ -117,6 +134,7 @@ def _what(talks: SimulatedTalks) -> list[str]:
                 else ""
             )
             + (f", candidates for messages were ranked by {named['ranker']}" if named["ranker"] else "")
+            + (f", patients were reviewed by {named['reviewer']} after the rules" if named["reviewer"] else "")
             + f", and the clinicians under test are {named['clinician']}."
         )
     if toys:
@@ -307,6 +325,52 @@ def lost_table(folder: Path) -> Table:
                     talks_overview(folder).lost, LOST_COLUMNS, notes=(states,))  # fmt: skip
 
 
+# -- Does the order of systems depend on who plays the patient? -----------------------------------------
+
+
+class SwappedCast(NamedTuple):
+    """The order of systems with one cast: who plays, the systems best first, and Kendall's τ with the first cast."""
+
+    cast: str
+    systems: tuple[str, ...]
+    tau: Result
+
+
+SENSITIVITY_COLUMNS = (
+    Column("Patient, evaluator", "left", field="cast"),
+    Column("Systems, best first", "left", field="systems", text=lambda own: ", ".join(own.systems)),
+    Column("Kendall's τ", field="tau", value="tau.estimate", form=decimal, dash="tau.missing"),
+)
+
+
+def sensitivity_table(boards: Sequence[Table]) -> Table:
+    """The order of systems by the measure that orders each leaderboard, and its rank correlation with the first.
+
+    Args:
+        boards: leaderboards of the same systems and cases, with different casts.
+    """
+    from bedside.stats.two_raters import correlation
+
+    rows: list[SwappedCast] = []
+    first: dict[str, float] | None = None
+    for board in boards:
+        means = {own["system"]: own["mean"] for own in board.records if own["orders"] and own["mean"] is not None}
+        first = means if first is None else first
+        shared = [system for system in first if system in means]
+        tau = correlation([first[name] for name in shared], [means[name] for name in shared], kind="kendall")
+        cast = next((own["cast"] for own in board.records), "")
+        rows.append(SwappedCast(cast, tuple(means), tau))
+    known = [own.tau.estimate for own in rows[1:] if own.tau.estimate is not None]
+    lowest = [f"The order's lowest agreement with that of the first cast: τ {decimal(min(known))}."] if known else []
+    said = (
+        *lowest,
+        "Kendall's τ-b of the systems' means on the measure that orders the leaderboard, beside the first cast: 1 is "
+        "the same order. It needs three systems.",
+    )
+    return table_of("sensitivity", "Does the order depend on the patient and evaluator?", rows, SENSITIVITY_COLUMNS,
+                    notes=said)  # fmt: skip
+
+
 # -- One conversation -----------------------------------------------------------------------------------
 
 
@@ -361,6 +425,10 @@ def _shown(value: Any) -> str:
 
 # -- What a simulation, records or a benchmark would ask ------------------------------------------------
 
+#: Spreads that a difference is planned for, the safest first: standard deviations of two systems' differences between
+#: cases, as shares of a measure's scale.
+SPREADS = (0.4, 0.3, 0.2)
+POWER = 0.8
 #: What a call to a model is taken to last, where nothing was measured.
 SECONDS_A_CALL = 3.0
 
@@ -405,6 +473,15 @@ def record_plan_table(preview: RecordPreview) -> Table:
                     (*_ACTOR, _CALLS, *_PRICED), group=lambda own: own.role, notes=said)  # fmt: skip
 
 
+class PilotSpread(NamedTuple):
+    """How much differences of systems vary between the cases of an earlier run: of what, the standard deviation, and
+    the cases."""
+
+    title: str
+    sd: float
+    cases: int
+
+
 @dataclass(frozen=True, slots=True)
 class BenchmarkPreview:
     """What a benchmark would ask.
@@ -413,23 +490,47 @@ class BenchmarkPreview:
         simulation: what the conversations would ask.
         judging: what judges would, rubric by rubric.
         played: conversations of the protocol's toys that stand for those to come in ``judging``; 0 without a judge.
-        max_concurrency: most calls under way at once to a model or agent.
+        max_concurrency: most calls under way at once to an address or agent.
+        cases: how many each system has.
+        systems: how many systems there are.
+        pilot: the spread in the folder's earlier run; None without one.
     """
 
     simulation: SimulationPreview
     judging: tuple[RubricPlan, ...]
     played: int
     max_concurrency: int
+    cases: int
+    systems: int
+    pilot: PilotSpread | None = None
+
+    def detectable(self, sd: float) -> float | None:
+        """The smallest mean difference of two systems that a paired t test finds with a power of :data:`POWER`.
+
+        Args:
+            sd: standard deviation of the differences between cases; the answer has its unit.
+
+        Returns:
+            None of fewer than two cases. The level is divided by the number of pairs of systems.
+        """
+        from bedside.stats.overlapping import detectable_difference
+
+        pairs = max(1, comb(self.systems, 2))
+        found = detectable_difference(self.cases, 0, 0, alpha=ALPHA / pairs, power=POWER)
+        # The function counts in deviations of values that don't correlate, whose differences have √2 times as much.
+        return None if found is None else found / 2**0.5 * sd
 
     def simulation_seconds(self) -> float:
         """About how long the conversations take, at :data:`SECONDS_A_CALL` for each call to what is no toy.
 
-        A conversation's calls follow one another; of what each actor is asked, ``max_concurrency`` run at once.
+        A conversation's calls follow one another; of what each agent or address is asked, ``max_concurrency`` run at
+        once.
         """
         calls: dict[str, float] = {}
         for role in self.simulation.roles:
             if not role.actor.toy:
-                calls[role.actor.identity] = calls.get(role.actor.identity, 0.0) + role.calls
+                place = getattr(role.actor.detail, "url", None) or role.actor.identity
+                calls[place] = calls.get(place, 0.0) + role.calls
         chain = sum(calls.values()) / max(1, self.simulation.conversations)
         return SECONDS_A_CALL * max(chain, *(number / self.max_concurrency for number in calls.values()), 0.0)
 
@@ -523,6 +624,53 @@ def benchmark_estimates(preview: BenchmarkPreview) -> Iterator[str]:
     )
     yield (
         f"Time is an estimate: {SECONDS_A_CALL:g} seconds are assumed for each call to a model or agent, with "
-        f"{preview.max_concurrency} under way at once to each. Algorithms and the report take seconds "
+        f"{preview.max_concurrency} under way at once to each address. Algorithms and the report take seconds "
         "to minutes more."
     )
+    if preview.cases < 2:
+        yield "One case tells no two systems apart."
+        return
+    sd, what = SPREADS[0], "a measure's scale"
+    vary = f"if differences vary by {sd:.0%} of it between cases (an assumed SD)"
+    found = "; ".join(f"of {sd:.0%} it is {decimal(preview.detectable(sd))}" for sd in SPREADS[1:])
+    rest = f"With an SD {found}. bedside plan difference --pilot takes that of an earlier run."
+    if preview.pilot is not None:
+        what, sd, cases = preview.pilot
+        vary = f"if differences vary as in the {cases:,} cases that are in the folder (SD {decimal(sd)})"
+        rest = "The SD is that of the two systems that vary most." + (
+            " So few cases tell it roughly." if cases < 20 else ""
+        )
+    yield (
+        f"With these {preview.cases:,} cases you can tell {decimal(preview.detectable(sd))} of {what} apart, {vary}. "
+        f"That is with power {POWER:.0%} (paired t test, {ALPHA:.0%} over all pairs of systems). {rest}"
+    )
+
+
+def benchmark_plan_sentences(preview: BenchmarkPreview) -> list[str]:
+    """What a benchmark would ask, what that costs, and which difference its cases can tell apart."""
+    parts: list[Any] = [*preview.simulation.roles, *preview.judging]
+    calls, cost = sum(part.calls for part in parts), total_cost([part.cost for part in parts])
+    time = duration(preview.simulation_seconds() + preview.judging_seconds())
+    spend = "what it costs isn't known, for want of a price" if cost is None else f"cost {money(cost)}"
+    conversations = counted(preview.simulation.conversations, "conversation")
+    said = [
+        f"Nothing was asked. It would be {conversations}: {counted(preview.cases, 'case')} with "
+        f"{counted(preview.systems, 'system')}.",
+        f"That takes about {counted(round(calls), 'call')} and {time}; {spend}.",
+    ]
+    if preview.cases < 2:
+        said.append("One case tells no two systems apart.")
+    else:
+        what, sd, spread = "a measure's scale", SPREADS[0], f"an assumed SD of {SPREADS[0]:.0%}"
+        if preview.pilot is not None:
+            what, sd, cases = preview.pilot
+            spread = f"the SD of {counted(cases, 'case')} in the folder, {decimal(sd)}"
+        difference = preview.detectable(sd)
+        said.append(
+            f"Two systems can't be told apart, not even the worst from the best (power {POWER:.0%}, with {spread}): "
+            "name more cases."
+            if difference is None or (preview.pilot is None and difference > 1)
+            else f"Two systems that differ by {decimal(difference)} of {what} can be told apart (power {POWER:.0%}, "
+            f"with {spread})."
+        )
+    return said if preview.played else [*said, "No judge is named: what needs one will be missing."]

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
-from bedside.analysis.study_size import DifferenceSizes, KappaSizes, PairedTestSize
-from bedside.reports.columns import recorded, table_of
-from bedside.reports.number_text import decimal, number, rater_words
+from bedside.analysis.study_size import DifferenceSizes, KappaSizes, PairedTestSize, PlannedRaters, RaterPlan
+from bedside.core.words import counted
+from bedside.reports.columns import bounded, recorded, table_of
+from bedside.reports.number_text import decimal, number, rater_words, share_words
 from bedside.reports.table import Table
-from bedside.reports.table_content import Column
-from bedside.stats.sample_size import SampleSize
+from bedside.reports.table_content import DASH, Column
+from bedside.stats.crossed_raters import FEWEST_RATERS
+from bedside.stats.generalisability import MOST_RATERS, raters_for
+from bedside.stats.sample_size import FEW_RATERS, MOST_CASES, SMALL_PILOT, SampleSize
 
 _whole = partial(number, digits=0)
 _TEST_WORDS = {"t": "paired t", "wilcoxon": "Wilcoxon signed-rank"}
-
-
 _READINGS = {"near": "Raters who miss by a level or so", "guessing": "Raters who guess where they disagree"}
-
 
 KAPPA_COLUMNS = (
     recorded("disagreement"),
@@ -136,3 +136,118 @@ def judge_table(raters: Sequence[int], sizes: Sequence[SampleSize], margin: floa
             "Every person rates one unit of each case. Units that share a case tell less: more cases are needed then.",
         ),
     )
+
+
+def _by_estimates(design: PlannedRaters) -> str:
+    """The cases by the pilot's estimates alone, and how many its draws ask for."""
+    if design.cases is None:
+        return DASH
+    numbers = (design.cases.single, design.cases.low, design.cases.high)
+    single, *ends = (_whole(n) if n <= MOST_CASES else f">{MOST_CASES:,}" for n in numbers)
+    return f"{single} [{', '.join(ends)}]"
+
+
+RATER_COLUMNS = (
+    Column("Raters", field="raters"),
+    Column("Passes", field="passes"),
+    Column("Cases", field="cases", value=lambda design: design.cases and design.cases.n, form=_whole, optional=True),
+    Column("Ratings", field="ratings", form=_whole),
+    Column("Coefficient [95 % CI]", text=lambda design: share_words(design.coefficient), optional=True),
+    bounded(coefficient="coefficient"),
+    Column("Chance", field="chance", form=decimal),
+    Column("By the estimates [95 % CI]", text=_by_estimates, optional=True,
+           note="By the estimates: cases if the pilot's variances were the truth; in brackets what 95 % of their draws "
+           "ask."),
+    recorded("reaches", "missing", lambda design: {} if design.cases is None else {
+        "cases_by_estimates": design.cases.single, "cases_low": design.cases.low, "cases_high": design.cases.high,
+    }),
+)  # fmt: skip
+
+
+def rater_plan_table(plan: RaterPlan) -> Table:
+    """Raters, passes and cases that a study needs after its pilot: the answer, and designs, the cheapest that will do
+    first."""
+    missing: dict[str, list[str]] = {}
+    for design in plan.designs:
+        if design.missing:
+            missing.setdefault(design.missing, []).append(f"{design.raters} × {design.passes}")
+    reasons = (f"{DASH}: {why} (raters × passes: {', '.join(which)})." for why, which in missing.items())
+    notes = (*_untold(plan), *_assumed(plan), *reasons)
+    return table_of("plan", _needed(plan), plan.designs, RATER_COLUMNS, notes=notes)
+
+
+def _needed(plan: RaterPlan) -> str:
+    """The answer in a sentence, two where it isn't known."""
+    best, title = plan.designs[0], plan.facts.title
+    of = f" ({' − '.join(plan.systems)})" if plan.systems else ""
+    verb, aim = "reach", f"{plan.goal} {decimal(plan.target)} on {title}{of}"
+    if plan.goal == "half-width":
+        verb, aim = "put", f"the mean of {title}{of} within ± {number(plan.target)}"
+    elif plan.goal == "difference":
+        verb, aim = "show", f"a difference of {number(plan.target)} in {title}{of}"
+    if best.reaches:
+        often = "" if best.passes == 1 else f", {best.passes} times each,"
+        raters, chance = counted(best.raters, "rater") + often, decimal(best.chance)
+        if best.cases is None:
+            verb += "es" if best.raters == 1 else ""
+            return f"{raters} {verb} {aim} with a chance of {chance}: {share_words(best.coefficient)}"
+        return f"{counted(best.cases.n or 0, 'case')} with {raters} {verb} {aim} with a chance of {chance}"
+    return _unreached(plan, verb, aim)
+
+
+def _unreached(plan: RaterPlan, verb: str, aim: str) -> str:
+    """What is known where no design reaches it: that more raters are needed, or nothing for want of a larger pilot."""
+    is_coefficient, missing = plan.goal in ("Φ", "G"), {design.missing for design in plan.designs}
+    most = max(design.raters for design in plan.designs)
+    unknown = f"How many {'raters' if is_coefficient else 'cases'} {verb} {aim} is not known"
+    if plan.larger is not None:
+        larger = "{1} cases and {0} raters".format(*plan.larger)
+        return f"{unknown}: {SMALL_PILOT}. A pilot of {larger} with the same variances would tell"
+    if SMALL_PILOT not in missing:
+        if FEW_RATERS in missing:
+            return f"No number of cases {verb}s {aim} with {most} raters or fewer, by the pilot's estimates"
+        if "" not in missing:
+            return f"{unknown}: {plan.designs[0].missing}"
+        passes = max(design.passes for design in plan.designs if design.coefficient)
+        single = plan.study.coefficient("absolute" if plan.goal == "Φ" else "relative", raters=1, repeats=passes)
+        needed = raters_for(single.estimate or 0.0, plan.target)
+        if needed is None or needed > most:
+            least = f"more than {MOST_RATERS:,} raters" if needed is None else f"{needed} raters or more"
+            often = f", {passes} times each," if passes > 1 else ""
+            return f"{aim} needs {least}{often} by the pilot's estimates, and the plans have at most {most}"
+    return f"{unknown}: {SMALL_PILOT}, and so are the larger ones that were tried"
+
+
+def _untold(plan: RaterPlan) -> Iterator[str]:
+    """What the pilot can't tell apart, with the consequence."""
+    if plan.study.of_repeats is None:
+        yield "Nobody rated anything twice: what a second pass of the same rater brings is not known."
+    if plan.goal not in ("Φ", "G") and not plan.several:
+        yield "Each case had one transcript: what a second transcript of a case brings is not known."
+    if plan.pooled > 1:
+        yield f"{plan.pooled} systems stand together: what they differ by counts as differences of units."
+    if plan.study.raters < FEWEST_RATERS:
+        yield "The pilot had two raters: how much raters differ is hardly known."
+
+
+def _assumed(plan: RaterPlan) -> Iterator[str]:
+    """What the pilot was, and how the numbers came to be."""
+    study, is_coefficient, levels = plan.study, plan.goal in ("Φ", "G"), plan.levels
+    names: tuple[str, ...] = ("units" if is_coefficient else "cases", "raters", "the rest")
+    shares = 100 * study.parts / max(study.parts.sum(), 1e-300)
+    names = (*names, "passes")[: 3 + (study.of_repeats is not None)]
+    parts = ", ".join(f"{name} {share:.0f} %" for name, share in zip(names, shares, strict=False))
+    yield (
+        f"The pilot: {counted(plan.cases, 'case')}, {study.raters} raters, {counted(study.ratings, 'value')}. "
+        f"Variance{' of differences' if len(plan.systems) == 2 else ''}: {parts}."
+    )
+    yield "Raters are drawn from many like these, and each rates all units or cases of the study."
+    drawn = "drawn from what the pilot leaves open (fiducial)"
+    if is_coefficient:
+        yield f"Ratings: of each unit; more units don't raise {plan.goal}. Chance: share of the variances {drawn}."
+        return
+    success = "95 % intervals are as narrow" if plan.goal == "half-width" else "tests (5 %) find the difference"
+    yield f"Chance: share of simulated studies whose {success} (quasi-F, seed {plan.seed}), with variances {drawn}."
+    if levels is not None:
+        ends = f"{levels.levels[0]:g} to {levels.levels[-1]:g}"
+        yield f"Ratings are rounded to the scale's levels, {ends}, around the pilot's mean of {number(levels.mean)}."

@@ -53,6 +53,10 @@ def code_notes(metrics: Iterable[str]) -> list[str]:
     ]
 
 
+#: The family whose metrics come with a simulation, and can't be had of other conversations.
+_OF_SIMULATIONS = "simulated_outcomes"
+
+
 def absent_notes(metrics: Iterable[str]) -> list[str]:
     """For metrics that are not rated: a line for each command that brings some of them."""
     from bedside.scoring.plan import families_by_metric
@@ -61,6 +65,8 @@ def absent_notes(metrics: Iterable[str]) -> list[str]:
     rubrics, algorithms, others = [], [], []
     for name in dict.fromkeys(metrics):
         base = name.partition(".")[0]
+        if owners.get(base) == _OF_SIMULATIONS:
+            continue
         if base in RUBRICS:
             rubrics.append(base)
         elif base in owners:

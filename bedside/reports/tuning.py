@@ -1,4 +1,4 @@
-"""Tables of judges made better: what a tuning came to, a jury, a learned rater beside people."""
+"""Tables of judges made better, or asked again: what a tuning came to, a jury, a learned rater beside people."""
 
 from __future__ import annotations
 
@@ -6,19 +6,42 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from bedside.analysis.judge_versions import version_words
+from bedside.analysis.jury_agreement import shared_families
 from bedside.core.words import counted
+from bedside.ratings.names import LABEL_FREE_WORDS
 from bedside.reports.columns import Block, Part, bounded, grid_of, parts_of, record_of, recorded, table_of
-from bedside.reports.notes import Note, note, noted
-from bedside.reports.number_text import DASH, decimal, number, plain_words, share_words
+from bedside.reports.notes import Note, NoteText, note, noted
+from bedside.reports.number_text import (
+    DASH,
+    between,
+    decimal,
+    money,
+    number,
+    p_value,
+    plain_words,
+    rater_words,
+    share_words,
+)
 from bedside.reports.table import Table
 from bedside.reports.table_content import Column, Recorded
 from bedside.stats.kappa_bands import reading
+from bedside.stats.rater_change import EQUIVALENCE
 from bedside.stats.result import Result
 
 if TYPE_CHECKING:
     from bedside.analysis.jury_agreement import JuryAgreement
+    from bedside.tuning.cascade import CascadeFit, Routed
+    from bedside.tuning.judge_drift import JudgeDrift
     from bedside.tuning.rater_training import LearnedRaterTrial
     from bedside.tuning.tuned_judge import TuningOutcome
+    from bedside.tuning.tuning_ledger import TuningTry
+
+
+def _title(row: Part) -> str:
+    """The heading of rows about parts: the metric."""
+    return str(row.whole.facts.title)
+
 
 # -- A tuning: the figures of what was held out -------------------------------------------------------------------
 
@@ -126,13 +149,19 @@ def not_tried(outcome: TuningOutcome) -> Iterator[str]:
         yield f"The budget left no room for {counted(outcome.fewer, 'more wording')}."
 
 
-def tuning_tables(outcome: TuningOutcome, title: str) -> tuple[Table, ...]:
-    """The figures of what was held out, then the candidates; ``title`` is the rubric's."""
+def tuning_tables(outcome: TuningOutcome, title: str, tries: Sequence[TuningTry] = ()) -> tuple[Table, ...]:
+    """The figures of what was held out, then the candidates; ``title`` is the rubric's, ``tries`` all tunings so far on
+    the same labels."""
+    from bedside.tuning.tuning_ledger import tries_words
+
     names = _wording_names(outcome)
     rows = [Part(names, candidate) for candidate in outcome.candidates]
     candidates = table_of("tuning_candidates", "What was tried in training", rows, CANDIDATE_COLUMNS,
                           notes=noted((CANDIDATES_MEANING, not_tried), outcome))  # fmt: skip
-    return _held_out(outcome, title), candidates
+    held_out, words = _held_out(outcome, title), tries_words(tries)
+    if words:
+        held_out = replace(held_out, notes=(*held_out.notes, NoteText(words, "tuning.tries", warns=True)))
+    return held_out, candidates
 
 
 def _wording_names(outcome: TuningOutcome) -> dict[str, str]:
@@ -206,6 +235,7 @@ _RULES: Mapping[str, str] = {
     "mean": "the level nearest the mean of the members' levels; halfway between two levels it is missing",
     "median": "the median of the members' levels; between two different ones it is missing",
     "majority": "the level that most members gave; where several have as many votes it is missing",
+    **dict.fromkeys(LABEL_FREE_WORDS, "the level that is most likely, given how often each member errs"),
     "weights": "the level nearest the weighted mean of the members' levels; halfway between two levels it is missing",
 }
 
@@ -243,6 +273,8 @@ def jury_rule(agreements: Sequence[JuryAgreement]) -> Iterator[str]:
     levels = any(agreement.jury.metrics[agreement.metric].levels for agreement in agreements)
     weighed = "votes by weight" if jury.rule == "weights" else "votes"
     rule = _RULES[jury.rule] if levels else f"the {jury.rule} of the members' numbers"
+    if jury.rule in LABEL_FREE_WORDS:
+        rule, weighed = _RULES[jury.rule], "chances"
     yield f"Its rating: {rule}. Labels go by most {weighed}; a tie is missing."
     passes = "their mean" if jury.rule in ("mean", "weights") else "the most frequent, else the one nearest their mean"
     yield f"A member's passes are taken together first: {passes}."
@@ -297,19 +329,155 @@ def jury_verdict(agreements: Sequence[JuryAgreement]) -> Iterator[str]:
     )
 
 
+ERROR_COLUMNS = (
+    recorded(jury="whole.jury.rater", metric="whole.metric", member="part.member", units="part.reliability.n"),
+    bounded(reliability="part.reliability", with_people="part.with_people"),
+    Column("Member", "left", value="part.member"),
+    Column("Right, by agreement alone [95 % CI]", value="part.reliability", form=share_words),
+    Column("Right, by people [95 % CI]", value="part.with_people", form=share_words,
+           dash="people rated none of the units, or they are tied"),
+    Column("Units", value="part.reliability.n"),
+)  # fmt: skip
+
+
+@note("jury errors.model", "Right, by agreement alone [95 % CI]")
+def error_model(rows: Sequence[Part]) -> Iterator[str]:
+    """What tells members' errors, and what it takes for granted."""
+    jury = rows[0].whole.jury
+    yield (
+        f"Right, by agreement alone: the share of units whose true level the member gives, by "
+        f"{LABEL_FREE_WORDS[jury.rule]} (crowd-kit). Its interval: {rows[0].part.reliability.interval.method}."
+    )
+
+
+def _independence(rows: Sequence[Part]) -> Iterator[str]:
+    """That errors which members share pass for the truth."""
+    shared = shared_families(rows[0].whole.jury.members)
+    if shared:
+        yield f"{' and '.join(shared[0])} are models of one family. Errors that they share pass for the truth here."
+    else:
+        yield "The model takes members to err independently. Errors that they share pass for the truth."
+
+
+INDEPENDENCE = Note("jury errors.independence", _independence, ("Right, by agreement alone [95 % CI]",), warns=True)
+
+
+def _level(level: float | str) -> str:
+    return level if isinstance(level, str) else f"{level:g}"
+
+
+#: Rows are parts of rows of errors.
+CONFUSION_COLUMNS = (
+    recorded(member="whole.part.member", true="part.true", given="part.given", chance="part.chance", low="part.low",
+             high="part.high", metric="whole.whole.metric"),
+    Column("Member", "left", value="whole.part.member"),
+    Column("True level", value="part.true", form=_level),
+    Column("Given", value="part.given", form=_level),
+    Column("Chance [95 % CI]", text=lambda row: f"{decimal(row.part.chance)} {between(row.part.low, row.part.high)}"),
+)  # fmt: skip
+#: Levels that a member gives more rarely than this are not in the table.
+_NEVER = 0.005
+
+
 def jury_tables(agreements: Sequence[JuryAgreement]) -> tuple[Table, ...]:
     """A jury's members and what they come to; and where people rated, the jury beside each member."""
     jury = agreements[0].jury.rater
     members = table_of("jury", f"{jury}: its members among themselves", agreements, MEMBER_COLUMNS,
                        notes=(jury_rule, jury_gaps))  # fmt: skip
+    tables = (*_error_tables(agreements), members)
     gains = parts_of(agreements, "gains")
     if not gains:
-        return (members,)
+        return tables
     columns = _gain_columns(Column("Member", "left", value="part.other"), "Jury's", "Member's")
     columns = (recorded(beats_best="whole.beats_best"), *columns)
-    return members, table_of("jury_gain", f"{jury} and its members beside people", gains, columns,
-                             group=lambda row: row.whole.facts.title,
-                             notes=(gain_measure, *jury_verdict.texts(agreements)))  # fmt: skip
+    gain = table_of("jury_gain", f"{jury} and its members beside people", gains, columns,
+                    group=_title,
+                    notes=(gain_measure, *jury_verdict.texts(agreements)))  # fmt: skip
+    return *tables, gain
+
+
+def _error_tables(agreements: Sequence[JuryAgreement]) -> tuple[Table, ...]:
+    """How often members err, where their agreement told it."""
+    rows = parts_of(agreements, "errors")
+    if not rows:
+        return ()
+    jury = agreements[0].jury
+    chances = [Part(row, chance) for row in rows for chance in row.part.chances if chance.chance >= _NEVER]
+    return (
+        table_of("jury_errors", f"{jury.rater}: how often its members are right", rows, ERROR_COLUMNS,
+                 group=_title, notes=(error_model, INDEPENDENCE)),
+        table_of("jury_confusion", f"{jury.rater}: which level its members give", chances, CONFUSION_COLUMNS,
+                 group=lambda row: _title(row.whole)),
+    )  # fmt: skip
+
+
+# -- A cascade ------------------------------------------------------------------------------------------
+
+#: Rows are stages of a fit; and tests of thresholds, parts of such rows.
+STAGE_COLUMNS = (
+    recorded(metric="whole.metric"),
+    Column("Judge", "left", field="judge", value="part.judge"),
+    Column("Asked", field="asked", value="part.asked", form=decimal),
+    Column("Settles", field="share", value="part.settled.share", form=decimal),
+    Column("If as sure as", field="threshold", value="part.settled.threshold", form=decimal,
+           dash="no threshold keeps the bound", optional=True),
+    Column("Wrong", field="wrong", value="part.settled.wrong", form=decimal, dash="it settles nothing", optional=True),
+    Column("At most", field="bound", value="part.settled.bound", form=decimal, dash="it settles nothing",
+           optional=True),
+    Column("A unit costs", field="cost", value="part.cost", form=lambda cost: DASH if cost is None else money(cost),
+           dash="the run keeps no costs of its calls", optional=True),
+    recorded(units="whole.units", cases="whole.cases"),
+)  # fmt: skip
+TEST_COLUMNS = (
+    recorded(metric="whole.whole.metric"),
+    Column("Judge", "left", field="judge", value="whole.part.judge"),
+    Column("If as sure as", field="threshold", value="part.threshold", form=decimal),
+    Column("Units", field="settled", value="part.settled"),
+    Column("Share", field="share", value="part.share", form=decimal),
+    Column("Wrong", field="wrong", value="part.wrong", form=decimal),
+    Column("At most", field="bound", value="part.bound", form=decimal),
+    Column("Keeps the bound", "left", field="passed", value="part.passed"),
+)  # fmt: skip
+
+
+@note("cascade.bound", "At most")
+def cascade_bound(rows: Sequence[Part]) -> Iterator[str]:
+    """What the bound is, and on what it rests."""
+    terms = rows[0].whole.terms
+    yield (
+        "Wrong: the share of what a judge settles that people disagree with. At most: its upper bound. No judge's "
+        f"share is above {100 * terms.disagreement:g} %, with a confidence of {100 * terms.confidence:g} % "
+        "(fixed-sequence tests, by case where cases have several units)."
+    )
+    yield "Asked and Settles are shares of all units. It holds for units drawn like the labelled ones."
+
+
+def cascade_tables(fits: Sequence[CascadeFit]) -> tuple[Table, ...]:
+    """What each judge of a cascade settles; and the thresholds that were tried."""
+    stages = parts_of(fits, "stages")
+    tests = [Part(row, test) for row in stages for test in row.part.settled.tests]
+    tables = (
+        table_of("cascade", "What each judge settles", stages, STAGE_COLUMNS, group=_title, notes=(cascade_bound,)),
+        table_of("cascade_thresholds", "Thresholds tried, from the highest on", tests, TEST_COLUMNS,
+                 group=lambda row: _title(row.whole)),
+    )  # fmt: skip
+    return tables if tests else tables[:1]
+
+
+ROUTED_COLUMNS = (
+    recorded(metric="whole.metric", jury="whole.jury.rater"),
+    Column("Judge", "left", field="judge", value="part.judge"),
+    Column("Asked about", field="asked", value="part.asked"),
+    Column("Settled", field="settled", value="part.settled"),
+    Column("Calls now", field="calls", value="part.calls"),
+    recorded(people="whole.people", waiting="whole.waiting", units="whole.units"),
+)
+
+
+def routed_tables(routed: Sequence[Routed]) -> tuple[Table, ...]:
+    """What became of a run's units in a cascade."""
+    title = f"{routed[0].jury.rater}: who settled what"
+    return (table_of("cascade_routes", title, parts_of(routed, "judges"), ROUTED_COLUMNS, group=_title),)
 
 
 # -- A learned rater beside people ----------------------------------------------------------------------
@@ -384,5 +552,86 @@ def trial_tables(trials: Sequence[LearnedRaterTrial]) -> tuple[Table, ...]:
     columns = _gain_columns(Column("Judge", "left", value="part.rater"), "Judge's", "Learned rater's",
                             Column("Beats it", "left", text=lambda row: verdicts[row.part.better]))  # fmt: skip
     judges = table_of("learned_rater_judges", f"Judges beside {rater}", gains, columns,
-                      group=lambda row: row.whole.facts.title, notes=(gain_measure, BEATS))  # fmt: skip
+                      group=_title, notes=(gain_measure, BEATS))  # fmt: skip
     return beside_people, judges
+
+
+# -- A judge that was asked again -----------------------------------------------------------------------
+
+
+CHANGE_COLUMNS = (
+    recorded("metric", "rater", "anchors", "answered", "needed", p="change.p",
+             p_equivalence=lambda drift: drift.change.details.get(EQUIVALENCE),
+             margin=lambda drift: drift.change.options["margin"], before=lambda drift: dict(drift.versions[0]),
+             now=lambda drift: dict(drift.versions[1])),
+    Column("Rubric", "left", value="facts.title", brief=True),
+    Column("Anchors", text=lambda drift: f"{drift.answered} of {drift.anchors}", brief=True),
+    Column("Change [95 % CI]", field="change", form=plain_words, brief=True),
+    Column("p", field="p_adjusted", value="change.p_adjusted", form=p_value, brief=True,
+           dash="where there is no test"),
+    Column("Now another", field="moved", form=share_words, brief=True),
+    Column("Verdict", "left", field="verdict", brief=True),
+)  # fmt: skip
+LEVEL_COLUMNS = (
+    recorded(metric="whole.metric"),
+    Column("Before", "left", field="level", value="part.level", brief=True),
+    Column("Anchors", field="units", value="part.units", brief=True),
+    Column("Still so [95 % CI]", field="kept", value="part.kept", form=share_words, brief=True),
+    Column("Change of its share", field="share", value="part.share", form=share_words, dash="of labels only",
+           brief=True),
+)  # fmt: skip
+NUMBER_COLUMNS = (
+    recorded(metric="whole.metric", kind="part.kind", quantity="part.quantity"),
+    Column("Number", "left", brief=True,
+           text=lambda row: row.part.quantity + (", corrected by people" if row.part.kind == "corrected" else "")),
+    Column("Before [95 % CI]", field="before", value="part.before", form=plain_words, brief=True),
+    Column("Now [95 % CI]", field="now", value="part.now", form=plain_words, brief=True),
+)  # fmt: skip
+
+
+def drift_tables(drifts: Sequence[JudgeDrift]) -> tuple[Table, ...]:
+    """What a judge's anchors come to; the numbers of the run and the levels where there are any."""
+    who = rater_words(drifts[0].rater)
+    numbers, levels = parts_of(drifts, "numbers"), parts_of(drifts, "levels")
+    tables = [table_of("judge_drift", f"{who}, asked again", drifts, CHANGE_COLUMNS, notes=tuple(_drift_notes(drifts)))]
+    if numbers:
+        notes = (
+            "Now: were every transcript rated as the anchors are now. It is the old ratings, corrected stratum by "
+            "stratum by what the anchors changed by; intervals over cases. Corrected by people: the same with people's "
+            "ratings. Transcripts beside the anchors change by their stratum's mean.",
+        )
+        tables.append(table_of("judge_drift_numbers", f"{who}: numbers of the run", numbers, NUMBER_COLUMNS,
+                               group=_title, notes=notes))  # fmt: skip
+    if levels:
+        notes = (
+            "Still so: share of the anchors of this level that have it now. A judge that wavers keeps less than all of "
+            "them without any change, and its extreme levels move towards the middle.",
+        )
+        tables.append(table_of("judge_drift_levels", f"{who}: level by level", levels, LEVEL_COLUMNS, group=_title,
+                               notes=notes))  # fmt: skip
+    return tuple(tables)
+
+
+def _drift_notes(drifts: Sequence[JudgeDrift]) -> Iterator[str]:
+    margin, left = drifts[0].change.options["margin"], sum(drift.left for drift in drifts)
+    if left:
+        every = sum(drift.anchors for drift in drifts)
+        yield NoteText(
+            f"Stopped early: {every - left:,} of {every:,} anchors were asked. Run the same again today, with a higher "
+            "limit where one was reached: it asks the rest.", "judge drift.left", warns=True,
+        )  # fmt: skip
+    before: dict[str, int] = {}
+    now: dict[str, int] = {}
+    for drift in drifts:
+        for versions, own in zip((before, now), drift.versions, strict=True):
+            for version, n in own.items():
+                versions[version] = versions.get(version, 0) + n
+    if before or now:
+        said = (version_words("", each) or "not known" for each in (before, now))
+        yield NoteText("Before: {}. Now: {}.".format(*said), "judge drift.versions", warns=True)
+    yield (
+        "Change: of the mean level over the run's transcripts, or of the label's share that changed most. Anchors are "
+        "weighted as they were drawn, by system and level. The interval is by case. p: of no change, corrected by "
+        f"Holm over rubrics. The same: the two one-sided tests show that the change lies within ± {margin:g} (5 %). "
+        "Now another: share of units whose level or label is another now."
+    )

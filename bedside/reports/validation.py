@@ -27,7 +27,6 @@ from bedside.reports.finding_words import stand_in_reason
 from bedside.reports.notes import Note, NoteText, note
 from bedside.reports.number_text import (
     DASH,
-    between,
     bounded_record,
     decimal,
     number,
@@ -43,10 +42,11 @@ from bedside.stats.diagnostic_accuracy import DiagnosticAccuracy
 from bedside.stats.equivalence import CASES, PLANNED_POWER
 from bedside.stats.kappa_bands import reading
 from bedside.stats.result import Result
-from bedside.stats.stand_in import FEWEST_EFFECTIVE, JUDGE, PERSON, cases_needed
+from bedside.stats.stand_in import FEWEST_EFFECTIVE, FEWEST_OF_LOSS, JUDGE, PERSON, cases_needed
 from bedside.tuning.probes.contract import BASE_LINE
 from bedside.tuning.probes.movement import ProbeEffect, probe_effects
 from bedside.tuning.probes.probe_record import ProbeRecord, probe_records
+from bedside.tuning.tuning_ledger import label_digests, tries_words, tuning_tries
 
 # -- A judge's preference for what its own model made ---------------------------------------------------
 
@@ -296,10 +296,6 @@ def _two_shares(test: Result) -> str:
     return f"{decimal(test.details.get(JUDGE))}, {decimal(test.details.get(PERSON))}"
 
 
-def _shortfall(test: Result) -> str:
-    return decimal(test.estimate) + (f" {between(test.interval.low, test.interval.high)}" if test.interval else "")
-
-
 def _decided(row: tuple[Validation, LevelDecision]) -> str:
     decision = row[1]
     tests = sum(len(other.tests) for other in row[0].decisions)
@@ -308,8 +304,9 @@ def _decided(row: tuple[Validation, LevelDecision]) -> str:
 
 
 def _needed(row: tuple[Validation, LevelDecision]) -> str:
-    most = None if row[1].is_shown else cases_needed(row[1].tests)
-    if most is None:
+    tests = row[1].tests
+    most = cases_needed(tests) if _decided(row) == "not known" else None
+    if most is None or most <= tests[0].n:
         return DASH
     return f"{most:,.0f}" if most <= _MOST_CASES else f"over {_MOST_CASES:,}"
 
@@ -327,7 +324,7 @@ _NOT_GIVEN = "people gave it to no unit, or to all"
 _NO_LOSS = "where there are more than two levels, and none at which a transcript fails"
 _LOSS_COLUMNS = (
     Column("Judge, person", group="Loss", text=_of_test("loss", _two_shares), dash=_NO_LOSS),
-    Column("Difference [90 % CI]", group="Loss", text=_of_test("loss", _shortfall), dash=_NO_LOSS),
+    Column("Difference [90 % CI]", group="Loss", text=_of_test("loss", share_words), dash=_NO_LOSS),
 )
 DECISION_COLUMNS = (
     recorded(metric=lambda row: row[0].metric, rater=lambda row: row[0].rater, decision=lambda row: row[1].words,
@@ -336,9 +333,9 @@ DECISION_COLUMNS = (
     Column("Decision", "left", text=lambda row: row[1].words),
     Column("Given by people", text=lambda row: f"{row[1].given:,} of {row[1].units:,}"),
     Column("Judge, person", group="Sensitivity", text=_of_test("sensitivity", _two_shares), dash=_NOT_GIVEN),
-    Column("Difference [90 % CI]", group="Sensitivity", text=_of_test("sensitivity", _shortfall), dash=_NOT_GIVEN),
+    Column("Difference [90 % CI]", group="Sensitivity", text=_of_test("sensitivity", share_words), dash=_NOT_GIVEN),
     Column("Judge, person", group="Specificity", text=_of_test("specificity", _two_shares), dash=_NOT_GIVEN),
-    Column("Difference [90 % CI]", group="Specificity", text=_of_test("specificity", _shortfall), dash=_NOT_GIVEN),
+    Column("Difference [90 % CI]", group="Specificity", text=_of_test("specificity", share_words), dash=_NOT_GIVEN),
 )  # fmt: skip
 
 
@@ -351,9 +348,9 @@ def _decision_notes(rows: Sequence[tuple[Validation, LevelDecision]]) -> Iterato
     )
     yield (
         f"No worse: by one-sided tests of 5 % over cases, within a margin of {decimal(margin)}, or of half of one "
-        f"person's share where that is less. Nothing is shown with fewer than {FEWEST_EFFECTIVE} cases in effect. No: "
-        "worse by more, corrected over a metric's tests. Cases needed: for a chance of 80 %, were the judge as good as "
-        "a person."
+        f"person's share where that is less. Nothing is shown with fewer than {FEWEST_EFFECTIVE} cases in effect, or "
+        f"{FEWEST_OF_LOSS} of a loss. No: worse by more, corrected over a metric's tests. Cases needed: for a "
+        "chance of 80 %, were the judge as good as a person."
     )
     if any(validation.has_loss for validation, _ in rows):
         yield (
@@ -367,7 +364,7 @@ def _decisions(rater: str, rows: Sequence[tuple[Validation, LevelDecision]], pos
         *DECISION_COLUMNS,
         *(_LOSS_COLUMNS if any(validation.has_loss for validation, _ in rows) else ()),
         Column("No worse", "left", text=_decided),
-        Column("Cases needed", text=_needed, dash="it is shown already, or can't be told"),
+        Column("Cases needed", text=_needed, dash="it is shown already, as many are there, or it can't be told"),
     )
     return table_of(f"decisions_{position}", f"{rater}: no worse than one person in each decision?", rows, columns,
                     group=lambda row: row[0].facts.title, notes=(_decision_notes,))  # fmt: skip
@@ -476,11 +473,24 @@ def validation_tables(cards: Sequence[JudgeCard], view: RatingsView | None = Non
     probes = {} if view is None else kept_probe_tables(view)
     tables: list[Table] = []
     for position, card in enumerate(cards, 1):
-        tables += [_card(card, position), _agreement(card, position), _bias(card, position)]
+        agreement = _agreement(card, position)
+        agreement = replace(agreement, notes=(*agreement.notes, *_tries_notes(card, view)))
+        tables += [_card(card, position), agreement, _bias(card, position)]
         tables += accuracy_tables(card, position)
         if card.rater in probes:
             tables.append(replace(probes[card.rater], name=f"probes_{position}"))
     return tuple(tables)
+
+
+def _tries_notes(card: JudgeCard, view: RatingsView | None) -> Iterator[NoteText]:
+    """How many tunings were tried on the labels that a tuned judge is checked by."""
+    if view is None or view.run is None or "+" not in card.rater:
+        return
+    for validation in card.validations:
+        metric = validation.metric
+        tries = tuning_tries(view.run.path, metric, label_digests(view, metric))
+        if any(card.rater.startswith(f"{each.judge}+") for each in tries) and (words := tries_words(tries)):
+            yield NoteText(f"{validation.facts.title}: {words}", "validation.tries", warns=True)
 
 
 def cards_of(view: RatingsView, seed: int = 0) -> tuple[JudgeCard, ...]:
@@ -545,7 +555,7 @@ def _agreement_notes(card: JudgeCard) -> Iterator[str]:
         )
         yield (
             "It may stand in for one of these people where it is shown no worse than one in every decision. A decision "
-            "is a level, or a cut of an ordered scale. Where a scale has no levels, ω must be .5 or more. It takes "
+            "is a level, or a cut of an ordered scale. Of numbers without levels, ω must be .5 or more. It takes "
             f"{FEWEST_UNITS} units or more of {FEWEST_CASES} cases or more. κ (or α) must be above 0 with its whole "
             f"interval. It must give every level that people gave to {FEWEST_OF_LEVEL} units or more."
         )
@@ -571,6 +581,9 @@ def _agreement_notes(card: JudgeCard) -> Iterator[str]:
             f"{', '.join(with_consensus)}."
         )
     yield from _drawing_notes(card.validations)
+    if lacking_loss := [validation.facts.title for validation in card.validations if validation.lacks_loss]:
+        text = f"The loss is not asked of {', '.join(lacking_loss)}: it takes two levels, or a level that fails."
+        yield NoteText(text, "validation.no loss", warns=True)
     for validation in card.validations:
         constant = validation.mean.constant if validation.mean is not None else {}
         people = [f"{rater_words(rater)} only {level}" for rater, level in constant.items() if is_human(rater)]

@@ -1,55 +1,39 @@
-"""Judging by batch files: calls are written for a service that answers many together; its answers are read later."""
+"""Judging by batches: calls go to services that answer many together, in files or within one command."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from bedside.core.errors import InputError
+from bedside.core.words import Names, counted, listed
 from bedside.judges.counts import JudgingSummary, RubricCount
-from bedside.judges.llm.batch_files import KEY_DIGITS, Answers, BatchClient, BatchFile, check_batchable, key_of, writing
+from bedside.judges.judgement_queue import judge_price
+from bedside.judges.llm.batch_files import KEY_DIGITS, Answers, BatchClient, BatchRead, check_batchable, writing
+from bedside.judges.llm.contract import batch_price, check_models
 from bedside.judges.llm.endpoints import named_models
+from bedside.judges.llm.provider_batches import LEDGER, BatchRounds
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import stored_keys
 from bedside.ratings.run import Run
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork, exported_orders
-from bedside.scoring.run_judging import JudgingWatch, judging
+from bedside.scoring.run_judging import FinishedJudging, JudgingWatch, judging
 from bedside.scoring.run_transcripts import kept_transcripts
 
 #: Calls looked up or written between two looks at the store.
 _AT_ONCE = 64
 
 
-@dataclass(frozen=True, slots=True)
-class BatchOutcome:
-    """What reading a batch's answers and writing its calls did.
-
-    Attributes:
-        judged: what each work came to.
-        files: the files of calls that were written.
-        lines: lines of answers and errors that were read.
-        taken: answers that were taken.
-        errors: lines that hold an error in place of an answer.
-        judged_before: answers to what was judged already.
-        unasked: answers and errors to nothing that this run asks.
-        twice: lines whose call an earlier line answers.
-        unreadable: lines that are no answers, such as one that is cut off.
-        first_unreadable: where the first of these is.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchOutcome(BatchRead):
+    """What reading a batch's answers and writing its calls did, and what each work came to (``judged``)."""
 
     judged: tuple[JudgingSummary, ...]
-    files: tuple[BatchFile, ...]
-    lines: int = 0
-    taken: int = 0
-    errors: int = 0
-    judged_before: int = 0
-    unasked: int = 0
-    twice: int = 0
-    unreadable: int = 0
-    first_unreadable: str | None = None
 
     @property
     def unusable(self) -> int:
@@ -71,7 +55,7 @@ class BatchOutcome:
 
 
 def check_batch_work(work: JudgingWork) -> None:
-    """Refuse what batch files can't hold.
+    """Refuse what can't be asked by batches.
 
     Raises:
         InputError: metrics of deepeval are asked.
@@ -80,7 +64,7 @@ def check_batch_work(work: JudgingWork) -> None:
         raise InputError(
             "what a metric of deepeval asks hangs on the replies before it, and a batch is answered at once",
             where=",".join(metric.metric for metric in work.deepeval),
-            todo="ask it without a batch file",
+            todo="ask it without a batch",
         )
 
 
@@ -162,44 +146,96 @@ def _batch(
     with run.locked(), writing(out, max_calls) as writer, ExitStack() as stack:
         judgings = []
         for order in orders:
-            settings = replace(order.settings, max_concurrency=_AT_ONCE, max_calls=None)
-            client = partial(BatchClient, order.judge, order.settings.sampling(), answers, writer)
+            price = batch_price(order.judge, order.settings.price)
+            settings = replace(order.settings, max_concurrency=_AT_ONCE, max_calls=None, price=price)
+            client = partial(BatchClient, order.judge, order.settings.sampling(order.judge), answers, writer)
             judgings.append(
                 stack.enter_context(
                     judging(run, transcripts, replace(order, settings=settings), client=client, progress=progress)
                 )
             )
-        outcome = BatchOutcome(tuple(finished.summary for finished in judgings), ())
+        counts: dict[str, Any] = {}
         if answers is not None:
-            outcome = _counted(outcome, run, answers)
+            todo = "name the run that the calls were exported from"
+            counts = answers.counts(partial(_known, run), "run", run.path, todo)
         for finished in judgings:
             finished.add(run, batch=True)
-        return outcome if writer is None else replace(outcome, files=writer.finish())
+        files = () if writer is None else writer.finish()
+        return BatchOutcome(judged=tuple(finished.summary for finished in judgings), files=files, **counts)
 
 
-def _counted(outcome: BatchOutcome, run: Run, answers: Answers) -> BatchOutcome:
-    """The outcome with what became of a batch's answers, once all that are wanted were taken.
+def _known(run: Run) -> set[str]:
+    """The beginnings of the keys of what the run's store holds."""
+    return {key[:KEY_DIGITS] for key in stored_keys(run.path / STORE, failed=True)}
+
+
+# -- By providers' own services, within one command -----------------------------------------------------
+
+#: Of each rubric, what adds up over rounds.
+_SUMMED = ("calls", "input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
+
+
+def judge_by_batch(
+    run: Run,
+    judges: Names,
+    work: JudgingWork,
+    *,
+    settings: JudgeSettings | None = None,
+    progress: JudgingWatch | None = None,
+) -> tuple[JudgingSummary, ...]:
+    """Do what :func:`bedside.scoring.run_judging.judge_run` does, by batches: it waits until all are answered.
+
+    Replies that can't be used are asked for again in the next batch, and so is what follows from answers. What a batch
+    left without an answer is missing; the same call asks it again. A process that ends, however it does, leaves its
+    batches to the same call.
+
+    Args:
+        run, judges, work, settings, progress: as for :func:`bedside.scoring.run_judging.judge_run`.
 
     Raises:
-        InputError: none of them is to a call of this run.
+        InputError: a judge's provider has no such service, or what is asked hangs on replies to it.
+        LanguageModelError: a provider can't be asked, or refuses what is sent.
     """
-    stored = {key[:KEY_DIGITS] for key in stored_keys(run.path / STORE, failed=True)}
-    untaken = answers.left
-    judged_before = sum(key_of(custom_id) in stored for custom_id in untaken)
-    if untaken and len(untaken) - judged_before == answers.ids:
-        raise InputError(
-            f"none of the {answers.ids} answers is to a call of this run",
-            where=str(run.path),
-            todo="name the run that the calls were exported from",
-        )
-    return replace(
-        outcome,
-        lines=answers.lines,
-        taken=answers.taken,
-        errors=answers.errors,
-        judged_before=judged_before,
-        unasked=len(untaken) - judged_before,
-        twice=answers.twice,
-        unreadable=answers.unreadable,
-        first_unreadable=answers.first_unreadable,
-    )
+    check_batch_work(work)
+    asked = settings or JudgeSettings()
+    orders = [JudgingOrder(name, work, asked) for name in named_models(listed(judges, "judges"))]
+    check_models(order.judge for order in orders)
+    for order in orders:
+        judge_price(order.judge, asked, asked.max_cost)
+    run.check_told_apart()
+    shown = orders[0].judge.shown if len(orders) == 1 else counted(len(orders), "judge")
+    before: Sequence[JudgingSummary | None] = [None] * len(orders)
+    with run.locked(), tempfile.TemporaryDirectory(prefix=".judging.", dir=run.path) as folder:
+        rounds = BatchRounds(run.path / LEDGER, [order.judge for order in orders], asked, Path(folder))
+        while True:
+            rounds.begin()
+            with ExitStack() as stack:
+                done = [stack.enter_context(_round(run, order, rounds)) for order in orders]
+                summaries = [_together(*each) for each in zip(before, done, strict=True)]
+                if not rounds.end(partial(stored_keys, run.path / STORE)):
+                    for order, finished, summary in zip(orders, done, summaries, strict=True):
+                        replace(finished, order=order, summary=summary).add(run)
+                    return tuple(summaries)
+            before = summaries
+            rounds.wait(None if progress is None else partial(progress, shown))
+
+
+def _round(run: Run, order: JudgingOrder, rounds: BatchRounds) -> AbstractContextManager[FinishedJudging]:
+    price = batch_price(order.judge, order.settings.price)
+    settings = replace(order.settings, max_concurrency=_AT_ONCE, max_calls=None, max_cost=None, price=price)
+    client = partial(rounds.client, order.judge)
+    order = replace(order, settings=settings)
+    return judging(run, kept_transcripts(run), order, client=client, budget=rounds.budget)
+
+
+def _together(before: JudgingSummary | None, finished: FinishedJudging) -> JudgingSummary:
+    """What several rounds took, and what the last came to."""
+    summary = finished.summary
+    if before is None:
+        return summary
+    counts = []
+    for earlier, count in zip(before.rubrics, summary.rubrics, strict=True):
+        sums = {name: getattr(earlier, name) + getattr(count, name) for name in _SUMMED}
+        cost = None if earlier.cost is None or count.cost is None else earlier.cost + count.cost
+        counts.append(replace(count, stored=earlier.stored, cost=cost, **sums))
+    return replace(summary, rubrics=tuple(counts), calls=before.calls + summary.calls)

@@ -15,7 +15,6 @@ from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric, record
 from bedside.judges.deepeval_raters.measure import library_version
 from bedside.judges.llm.endpoints import model_name
 from bedside.judges.llm.model_names import ModelName
-from bedside.judges.llm.prices import Price
 from bedside.judges.questions import check_wordless
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.rubrics.rubric_files import (
@@ -26,8 +25,10 @@ from bedside.judges.rubrics.rubric_files import (
     own_rubrics,
     rubrics_with,
 )
-from bedside.judges.settings import JudgeSettings
+from bedside.judges.settings import JudgeSettings, price_before, settings_before
 from bedside.ratings.run import Run
+from bedside.ratings.suites import Suite
+from bedside.ratings.suites.run_suites import suites_of
 from bedside.scoring.pipeline import pipelines_for
 from bedside.scoring.transcript_pairs import PairedTranscripts
 from bedside.transcripts.transcript import CODES, PROVENANCE_KINDS
@@ -43,7 +44,7 @@ class JudgingWork:
     Attributes:
         rubrics: to rate by.
         codes: behaviour codes to give, in place of rubrics; names of :data:`bedside.transcripts.transcript.CODES`.
-        suite: name of the suite that names the rubrics, for the manifest.
+        suite: the suite that was asked for: it says what a failed conversation is rated with.
         from_suite: whether the rubrics are all those of the suite, rather than named for this judge: a rubric whose
             answers a transcript holds itself is then not asked about it.
         deepeval: metrics of deepeval to rate by, beside rubrics or codes.
@@ -52,7 +53,7 @@ class JudgingWork:
 
     rubrics: tuple[Rubric, ...] = ()
     codes: tuple[str, ...] = ()
-    suite: str | None = None
+    suite: Suite | None = None
     from_suite: bool = False
     deepeval: tuple[DeepevalMetric, ...] = ()
     pairs: PairedTranscripts | None = None
@@ -242,23 +243,14 @@ class RecordedJudging:
                 CODEBOOK.load(name) if codes else _asked_rubric(name, version, own)
                 for name, version in self.prompts.items()
             )
-            work = JudgingWork(() if codes else rubrics, codes, self.entry["suite"], judge["from_suite"])
+            suite = next((suite for suite in suites_of(run) if suite.name == self.entry["suite"]), None)
+            work = JudgingWork(() if codes else rubrics, codes, suite, judge["from_suite"])
             if any(rubric.version != self.prompts[rubric.name] for rubric in rubrics):
                 return None
         if work is None:
             return None
-        wanted = judge["wanted"]
-        settings = JudgeSettings(
-            passes=judge["passes"],
-            temperature=wanted["temperature"],
-            max_prompt_tokens=judge["max_prompt_tokens"],
-            order=judge["order"],
-            expected=wanted["probabilities"],
-            price=None if judge["price"] is None else Price(**judge["price"]),
-            seed=self.entry["seed"],
-            max_tokens=wanted["max_tokens"],
-            reasoning_effort=wanted.get("reasoning_effort"),
-        )
+        asked = {**settings_before(judge), "seed": self.entry["seed"], "passes": judge["passes"]}
+        settings = JudgeSettings(**asked, max_prompt_tokens=judge["max_prompt_tokens"], price=price_before(judge))
         return JudgingOrder(model_name(judge["model"]), work, settings)
 
     def _deepeval_work(self) -> JudgingWork | None:

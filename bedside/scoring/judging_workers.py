@@ -20,7 +20,7 @@ from bedside.judges.llm.endpoints import named_models
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store_merge import first_asked_about, merge_store
 from bedside.ratings.run import Run
-from bedside.ratings.table import parse_transcript
+from bedside.ratings.table import TRANSCRIPT_FOLDER, parse_transcript
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork
 from bedside.scoring.merged_runs import NOT_JUDGED, rated_from_store
 from bedside.scoring.run_judging import JudgingWatch, judging
@@ -52,7 +52,7 @@ class _JudgedPart:
 
 
 def check_apart(settings: JudgeSettings, *, text: bool) -> None:
-    """Refuse what workers can't do: judge without a run's text, and share a limit of calls or costs.
+    """Refuse what workers can't do: judge without a run's text, and share a limit of calls, costs or a minute.
 
     Raises:
         InputError: that is asked for.
@@ -64,6 +64,9 @@ def check_apart(settings: JudgeSettings, *, text: bool) -> None:
         raise InputError("workers can't share a limit of calls", where="`max_calls`", todo=todo)
     if settings.max_cost is not None:
         raise InputError("workers can't share a limit of costs", where="`max_cost`", todo=todo)
+    for name in ("rpm", "tpm"):
+        if getattr(settings, name) is not None:
+            raise InputError("workers can't share a limit a minute", where=f"`{name}`", todo=todo)
 
 
 def judge_apart(
@@ -156,6 +159,7 @@ def _parts(run: Run, order: JudgingOrder, ids: set[str], workers: int) -> Iterat
 def _judge(part: _JudgedPart, store: Path) -> JudgingSummary:
     """What a worker does: judge a part into a store of its own."""
     run = Run(part.run)
+    run.check_file(f"{TRANSCRIPT_FOLDER}/{part.file}")
     table = pl.read_parquet(run.path / "transcripts" / part.file, columns=["id", "content", "source"])
     rows = table.filter(pl.col("id").is_in(part.ids)).select("content", "source").rows()
 

@@ -23,6 +23,7 @@ from bedside.core.files import file_digest
 from bedside.core.words import typed
 from bedside.judges.counts import JudgingSummary
 from bedside.judges.llm.protocol import NotAskedError, Reply, Request
+from bedside.judges.store import seal_rows
 from bedside.judges.store_merge import Merged, first_asked_about, merge_store
 from bedside.metrics import FAMILIES
 from bedside.ratings.juries import JURIES_KEY, with_juries
@@ -599,6 +600,7 @@ def _merge_judgements(store: Path, source: MergeSource) -> None:
         connection.create_function("renamed_unit", 1, source.renamed_unit, deterministic=True)
         with connection:
             connection.execute("UPDATE judgements SET transcript = renamed(transcript), unit = renamed_unit(unit)")
+            seal_rows(connection, all_of_them=True)
     merge_store(store, apart)
     for path in store.parent.glob(f"{apart.name}*"):
         path.unlink()

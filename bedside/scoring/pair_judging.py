@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
+from typing import Unpack
 
-from bedside.judges.call_plan import CallPlanner, JudgeBudget, RubricPlan
-from bedside.judges.counts import JudgingProgress, JudgingSummary, RubricCount, Tally
-from bedside.judges.judgement_queue import JudgingStage, ask_judge
-from bedside.judges.llm.protocol import Client
+from bedside.judges.call_plan import CallPlanner, RubricPlan
+from bedside.judges.counts import JudgingProgress, JudgingSummary, Tally
+from bedside.judges.judgement_queue import JudgeAccess, JudgingStage, ask_judge
 from bedside.judges.pair_question import ConversationPair, PairGroup, PairQuestion, preference_of
 from bedside.judges.prompt import Conversation
 from bedside.judges.raters import RatingRows, rubric_rater
@@ -46,16 +45,14 @@ class PairJudging:
         add: Callable[[RatingRow], object],
         *,
         progress: Callable[[JudgingProgress], None] | None,
-        client: Callable[[], Client] | None,
-        alone: bool,
-        budget: JudgeBudget | None,
+        **access: Unpack[JudgeAccess],
     ) -> JudgingSummary:
         """Ask everything, and give each preference as a row of the ratings table.
 
         Args:
             store: where judgements are kept.
             add: called with each row.
-            progress, client, alone, budget: as for :func:`bedside.judges.judgement_queue.ask_judge`.
+            progress, access: as for :func:`bedside.judges.judgement_queue.ask_judge`.
         """
         judge, settings = self._order.judge, self._order.settings
         rows = RatingRows(rubric_rater(judge, self._order.work.rubrics), add)
@@ -65,25 +62,12 @@ class PairJudging:
                 rows.add(group.transcript, group.number, *preference_of(group.question, reply))
 
         size = 2 * len(self._pairs) * len(self._questions) * settings.passes
-        calls = ask_judge(
-            judge,
-            settings,
-            store,
-            [JudgingStage(self._groups, emit, size)],
-            text=self._run.keeps_text,
-            progress=progress,
-            client=client,
-            alone=alone,
-            budget=budget,
-        )
+        calls = ask_judge(judge, settings, store, [JudgingStage(self._groups, emit, size)], progress=progress, **access)
         return JudgingSummary(
             rater=rows.rater,
             parameters={**settings.sampling().parameters(), "order": settings.order},
             passes=settings.passes,
-            rubrics=tuple(
-                RubricCount(question.name, question.version, **asdict(self._tallies[question.name]))
-                for question in self._questions
-            ),
+            rubrics=tuple(self._tallies[own.name].of(own.name, own.version) for own in self._questions),
             ratings=rows.count,
             calls=calls,
         )

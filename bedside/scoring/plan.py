@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -54,9 +54,12 @@ class ScoringPlan:
 
     Attributes:
         families: in the order in which they are computed.
+        suite: the suite that was asked for, which says what a failed conversation is rated with; None where metrics
+            were named in its place.
     """
 
     families: tuple[PlannedFamily, ...]
+    suite: Suite | None = None
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -130,7 +133,8 @@ def suite_plan(
     for part in (suite.parameters if metrics is None else {}, parameters or {}):
         for family, values in part.items():
             merged.setdefault(family, {}).update(values)
-    return make_plan(suite.metrics if metrics is None else metrics, merged)
+    plan = make_plan(suite.metrics if metrics is None else metrics, merged)
+    return replace(plan, suite=suite) if metrics is None else plan
 
 
 # -- Scoring by one process -----------------------------------------------------------------------------
@@ -176,7 +180,7 @@ def rate(transcript: Transcript, plan: ScoringPlan, waiting: Collection[str] = (
     name, system, case = transcript.id, transcript.system, transcript.case_id
     simulation = transcript.reference.get("simulation")
     turn_rater = simulation.get("turn_rater") if isinstance(simulation, Mapping) else None
-    failed = failed_talk(transcript)
+    failed = failed_talk(transcript, () if plan.suite is None else (plan.suite,))
     for planned in plan.families:
         family_rater = planned.rater
         values = planned.family.compute(transcript, planned.metrics, **planned.settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from bedside.core.errors import DataError
@@ -10,6 +11,7 @@ from bedside.core.words import Names, listed
 from bedside.judges.call_plan import CallPlanner, RubricPlan
 from bedside.judges.counts import Tally
 from bedside.judges.deepeval_raters.ratings import plan_deepeval
+from bedside.judges.llm.contract import batch_price
 from bedside.judges.llm.endpoints import named_models
 from bedside.judges.prompt import Conversation, Prompt, Question
 from bedside.judges.questions import JudgeAnswer, QuestionSet
@@ -37,6 +39,7 @@ def preview_judging(
     *,
     options: ReadOptions | None = None,
     settings: JudgeSettings | None = None,
+    batch: bool = False,
 ) -> tuple[RubricPlan, ...]:
     """What :func:`bedside.scoring.run_judging.judge_run` would send; nothing is sent or written.
 
@@ -49,11 +52,14 @@ def preview_judging(
         work: what is asked.
         options: how to read the files.
         settings: passes, limits and the like.
+        batch: whether it is sent in batches, for their price.
     """
     plans: list[RubricPlan] = []
     source = kept_transcripts(Run(out)) if transcripts is None else read_again(transcripts, options)
     for name in named_models(listed(judges, "judges")):
         order = JudgingOrder(name, work, settings or JudgeSettings())
+        if batch:
+            order = replace(order, settings=replace(order.settings, price=batch_price(name, order.settings.price)))
         asked = without_failed(source)
         if work.pairs is not None:
             plans += PairJudging(Run(out), order).plans(out / STORE)

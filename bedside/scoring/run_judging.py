@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import orjson
 import polars as pl
@@ -21,13 +21,13 @@ import polars as pl
 from bedside.core.errors import DataError
 from bedside.core.trace_spans import span
 from bedside.core.words import Names, listed
-from bedside.judges.call_plan import JudgeBudget
 from bedside.judges.counts import JudgingProgress, JudgingSummary
 from bedside.judges.deepeval_raters.ratings import rate_by_deepeval
-from bedside.judges.judgement_queue import JudgingStage, ask_judge
+from bedside.judges.judgement_queue import JudgeAccess, JudgingStage, ask_judge
 from bedside.judges.llm.contract import check_models
 from bedside.judges.llm.endpoints import named_models
 from bedside.judges.llm.protocol import Client
+from bedside.judges.llm.spending import CostLimit
 from bedside.judges.prompt import ITEMS_PER_CALL, Conversation, Question
 from bedside.judges.questions import JudgeAnswer, QuestionGroup, QuestionSet
 from bedside.judges.raters import RatingRows, rubric_rater
@@ -40,6 +40,8 @@ from bedside.metrics import FAMILIES
 from bedside.ratings.learnt_units import LearntUnits, with_learnt
 from bedside.ratings.names import TRANSCRIPT, unit_name
 from bedside.ratings.run import Run
+from bedside.ratings.suites import Suite
+from bedside.ratings.suites.run_suites import suites_of, unregistered
 from bedside.ratings.table import KEY, RatingRow, missing_counts, rating_writer
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork, check_work_wordless
 from bedside.scoring.pair_judging import PairJudging
@@ -134,6 +136,7 @@ class PipelineJudging:
 
     Args:
         order: what the judge is asked, and how.
+        suites: those that the run was scored by.
         settings: parameters of a pipeline's metric family.
         folder: for what is remembered between the stages.
         add: called with each row of the ratings table.
@@ -145,6 +148,7 @@ class PipelineJudging:
     def __init__(
         self,
         order: JudgingOrder,
+        suites: Sequence[Suite],
         settings: Callable[[Pipeline], Mapping[str, Any]],
         folder: Path,
         add: Callable[[RatingRow], object],
@@ -157,6 +161,7 @@ class PipelineJudging:
         self._later = later_questions(pipelines, asked)
         self._followed = frozenset[str]().union(*(pipeline.rubrics for pipeline in pipelines))
         self._order = order
+        self._suites = suites if order.work.suite is None else [*suites, order.work.suite]
         self._passes = order.settings.passes
         self._questions = QuestionSet(
             map(Question, order.work.rubrics),
@@ -171,12 +176,9 @@ class PipelineJudging:
         store: Path,
         transcripts: TranscriptSource,
         *,
-        text: bool,
         progress: Callable[[JudgingProgress], None] | None,
-        client: Callable[[], Client] | None,
-        alone: bool,
-        budget: JudgeBudget | None,
         count: int,
+        **access: Unpack[JudgeAccess],
     ) -> JudgingSummary:
         """Ask everything, rate what is answered, and make the metrics that follow.
 
@@ -185,39 +187,21 @@ class PipelineJudging:
         Args:
             store: where judgements are kept.
             transcripts: what is asked about.
-            text, progress, client, alone, budget: as for :func:`bedside.judges.judgement_queue.ask_judge`.
+            progress, access: as for :func:`bedside.judges.judgement_queue.ask_judge`.
             count: how many transcripts there are at most, for the progress.
         """
         settings = self._order.settings
         held = without_failed(transcripts)
         at_once = [name for name in self._questions.questions if name not in self._later]
-        stages = [
-            JudgingStage(
-                lambda: self._questions.groups(held(), at_once),
-                partial(self._emit, self._spools[0]),
-                count * len(at_once) * self._passes,
-            )
-        ]
+        makers = [(lambda: self._questions.groups(held(), at_once), len(at_once))]
         if self._later:
-            stages.append(
-                JudgingStage(
-                    lambda: self._later_groups(held()),
-                    partial(self._emit, self._spools[1]),
-                    count * len(self._later) * self._passes,
-                )
-            )
+            makers.append((lambda: self._later_groups(held()), len(self._later)))
+        stages = [
+            JudgingStage(groups, partial(self._emit, spool), count * asked * self._passes)
+            for (groups, asked), spool in zip(makers, self._spools, strict=True)
+        ]
         try:
-            calls = ask_judge(
-                self._order.judge,
-                settings,
-                store,
-                stages,
-                text=text,
-                progress=progress,
-                client=client,
-                alone=alone,
-                budget=budget,
-            )
+            calls = ask_judge(self._order.judge, settings, store, stages, progress=progress, **access)
         finally:
             for spool in self._spools:
                 spool.close()
@@ -289,19 +273,24 @@ class PipelineJudging:
     def _rate_failed(self, transcripts: TranscriptSource) -> None:
         """Rate the conversations that the clinician failed."""
         for transcript in transcripts():
-            failed = failed_talk(transcript)
+            failed = failed_talk(transcript, self._suites)
             if failed is None:
                 continue
             for number in range(self._passes):
                 for question in self._questions.questions.values():
                     rubric = question.rubric
                     answer = JudgeAnswer(TRANSCRIPT, None, None, failed.why)
-                    worst = failed.level(rubric)
+                    levels = {measure.name: failed.level(measure) for measure in (rubric, *rubric.measures)}
+                    levels |= _failed_mean(rubric, levels)
+                    labels = {measure.name: failed.label(measure) for measure in (rubric, *rubric.measures)}
                     for unit, metric, _, _, _, error in ratings_of(rubric, transcript, [answer]):
-                        if worst is not None and metric == rubric.name:
-                            self._rows.add(transcript, number, unit, metric, worst, None, failed.why, None)
-                        else:
+                        # Who says nothing reaches no points.
+                        worst = 0.0 if rubric.points is not None and error == failed.why else levels.get(metric)
+                        label = labels.get(metric)
+                        if worst is None and label is None:
                             self._rows.add(transcript, number, unit, metric, None, None, None, error)
+                        else:
+                            self._rows.add(transcript, number, unit, metric, worst, label, failed.why, None)
                 for metrics in self.following:
                     self._add_metrics(transcript, number, {}, metrics, failed)
 
@@ -332,6 +321,15 @@ class PipelineJudging:
             )
 
 
+def _failed_mean(rubric: Rubric, levels: Mapping[str, float | None]) -> dict[str, float]:
+    """The mean of a sheet's criteria where each of them is at its worst level."""
+    if rubric.aggregate is None:
+        return {}
+    worst = [levels[f"{rubric.name}_{name}"] for name in rubric.aggregate.mean_of]
+    known = [level for level in worst if level is not None]
+    return {rubric.aggregate.name: sum(known) / len(known)} if len(known) == len(worst) else {}
+
+
 def _not_asked(transcript: Transcript, later: LaterQuestion, answers: PassAnswers) -> JudgeAnswer:
     """The answer to a rubric that had nothing to be asked about: why."""
     try:
@@ -360,6 +358,7 @@ def judge_run(
     settings: JudgeSettings | None = None,
     progress: JudgingWatch | None = None,
     client: Callable[[], Client] | None = None,
+    budget: CostLimit | None = None,
 ) -> tuple[JudgingSummary, ...]:
     """Have judges rate the transcripts of a run and add their ratings to it, and the metrics that follow from them.
 
@@ -375,13 +374,14 @@ def judge_run(
         settings: passes, limits and the like; the limits are those of all judges together.
         progress: called with the judge and how far it is.
         client: opens what is asked in place of the judges' models.
+        budget: what may be spent, where that is more than these judges'; as the settings say unless given.
 
     Raises:
         LanguageModelError: a judge can't be asked; what was finished is kept in the run's store.
         RunError: the run keeps no text, and the files it was scored from have changed or are gone.
         InputError: the files hold other transcripts than the run.
     """
-    summaries, budget = [], JudgeBudget(None if settings is None else settings.max_cost)
+    summaries, budget = [], budget or CostLimit(None if settings is None else settings.max_cost)
     names = named_models(listed(judges, "judges"))
     if client is None:
         check_models(names)
@@ -434,7 +434,7 @@ class FinishedJudging:
         else:
             name, entry = "scorings", self._scoring_entry(batch)
         manifest = {**run.manifest, name: [*run.manifest.get(name, []), entry]}
-        own = {rubric.key: as_data(rubric) for rubric in rubrics if rubric.key not in RUBRICS}
+        own = {rubric.key: as_data(rubric) for rubric in rubrics if rubric.measures or rubric.key not in RUBRICS}
         if own:
             manifest["rubrics"] = {**run.manifest.get("rubrics", {}), **own}
         if pairs is not None:
@@ -448,7 +448,7 @@ class FinishedJudging:
 
     def _scoring_entry(self, batch: bool) -> dict[str, Any]:
         return {
-            "suite": self.order.work.suite,
+            **self._suite_entry(),
             "metrics": self.metrics,
             "parameters": self.parameters,
             "seed": self.order.settings.seed,
@@ -458,6 +458,11 @@ class FinishedJudging:
             "raters": [self.summary.rater],
             "missing": missing_counts(self.ratings),
         }
+
+    def _suite_entry(self) -> dict[str, Any]:
+        suite = self.order.work.suite
+        own = None if suite is None else unregistered(suite)
+        return {"suite": None if suite is None else suite.name, **({} if own is None else {"own_suite": own})}
 
     def _pairs_entry(self, pairs: PairedTranscripts) -> dict[str, Any]:
         """What was compared, and what it took."""
@@ -490,11 +495,12 @@ class FinishedJudging:
         summary, settings, judge = self.summary, self.order.settings, self.order.judge
         shows = {kind for rubric in self.order.work.rubrics for kind in rubric.shows}
         endpoints = [{"address": endpoint.name.text, "weight": endpoint.weight} for endpoint in judge.endpoints]
+        sampling = settings.sampling(judge)
         return {
             "model": judge.text,
             **({"endpoints": endpoints} if endpoints else {}),
             **summary.parameters,
-            "wanted": settings.sampling().parameters(),
+            "wanted": {**sampling.parameters(), **({"extra": dict(sampling.extra)} if sampling.extra else {})},
             "max_prompt_tokens": settings.max_prompt_tokens,
             "price": None if settings.price is None else asdict(settings.price),
             "passes": summary.passes,
@@ -517,7 +523,7 @@ def judging(
     client: Callable[[], Client] | None = None,
     store: Path | None = None,
     progress: JudgingWatch | None = None,
-    budget: JudgeBudget | None = None,
+    budget: CostLimit | None = None,
 ) -> Iterator[FinishedJudging]:
     """Have one judge do its work on a run that is locked; the ratings are there as long as the block lasts.
 
@@ -535,12 +541,11 @@ def judging(
         check_work_wordless(work)
     store_path = store or run.path / STORE
     watch = None if progress is None else partial(progress, order.judge.shown)
+    access: JudgeAccess = {"text": text, "client": client, "alone": store is not None, "budget": budget}
     with tempfile.TemporaryDirectory(prefix=".judging.", dir=run.path) as folder:
         ratings = rating_writer(Path(folder))
         if work.pairs is not None:
-            summary = PairJudging(run, order).judge(
-                store_path, ratings.add, progress=watch, client=client, alone=store is not None, budget=budget
-            )
+            summary = PairJudging(run, order).judge(store_path, ratings.add, progress=watch, **access)
             yield FinishedJudging(order, summary, ratings.result(), [], {})
             return
         if work.codes:
@@ -551,12 +556,9 @@ def judging(
                 add=ratings.add,
                 codes=work.codes,
                 settings=order.settings,
-                text=text,
                 progress=watch,
-                client=client,
-                alone=store is not None,
-                budget=budget,
                 count=run.index.height,
+                **access,
             )
             yield FinishedJudging(order, summary, ratings.result(), list(work.codes), {})
             return
@@ -569,26 +571,15 @@ def judging(
                 add=ratings.add,
                 settings=order.settings,
                 progress=watch,
-                client=client,
-                alone=store is not None,
-                budget=budget,
                 count=run.index.height,
+                **access,
             )
             metrics = [metric.metric for metric in work.deepeval]
             yield FinishedJudging(order, summary, ratings.result(), metrics, {})
             return
-        rating = PipelineJudging(order, partial(_parameters, run), Path(folder), ratings.add)
-        summary = rating.judge(
-            store_path,
-            transcripts,
-            text=text,
-            progress=watch,
-            client=client,
-            alone=store is not None,
-            budget=budget,
-            count=run.index.height,
-        )
-        metrics = [rubric.name for rubric in work.rubrics]
+        rating = PipelineJudging(order, suites_of(run), partial(_parameters, run), Path(folder), ratings.add)
+        summary = rating.judge(store_path, transcripts, progress=watch, count=run.index.height, **access)
+        metrics = [metric for rubric in work.rubrics for metric in rubric.metrics]
         parameters = {}
         for following in rating.following:
             metrics += sorted(following.names)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import bedside
@@ -20,7 +21,7 @@ from bedside.ratings.values import Value
 from bedside.transcripts.memory_reading import TranscriptInput, open_reading, several_times
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading import Reading
-from bedside.transcripts.transcript import Transcript, clinician_failure
+from bedside.transcripts.transcript import FAILED_AS, Transcript, clinician_failure
 
 # -- The transcripts of a run ---------------------------------------------------------------------------
 
@@ -83,9 +84,9 @@ def _read_again(run: Run) -> TranscriptSource:
 
 
 # -- Conversations that the clinician failed ------------------------------------------------------------
-# Silence is a result. What the conversation's protocol names in its suite's ``failed`` is rated so, whatever was said
-# before; a judge isn't asked about such a conversation, and a rubric that the protocol knows nothing of gets the end of
-# its scale that its direction calls worst. All else is as it is found, or missing with the reason.
+# Silence is a result. What a suite that was asked for, or else the protocol's, names in its ``failed`` is rated so,
+# whatever was said before; a judge isn't asked about such a conversation, and a rubric that none of these suites lists
+# gets the end of its scale that its direction calls worst. All else is as it is found, or missing with the reason.
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +95,18 @@ class FailedTalk:
 
     Attributes:
         why: what it did, for reasons of ratings.
-        values: the worst value of each measure that its protocol names.
-        suite: the protocol's; None where it has none.
+        values: the worst value of each measure that a suite names.
+        words: what is a word there: a label, or what the reference lists, of which the value is the number.
+        listed: the rubrics that the suites list.
     """
 
     why: str
     values: Mapping[str, float]
-    suite: Suite | None
+    words: Mapping[str, str]
+    listed: frozenset[str]
 
     def rated(self, value: Value) -> Value:
-        """A metric's value of it: the worst where the protocol names the metric, else as it was computed."""
+        """A metric's value of it: the worst where a suite names the metric, else as it was computed."""
         worst = self.values.get(value.metric)
         if worst is None or value.turn is not None or value.role is not None:
             return value
@@ -113,29 +116,48 @@ class FailedTalk:
         """The same where no judge's answers are expected: what follows from labels is rated where there are any."""
         return value if FAMILIES.load(family).labelled and value.rater is None else self.rated(value)
 
+    def label(self, rubric: Rubric) -> str | None:
+        """The label that a suite names as the worst of a rubric; None where it names none that the rubric has."""
+        if rubric.kind != "label":
+            return None
+        word = self.words.get(rubric.name, "").casefold()
+        return next((each.label for each in rubric.labels if each.label.casefold() == word), None)
+
     def level(self, rubric: Rubric) -> float | None:
-        """The worst level of a rubric; None where the protocol has the rubric, and it isn't about success."""
+        """The worst level of a rubric; None where a suite lists it and names no worst, or no end of it is worse."""
+        if rubric.kind == "label":
+            return None
         if rubric.name in self.values:
             return self.values[rubric.name]
-        known = self.suite is not None and rubric.name in self.suite.rubrics
-        if known or rubric.direction == "none" or not rubric.scale:
+        if rubric.name in self.listed or rubric.direction == "none" or not rubric.scale:
             return None
         return rubric.scale[0 if rubric.direction == "higher" else -1].value
 
 
-def failed_talk(transcript: Transcript) -> FailedTalk | None:
-    """How a transcript is rated that the clinician failed; None for all others."""
+def failed_talk(transcript: Transcript, asked: Sequence[Suite] = ()) -> FailedTalk | None:
+    """How a transcript is rated that the clinician failed; None for all others.
+
+    Args:
+        transcript: it.
+        asked: the suites that were asked for; what the later ones name goes before, and the protocol's goes last.
+    """
     failure = clinician_failure(transcript.reference)
     if not failure:
         return None
-    protocol = transcript.reference["simulation"].get("protocol")
-    suite = SUITES.load(protocol) if isinstance(protocol, str) and protocol in SUITES else None
-    declared = {} if suite is None else suite.failed
+    simulation = transcript.reference["simulation"]
+    protocol, of_file = simulation.get("protocol"), simulation.get(FAILED_AS)
+    own = [SUITES.load(protocol)] if isinstance(protocol, str) and protocol in SUITES else []
+    suites = [*own, *(suite for suite in asked if suite not in own)]
+    declared = dict(of_file) if not own and isinstance(of_file, Mapping) else {}
+    for suite in suites:
+        declared.update(suite.failed)
     values = {
-        metric: float(worst) if isinstance(worst, int | float) else _listed(transcript, worst)
+        metric: float(worst) if isinstance(worst, int | float) else _listed(transcript, str(worst))
         for metric, worst in declared.items()
     }
-    return FailedTalk(f"the clinician failed: {failure}", values, suite)
+    words = {metric: worst for metric, worst in declared.items() if isinstance(worst, str)}
+    listed = frozenset(Path(name).stem for suite in suites for name in suite.rubrics)
+    return FailedTalk(f"the clinician failed: {failure}", values, words, listed)
 
 
 def _listed(transcript: Transcript, name: str) -> float:

@@ -15,6 +15,7 @@ from bedside.core.words import listed
 from bedside.ratings.run import FORMAT, Run, keep_simulations, new_run, write_new_run
 from bedside.ratings.run_folder import is_run
 from bedside.ratings.suites import SUITES, Suite
+from bedside.ratings.suites.run_suites import unregistered
 from bedside.ratings.table import wordless
 from bedside.scoring.plan import ScoringPass, ScoringPlan, ScoringSummary, suite_plan
 from bedside.scoring.run_transcripts import run_versions
@@ -84,20 +85,13 @@ def _entry(suite: Suite | None, plan: ScoringPlan, settings: ScoreSettings) -> d
     return {
         "suite": None if suite is None else suite.name,
         # A suite of the user's own is kept whole, so that a report can be made from the run alone.
-        "own_suite": None if suite is None else _unregistered(suite),
+        "own_suite": None if suite is None else unregistered(suite),
         "metrics": [metric.name for metric in plan.metrics],
         "parameters": {family: values for family, values in plan.settings.items() if values},
         "seed": settings.seed,
         "labels": None if settings.labels is None else _name_and_hash(Path(settings.labels)),
         **({} if settings.engine is None else {"engine": settings.engine.name}),
     }
-
-
-def _unregistered(suite: Suite) -> dict[str, Any] | None:
-    """A suite that isn't one of the registry's, whole; None for one that is."""
-    if suite.name in SUITES and SUITES.load(suite.name) == suite:
-        return None
-    return suite.model_dump(mode="json")
 
 
 def _score_anew(target: Path, scoring: ScoringPass, entry: dict[str, Any]) -> ScoringSummary:
@@ -148,8 +142,8 @@ def _score_again(run: Run, scoring: ScoringPass, entry: dict[str, Any]) -> Scori
             "transcripts": {**run.manifest["transcripts"], "options": options},
             "scorings": [*run.manifest["scorings"], {**entry, **run_versions(), **counts, "read": read}],
         }
-        replaced = run.add(ratings, manifest)
-        keep_simulations(run.path, (file.path for file in scoring.reading.inputs if file.path))
+        sources = [file.path for file in scoring.reading.inputs if file.path]
+        replaced = run.add(ratings, manifest, sources=sources)
     scoring.end()
     return scoring.summary(run, counts, replaced)
 

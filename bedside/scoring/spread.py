@@ -29,6 +29,7 @@ import bedside
 from bedside.core.engines.contract import Engine
 from bedside.core.errors import BedsideError, EngineError, InputError, RunError
 from bedside.core.files import holding, read_json, saying_where, sync, sync_folders, write_bytes
+from bedside.ratings.suites import Suite
 from bedside.ratings.table import RATING_PARTS, TableWriter, rating_writer, transcript_row, transcript_writer
 from bedside.scoring.plan import ScoringPass, ScoringPlan, check_hash, make_plan, rate
 from bedside.scoring.run_transcripts import library_versions
@@ -98,6 +99,7 @@ class ScoringJob:
         options: how to read the files.
         metrics: names of the metrics.
         parameters: of their families, as JSON.
+        suite: as for :class:`bedside.scoring.plan.ScoringPlan`.
         waiting: as for :func:`bedside.scoring.plan.rate`.
         text: whether the run keeps the transcripts' text.
         versions: what is installed where the command was given, see :func:`installed_versions`.
@@ -109,6 +111,7 @@ class ScoringJob:
     options: ReadOptions
     metrics: tuple[str, ...]
     parameters: str
+    suite: Suite | None
     waiting: frozenset[str]
     text: bool
     versions: str
@@ -118,6 +121,7 @@ class ScoringJob:
         origin = (
             self.root, asdict(self.options), self.metrics, self.parameters, sorted(self.waiting), self.text,
             self.versions, list(raters), [asdict(piece) for piece in part.pieces],
+            None if self.suite is None else dict(self.suite.failed),
         )  # fmt: skip
         return hashlib.sha256(orjson.dumps(origin, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
 
@@ -273,7 +277,7 @@ def _partial_folder(job: ScoringJob, name: str) -> Path:
 
 def _score_pieces(job: ScoringJob, part: ScoredPart, folder: Path) -> list[ReadPiece]:
     """Score a part's pieces into tables in a folder, up to one that a bad transcript ends."""
-    plan = _plan(job.metrics, job.parameters)
+    plan = replace(_plan(job.metrics, job.parameters), suite=job.suite)
     ratings, transcripts = rating_writer(folder), transcript_writer(folder)
     pieces = []
     for piece in part.pieces:
@@ -622,6 +626,7 @@ class SpreadScoring(ScoringPass):
             options=self.source_files.options,
             metrics=tuple(metric.name for metric in self.plan.metrics),
             parameters=orjson.dumps(self.plan.settings).decode(),
+            suite=self.plan.suite,
             waiting=self.waiting,
             text=self.text,
             versions=installed_versions(),

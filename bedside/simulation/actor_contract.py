@@ -5,19 +5,21 @@ Actors are named
 - as judges are (``openai/gpt-5-mini``, ``http://host:port/v1#model``, a file of endpoints): a language model;
 - ``package.module:function``: a Python function, see :mod:`bedside.simulation.actors.function`;
 - ``webhook:https://…``: an address that calls are posted to, see :mod:`bedside.simulation.actors.webhook`;
-- ``human:NAME``: a person at the keyboard;
+- ``human:NAME``: a person, at the keyboard or at a page;
 - ``script:FILE``, ``script:NAME``: what a file says, see :mod:`bedside.simulation.simulators.scripts`;
+- ``trivial``, ``trivial:NAME``: clinicians that listen to nobody, see :mod:`bedside.simulation.actors.trivial`;
 - ``rules``: the simulator's own actors without a model: toys.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bedside.core.errors import InputError, RegistryError
 from bedside.core.registry import Registry
@@ -25,8 +27,12 @@ from bedside.judges.llm.batch_files import Answers, CallWriter
 from bedside.judges.llm.prices import Price
 from bedside.judges.llm.protocol import Client, NotAskedError, Reply, Request, Sampling
 from bedside.judges.llm.queue import CallRecord, Patience
+from bedside.judges.llm.spending import CostLimit, PricedClient
 from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call
 from bedside.simulation.simulators.contract import Simulator
+
+if TYPE_CHECKING:
+    from bedside.simulation.talk_page import TalkPage
 
 #: What many calls can share of what went wrong.
 _REASON = re.compile(r"(.+?)(?:: | \()")
@@ -188,23 +194,21 @@ class LocalActor:
         """Nothing is held."""
 
 
-class Spending:
+class Spending(CostLimit):
     """What a run may still send, whoever it is sent to.
 
     Args:
         max_calls: requests sent at most; None for no limit.
-        max_cost: once the known cost reaches so many US dollars, nothing more is sent; None for no limit.
+        max_cost: US dollars at most, see :class:`bedside.judges.llm.spending.CostLimit`; None for no limit.
 
     Attributes:
         calls: requests sent.
-        cost: US dollars, as far as prices are known.
+        spent: US dollars, as far as prices are known.
     """
 
     def __init__(self, max_calls: int | None = None, max_cost: float | None = None) -> None:
+        super().__init__(max_cost)
         self.max_calls = max_calls
-        self.max_cost = max_cost
-        self.calls: int = 0
-        self.cost: float = 0.0
 
     def take(self) -> None:
         """Count a request that is about to be sent.
@@ -214,18 +218,23 @@ class Spending:
         """
         if self.max_calls is not None and self.calls >= self.max_calls:
             raise NotAskedError(f"not asked: the limit of {self.max_calls} calls was reached")
-        if self.max_cost is not None and self.cost >= self.max_cost:
-            raise NotAskedError(f"not asked: the limit of {self.max_cost:g} US dollars was reached")
         self.calls += 1
 
 
 class LimitedClient:
-    """A client whose requests count against what a run may send; a :class:`bedside.judges.llm.protocol.Client`."""
+    """A client whose requests count against what a run may send; a :class:`bedside.judges.llm.protocol.Client`.
 
-    def __init__(self, client: Client, spending: Spending) -> None:
+    Args:
+        client: what sends them.
+        spending: what may be sent.
+        price: of the client's tokens; None where it isn't known.
+        sampling: how a language model is asked to write.
+    """
+
+    def __init__(self, client: Client, spending: Spending, price: Price | None, sampling: Sampling) -> None:
         self.max_prompt_tokens: int | None = client.max_prompt_tokens
-        self._client = client
         self._spending = spending
+        self._client = client if price is None else PricedClient(client, price, spending, sampling)
 
     async def complete(self, request: Request) -> Reply:
         """Send one request; see :class:`bedside.judges.llm.protocol.Client`."""
@@ -255,7 +264,9 @@ class ActorSettings:
         price: of its tokens; None where it isn't known.
         patience: how hard to try.
         minutes: how long a person may talk; None for no limit.
+        page: where people sit; None for the keyboard.
         wave: batch files that language models are asked by; None where they are asked themselves.
+        places: the room at each address, which all models of a run share.
     """
 
     role: ActorRole
@@ -267,7 +278,9 @@ class ActorSettings:
     price: Price | None = None
     patience: Patience = field(default_factory=Patience)
     minutes: float | None = None
+    page: TalkPage | None = None
     wave: WaveFiles | None = None
+    places: dict[str, asyncio.Semaphore] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +297,7 @@ class ActorKind:
         check: raises what ``open`` would raise where actors aren't set up, for all of them, without opening anything.
         words_only: why an actor can't reply with objects to calls of these purposes; empty where it can, or where that
             isn't known before it is asked.
+        language: code of the one language that an actor's words are in; None where it isn't known, or may be any.
         free: whether nobody is paid for its replies.
     """
 
@@ -294,6 +308,7 @@ class ActorKind:
     open: Callable[[ActorName, ActorSettings], Actor]
     check: Callable[[Sequence[ActorName]], None] = lambda names: None
     words_only: Callable[[ActorName, Sequence[str]], str] = lambda name, purposes: ""
+    language: Callable[[ActorName], str | None] = lambda name: None
     free: bool = False
 
 

@@ -8,40 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from bedside.core.errors import InputError
-from bedside.judges.llm.batch_files import KEY_DIGITS, Answers, BatchFile, CallWriter, key_of, writing
+from bedside.judges.llm.batch_files import KEY_DIGITS, Answers, BatchRead, writing
 from bedside.simulation.actor_contract import ActorName, WaveFiles, wave_key
 from bedside.simulation.conversation_log import opened_log
-
-
-@dataclass(frozen=True, slots=True)
-class BatchWave:
-    """What reading a batch's answers and writing the calls that are open did.
-
-    Attributes:
-        files: the files of calls that were written.
-        lines: lines of answers and errors that were read.
-        taken: answers that were taken.
-        errors: lines that hold an error in place of an answer; these calls are open still.
-        answered_before: answers to calls whose reply was in the log.
-        unasked: answers and errors to nothing that is open.
-        twice: lines whose call an earlier line answers.
-        unreadable: lines that are no answers, such as one that is cut off.
-        first_unreadable: where the first of these is.
-    """
-
-    files: tuple[BatchFile, ...]
-    lines: int = 0
-    taken: int = 0
-    errors: int = 0
-    answered_before: int = 0
-    unasked: int = 0
-    twice: int = 0
-    unreadable: int = 0
-    first_unreadable: str | None = None
 
 
 @contextmanager
@@ -85,7 +59,7 @@ def check_batchable(cast: Iterable[ActorName]) -> None:
         raise InputError("no language model takes part", where="`batch_out`", todo=todo)
 
 
-def finished_wave(files: WaveFiles, log: Path) -> BatchWave:
+def finished_wave(files: WaveFiles, log: Path) -> BatchRead:
     """Put a wave's files in their places, and say what was read and written.
 
     Args:
@@ -96,34 +70,11 @@ def finished_wave(files: WaveFiles, log: Path) -> BatchWave:
         InputError: there are answers, and none of them is to a call of this simulation.
         RunError: files can't be written.
     """
-    answers = files.answers
-    if answers is None:
-        return BatchWave(_put(files.writer))
-    left = answers.left
-    logged = _logged_keys(log) if left else set()
-    before = sum(key_of(custom_id) in logged for custom_id in left)
-    unasked = len(left) - before
-    if answers.ids and unasked == answers.ids:
-        raise InputError(
-            f"none of the {answers.ids} answers is to a call of this simulation",
-            where=str(log.parent),
-            todo="name the folder that the calls were written for, and all that was asked for then",
-        )
-    return BatchWave(
-        _put(files.writer),
-        lines=answers.lines,
-        taken=answers.taken,
-        errors=answers.errors,
-        answered_before=before,
-        unasked=unasked,
-        twice=answers.twice,
-        unreadable=answers.unreadable,
-        first_unreadable=answers.first_unreadable,
-    )
-
-
-def _put(writer: CallWriter | None) -> tuple[BatchFile, ...]:
-    return () if writer is None else writer.finish()
+    counts: dict[str, Any] = {}
+    if files.answers is not None:
+        todo = "name the folder that the calls were written for, and all that was asked for then"
+        counts = files.answers.counts(partial(_logged_keys, log), "simulation", log.parent, todo)
+    return BatchRead(files=() if files.writer is None else files.writer.finish(), **counts)
 
 
 def _logged_keys(log: Path) -> set[str]:
@@ -132,6 +83,6 @@ def _logged_keys(log: Path) -> set[str]:
         rows = connection.execute("SELECT DISTINCT key, purpose, ordinal FROM replies WHERE state = 'answered'")
         keys = set()
         for row in rows:
-            conversation, _, session = row["key"].partition("#")
+            conversation, _, session = row["key"].partition("~")[0].partition("#")
             keys.add(wave_key(conversation, int(session or 1), row["purpose"], row["ordinal"])[:KEY_DIGITS])
         return keys

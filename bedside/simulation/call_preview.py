@@ -8,10 +8,13 @@ from typing import TypeVar
 
 from bedside.core.errors import InputError
 from bedside.judges.llm.prices import estimate_tokens
+from bedside.judges.prompt import Prompt
 from bedside.simulation.actor_contract import ActorName
+from bedside.simulation.patient_review import review_call, review_prompt
 from bedside.simulation.record_making import RecordPlan
 from bedside.simulation.simulate import SimulationSettings
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
+from bedside.simulation.simulators.asking import ATTEMPTS
 from bedside.simulation.simulators.calls import ACTOR_ROLES, ActorReply, ActorRole, Call, Exchange
 from bedside.simulation.simulators.contract import UnusableConversationError
 
@@ -119,17 +122,25 @@ def preview_plan(plan: SimulationPlan, settings: SimulationSettings) -> Simulati
         roles, number = plan.roles(clinician), numbers[clinician.identity]
         for conversation in plan.conversations(clinician):
             for role, most in plan.simulator.most_calls(plan.situation(conversation)).items():
-                previews.of(role, roles[role]).most_calls += most
+                previews.of(role, roles[role]).most_calls += most * plan.draws(conversation)
+            if plan.reviewer is not None:
+                previews.of("reviewer", plan.reviewer).most_calls += ATTEMPTS * plan.draws(conversation)
         times = number / max(1, min(number, PLAYED))
         for conversation in _spread(plan.conversations(clinician), number):
             exchange = plan.simulator.converse(plan.situation(conversation))
-            for call, reply in played(exchange, plan.simulator.rules)[0]:
+            exchanges, outcome = played(exchange, plan.simulator.rules)
+            for call, reply in exchanges:
                 if call.scope != "conversation":
                     site = (conversation.key_of(call.scope), call.purpose, call.ordinal, call.attempt)
                     if site in shared:
                         continue
                     shared.add(site)
                 previews.of(call.actor, roles[call.actor]).add(call, reply, times)
+            prompt = None if plan.reviewer is None or outcome is None else review_prompt(plan, conversation, outcome)
+            if plan.reviewer is not None and isinstance(prompt, Prompt):
+                preview = previews.of("reviewer", plan.reviewer)
+                preview.add(review_call(prompt), ActorReply(""), times)
+                preview.output_tokens += times * prompt.reply_tokens
     return SimulationPreview(len(plan), min(max(numbers.values()), PLAYED), previews.priced(settings))
 
 

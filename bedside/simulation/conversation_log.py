@@ -21,13 +21,13 @@ import orjson
 
 from bedside.core.engines.part_databases import PartDatabases
 from bedside.core.errors import RunError
-from bedside.core.files import address_to_read, sqlite_address, unpacked
+from bedside.core.files import address_to_read, cells_digest, check_no_links, sqlite_address, unpacked
 from bedside.core.json_shape import BOOLEAN, INTEGER, TEXT, ObjectOf, misfit
 from bedside.ratings.names import is_human
 from bedside.simulation.simulators.calls import ActorReply
 from bedside.transcripts.simulation_folder import LOG_FILE
 
-FORMAT = 1
+FORMAT = 2
 _DAMAGE = (sqlite3.Error, zlib.error, ValueError, TypeError, LookupError)
 
 #: ``answered``: there is a reply. ``failed``: none was had; it is asked again by the next run.
@@ -61,13 +61,15 @@ CREATE TABLE replies (
     started TEXT NOT NULL,
     finished TEXT NOT NULL,
     endpoint TEXT,                 -- the address of the server that replied
+    digest TEXT,                   -- SHA-256 of the other cells, here and below
     PRIMARY KEY (key, purpose, ordinal, attempt)
 ) WITHOUT ROWID;
 CREATE TABLE plan (
     place INTEGER PRIMARY KEY,     -- among the conversations of the last run
     key TEXT NOT NULL,
     id TEXT NOT NULL,              -- the transcript's
-    about TEXT NOT NULL            -- JSON: system, case, persona, setting, length, repeat
+    about TEXT NOT NULL,           -- JSON: system, case, persona, setting, length, repeat
+    digest TEXT
 );
 CREATE TABLE conversations (
     key TEXT PRIMARY KEY,
@@ -75,10 +77,11 @@ CREATE TABLE conversations (
     session INTEGER NOT NULL,      -- how often it was begun
     ending TEXT NOT NULL,          -- JSON: how it ended, or why it can't be used
     transcript BLOB,               -- JSON, compressed
-    states BLOB                    -- JSON lines, compressed
+    states BLOB,                   -- JSON lines, compressed
+    digest TEXT
 ) WITHOUT ROWID;
 CREATE INDEX plan_ids ON plan (id);
-CREATE TABLE sessions (key TEXT PRIMARY KEY, session INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE sessions (key TEXT PRIMARY KEY, session INTEGER NOT NULL, digest TEXT) WITHOUT ROWID;
 """
 
 
@@ -214,11 +217,44 @@ def _logged_conversation(row: sqlite3.Row) -> LoggedConversation:
     )
 
 
+def _sound(connection: sqlite3.Connection, table: str) -> str:
+    """Says in SQL whether a row's digest is that of its other cells."""
+    names = _columns(connection, table)
+    return f"{table}.digest IS {_digest_of(names, f'{table}.')}" if "digest" in names else "1"
+
+
+def _digest_of(columns: Iterable[str], prefix: str = "") -> str:
+    """The digest of a row's other cells, in SQL, whatever their order."""
+    return f"digest_of({', '.join(prefix + name for name in sorted({*columns} - {'digest'}))})"
+
+
+def _check_row(row: sqlite3.Row) -> sqlite3.Row:
+    """The row; a ValueError where what :func:`_sound` says of it doesn't hold."""
+    if not row["sound"]:
+        raise ValueError("a row isn't as it was written")
+    return row
+
+
+def check_rows(connection: sqlite3.Connection, *tables: str) -> None:
+    """See that all rows of some tables are as they were written, before they are counted and summed.
+
+    Raises:
+        ValueError: one isn't.
+    """
+    for table in tables:
+        query = f"SELECT count(*) AS number FROM {table} WHERE NOT ({_sound(connection, table)})"
+        number = connection.execute(query).fetchone()["number"]
+        if number:
+            raise ValueError(f"of the table {table}, {number:,} aren't as they were written")
+
+
 def _insert(table: str, columns: Iterable[str], source: str = "", rest: str = "", verb: str = "INSERT") -> str:
     """Puts cells into a table by the names of their columns: named values, or those of a ``source``'s rows."""
     names = tuple(columns)
-    values = f"SELECT {', '.join(names)} FROM {source}" if source else f"VALUES ({', '.join(f':{n}' for n in names)})"
-    return f"{verb} INTO {table} ({', '.join(names)}) {values} {rest}"
+    if source:
+        return f"{verb} INTO {table} ({', '.join(names)}) SELECT {', '.join(names)} FROM {source} {rest}"
+    values = ", ".join(f":{name}" for name in names)
+    return f"{verb} INTO {table} ({', '.join(names)}, digest) VALUES ({values}, {_digest_of(names, ':')}) {rest}"
 
 
 #: What is spent on attempts that failed is added up.
@@ -258,9 +294,10 @@ class ConversationLog:
                 sqlite_address(path.absolute()), isolation_level=None, uri=True, check_same_thread=False
             )
             try:
+                _with_digests(self._connection)
                 self._make_tables()
                 self._reader = sqlite3.connect(sqlite_address(path.absolute()), isolation_level=None, uri=True)
-                self._reader.row_factory = sqlite3.Row
+                _with_digests(self._reader)
             except BaseException:
                 self._connection.close()
                 raise
@@ -276,6 +313,11 @@ class ConversationLog:
         if version == 0:
             for statement in _TABLES.split(";"):
                 run(statement)
+        elif version == 1:
+            for table in (*_BETTER, "plan"):
+                run(f"ALTER TABLE {table} ADD COLUMN digest TEXT")
+                run(f"UPDATE {table} SET digest = {_digest_of(_columns(self._connection, table))}")
+        if version in (0, 1):
             run(f"PRAGMA user_version = {FORMAT}")
         run("COMMIT")
         _check_version(version or FORMAT, self.path)
@@ -296,23 +338,31 @@ class ConversationLog:
     def replies(self, key: str) -> dict[CallSite, LoggedReply]:
         """All replies that were given, under a key."""
         with _reading(self.path):
-            rows = self._reader.execute("SELECT * FROM replies WHERE key = ? AND state = 'answered'", (key,)).fetchall()
-            return {logged.site: logged for logged in map(_logged_reply, rows)}
+            query = f"SELECT *, {_sound(self._reader, 'replies')} AS sound FROM replies WHERE key = ?"
+            rows = map(_check_row, self._reader.execute(query, (key,)).fetchall())
+            answered = (_logged_reply(row) for row in rows if row["state"] == "answered")
+            return {logged.site: logged for logged in answered}
 
-    def reply(self, site: CallSite) -> LoggedReply | None:
-        """The reply that was given to one call; None where there is none."""
+    def reply(self, site: CallSite, state: ReplyState = "answered") -> LoggedReply | None:
+        """What is kept of one call in a state; None where there is nothing."""
         with _reading(self.path):
             row = self._reader.execute(
-                "SELECT * FROM replies WHERE key = ? AND purpose = ? AND ordinal = ? AND attempt = ?"
-                " AND state = 'answered'",
+                f"SELECT *, {_sound(self._reader, 'replies')} AS sound FROM replies"
+                " WHERE key = ? AND purpose = ? AND ordinal = ? AND attempt = ?",
                 (site.key, site.purpose, site.ordinal, site.attempt),
             ).fetchone()
-            return None if row is None else _logged_reply(row)
+            return None if row is None or _check_row(row)["state"] != state else _logged_reply(row)
 
     async def keep(self, logged: LoggedReply) -> None:
         """Write a reply; it is on disk when this returns. What was spent on attempts that failed is added to it."""
         cells = logged.cells()
-        await self._do(lambda: self._connection.execute(_insert("replies", cells, rest=_KEEP), cells))
+
+        def work() -> None:
+            self._connection.execute(_insert("replies", cells, rest=_KEEP), cells)
+            seal = f"UPDATE replies SET digest = {_digest_of(cells)} WHERE "  # of what is added up
+            self._connection.execute(seal + " AND ".join(f"{name} = :{name}" for name in asdict(logged.site)), cells)
+
+        await self._do(work)
 
     # -- conversations -------------------------------------------------------------------------------
 
@@ -343,14 +393,14 @@ class ConversationLog:
     def session(self, key: str) -> int:
         """How often a conversation was begun with an actor that remembers; 0 where it wasn't."""
         with _reading(self.path):
-            row = self._reader.execute("SELECT session FROM sessions WHERE key = ?", (key,)).fetchone()
-            return 0 if row is None else int(row["session"])
+            query = f"SELECT session, {_sound(self._reader, 'sessions')} AS sound FROM sessions WHERE key = ?"
+            row = self._reader.execute(query, (key,)).fetchone()
+            return 0 if row is None else int(_check_row(row)["session"])
 
     async def begin_session(self, key: str, session: int) -> None:
         """Note that a conversation is begun."""
-        await self._do(
-            lambda: self._connection.execute("REPLACE INTO sessions (key, session) VALUES (?, ?)", (key, session))
-        )
+        cells = {"key": key, "session": session}
+        await self._do(lambda: self._connection.execute(_insert("sessions", cells, verb="REPLACE"), cells))
 
     # -- writing -------------------------------------------------------------------------------------
 
@@ -422,7 +472,7 @@ def explained(error: Exception, path: Path) -> Exception:
 
 
 def _check_version(version: int, path: Path) -> None:
-    if version != FORMAT:
+    if version not in (1, FORMAT):
         raise RunError(
             f"the log of the simulation has format {version}, and this version of bedside reads {FORMAT}",
             where=str(path),
@@ -438,6 +488,12 @@ def _reading(path: Path) -> Iterator[None]:
         raise explained(error, path) from error
 
 
+def _with_digests(connection: sqlite3.Connection) -> None:
+    """Have a connection name its columns and know the digest of a row's cells."""
+    connection.row_factory = sqlite3.Row
+    connection.create_function("digest_of", -1, cells_digest, deterministic=True)
+
+
 @contextmanager
 def opened_log(path: Path) -> Iterator[sqlite3.Connection]:
     """A log that is only read, also while a simulation goes on.
@@ -447,10 +503,21 @@ def opened_log(path: Path) -> Iterator[sqlite3.Connection]:
     """
     if not path.is_file():
         raise RunError("there is no log of a simulation", where=str(path), todo="name a simulation's folder")
+    check_no_links(path.parent, "a simulation")
     with _reading(path), closing(sqlite3.connect(address_to_read(path), uri=True)) as connection:
-        connection.row_factory = sqlite3.Row
+        _with_digests(connection)
         _check_version(connection.execute("PRAGMA user_version").fetchone()["user_version"], path)
         yield connection
+
+
+def check_log(path: Path) -> None:
+    """See that all of a log is as it was written.
+
+    Raises:
+        RunError: it isn't, or can't be read.
+    """
+    with opened_log(path) as connection:
+        check_rows(connection, *_BETTER, "plan")
 
 
 def planned_conversations(
@@ -463,11 +530,17 @@ def planned_conversations(
         name: the id of the only one that is wanted; None for all.
     """
     rows = connection.execute(
-        "SELECT plan.key AS planned, id, about, conversations.* FROM plan LEFT JOIN conversations USING (key)"
-        f"{'' if name is None else ' WHERE id = ?'} ORDER BY place",
+        f"SELECT plan.key AS planned, id, about, conversations.*, {_sound(connection, 'plan')}"
+        f" AND (conversations.key IS NULL OR {_sound(connection, 'conversations')}) AS sound"
+        " FROM plan LEFT JOIN conversations USING (key)"
+        f"{'' if name is None else ' WHERE +id = ?'} ORDER BY place",  # of the table: an index has no digest
         () if name is None else (name,),
     )
-    for row in rows:
+    lacks = False
+    for row in map(_check_row, rows):
+        if row["key"] is None and not lacks:  # is it under another key by now?
+            lacks = True
+            check_rows(connection, "conversations")
         listed = ListedConversation(row["planned"], row["id"], orjson.loads(row["about"]))
         yield listed, None if row["key"] is None else _logged_conversation(row)
 
@@ -480,6 +553,7 @@ def earlier_conversations(connection: sqlite3.Connection) -> int:
 
 def spent_by_role(connection: sqlite3.Connection) -> dict[str, dict[str, Any]]:
     """What all replies took, by role: replies, calls, tokens, US dollars (None where some aren't known)."""
+    check_rows(connection, "replies")
     rows = map(dict, connection.execute(_SPENT).fetchall())
     return {row.pop("actor"): row for row in rows}
 

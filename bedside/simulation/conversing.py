@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from itertools import chain, count
 from typing import Any
 
 from bedside.core.errors import RegistryError
+from bedside.ratings.names import is_human
 from bedside.simulation.actor_contract import CallPlace, reason_and_detail
 from bedside.simulation.conversation_log import CallSite, LoggedConversation, state_lines
 from bedside.simulation.logged_actors import LoggedActors, answered, call_seed, play
+from bedside.simulation.patient_review import REVIEW, ReviewerVerdict, model_review, review_question
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
 from bedside.simulation.simulators.asking import ATTEMPTS, CLINICIAN_REPEATS, nothing_in, silent_stop
-from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call
+from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call, Line
 from bedside.simulation.simulators.contract import Outcome, SpokenTurn
+from bedside.simulation.simulators.conversation_faults import KINDS, ConversationFault, case_truth, conversation_faults
 from bedside.simulation.simulators.faults import DECLINED
 from bedside.transcripts.transcript import CLINICIAN_FAILURES, Transcript, Turn
 
@@ -29,6 +34,9 @@ class HadConversation:
         session: how often it was begun.
         prompts: the prompt files that its calls were made from, sorted.
         hidden: calls that held a text which the case hides from whom they were put to.
+        faults: what is wrong with its patient, by rules.
+        verdict: what the reviewer says of it; None where it wasn't asked, as where rules find a fault.
+        dropped: flags of the faults of each conversation that was had before, and not taken.
     """
 
     outcome: Outcome
@@ -37,10 +45,16 @@ class HadConversation:
     session: int
     prompts: tuple[str, ...]
     hidden: int
+    faults: tuple[ConversationFault, ...] = ()
+    verdict: ReviewerVerdict | None = None
+    dropped: tuple[tuple[str, ...], ...] = ()
 
 
 async def converse(plan: SimulationPlan, asked: LoggedActors, conversation: PlannedConversation) -> HadConversation:
-    """Have a conversation.
+    """Have a conversation; anew, within bounds, where something is wrong with its patient.
+
+    Each time is a session of its own in the log, with other streams of the seed. Those before the last are played over
+    the log alone: what was found in them is found again.
 
     Args:
         plan: the simulation's.
@@ -51,15 +65,40 @@ async def converse(plan: SimulationPlan, asked: LoggedActors, conversation: Plan
         UnusableConversationError, UnansweredError, NotAskedError: it has no outcome, and why.
         BedsideError: the run can't go on.
     """
-    session = max(1, asked.log.session(conversation.key))
-    try:
-        return await _Conversation(plan, asked, conversation, session).had()
-    except _CutOffError:
-        # Whoever remembers was told this conversation by a process that is no more.
-        asked.counts.broken += 1
-        session += 1
-        await asked.log.begin_session(conversation.key, session)
-        return await _Conversation(plan, asked, conversation, session).had()
+    begun = max(1, asked.log.session(conversation.key))
+    dropped: list[tuple[str, ...]] = []
+    for session in count(1):
+        if session > begun:
+            await asked.log.begin_session(conversation.key, session)
+        try:
+            had = await _Conversation(plan, asked, conversation, session, over=session < begun).had()
+        except _CutOffError:
+            # Whoever remembers was told this conversation by a process that is no more.
+            asked.counts.broken += session >= begun
+            continue
+        faults = reviewed(plan, conversation, had.outcome)
+        had = replace(had, faults=faults, dropped=tuple(dropped))
+        if plan.reviewer is not None and not faults and not had.failed:
+            had = replace(had, verdict=await model_review(plan, asked, conversation, session, had.outcome))
+        kinds = {fault.kind for fault in faults}
+        flags = [DROPPED_FLAG + kind for kind in KINDS if kind in kinds]
+        flags += [REDRAWN_FLAG + kind for kind in (had.verdict and had.verdict.kinds) or ()]
+        last = len(dropped) + 1 >= plan.draws(conversation) or (asked.replay and session >= begun)
+        if not flags or had.failed or last:
+            return had
+        dropped.append(tuple(flags))
+    raise AssertionError
+
+
+def reviewed(
+    plan: SimulationPlan, conversation: PlannedConversation, outcome: Outcome
+) -> tuple[ConversationFault, ...]:
+    """What is wrong, by rules, with the patient of a conversation; nothing of what a person typed."""
+    case = conversation.case
+    if is_human(plan.patient.identity):
+        return ()
+    lines = [Line(turn.role, turn.text) for turn in outcome.turns]
+    return conversation_faults(lines, case_truth(plan.simulator, case, outcome), language=case.language)
 
 
 class _CutOffError(Exception):
@@ -67,10 +106,11 @@ class _CutOffError(Exception):
 
 
 class _Conversation:
-    """A conversation under way; the arguments are those of :func:`converse`, and how often it was begun."""
+    """A conversation under way; the arguments are those of :func:`converse`, how often it was begun, and whether it
+    was begun again after that: nobody is asked then."""
 
     def __init__(
-        self, plan: SimulationPlan, asked: LoggedActors, conversation: PlannedConversation, session: int
+        self, plan: SimulationPlan, asked: LoggedActors, conversation: PlannedConversation, session: int, *, over: bool
     ) -> None:
         self._plan = plan
         self._asked = asked
@@ -79,8 +119,8 @@ class _Conversation:
         self._key = conversation.key if session == 1 else f"{conversation.key}#{session}"
         self._replies = asked.log.replies(self._key)
         self._roles = plan.roles(conversation.clinician)
-        #: Whether somebody was told the beginning, remembers it, and is no more.
-        self._begun = (
+        #: Whether it can only be played over the log, as where somebody who remembers the beginning is no more.
+        self._begun = over or (
             bool(self._replies)
             and not asked.replay
             and any(asked.actors[role, self._roles[role].identity].stateful for role in ("clinician", "patient"))
@@ -177,6 +217,11 @@ def holds_hidden(call: Call, conversation: PlannedConversation, replied: Sequenc
 
 #: The flag of a call that held a text which the case hides from whom it was put to.
 HIDDEN_FLAG = "hidden in a request"
+#: What flags of the review begin with: of a conversation's patient, and of conversations that were not taken for it.
+REVIEW_FLAG, DROPPED_FLAG = "patient, reviewed: ", "had again: "
+#: The same of what the reviewer finds, and of conversations on which it gives no verdict.
+REVIEWER_FLAG, REDRAWN_FLAG = "patient, by the reviewer: ", "had again by the reviewer: "
+UNREVIEWED_FLAG = "not reviewed"
 
 
 def finished_conversation(
@@ -196,7 +241,10 @@ def finished_conversation(
             f"the simulator {plan.simulator.name} made {'a turn without words' if outcome.turns else 'no turns'}",
             where=conversation.id,
         )
-    flags = dict(outcome.flags) | ({HIDDEN_FLAG: had.hidden} if had.hidden else {})
+    kinds = had.verdict.kinds if had.verdict is not None else ()
+    by_reviewer = [UNREVIEWED_FLAG] if kinds is None else [REVIEWER_FLAG + kind for kind in kinds]
+    review = Counter(chain((REVIEW_FLAG + fault.kind for fault in had.faults), by_reviewer, *had.dropped))
+    flags = {**outcome.flags, **({HIDDEN_FLAG: had.hidden} if had.hidden else {}), **review}
     rater = plan.evaluator.rater
     transcript = Transcript(
         conversation.id,
@@ -273,4 +321,13 @@ def _provenance(plan: SimulationPlan, conversation: PlannedConversation, had: Ha
         "options": dict(plan.options.own),
         "seed": plan.seed,
         "session": had.session,
+        "review": {
+            "draws": len(had.dropped) + 1,
+            "faults": [asdict(fault) for fault in had.faults],
+            **({} if had.verdict is None else {"reviewer": _verdict(had.verdict)}),
+        },
     }
+
+
+def _verdict(verdict: ReviewerVerdict) -> dict[str, Any]:
+    return {"rubric": f"{REVIEW}@{review_question().version}", **asdict(verdict)}

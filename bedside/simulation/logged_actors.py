@@ -151,8 +151,9 @@ class LoggedActors:
         self.counts.asked += 1
         cost = None
         if actor.price is not None and record.input_tokens is not None and record.output_tokens is not None:
-            cost = actor.price.of(record.input_tokens, record.output_tokens)
-            self.spending.cost += cost
+            cost = actor.price.of(
+                record.input_tokens, record.output_tokens, record.cached_tokens or 0, record.written_tokens or 0
+            )
         elif not record.calls:
             cost = 0.0
         await self.log.keep(
@@ -326,7 +327,7 @@ class ConversationPool:
                         **self._ended,
                         asked=counts.asked,
                         replayed=counts.replayed,
-                        cost=self._asked.spending.cost,
+                        cost=self._asked.spending.spent,
                     )
                 )
 

@@ -1,9 +1,10 @@
-"""Whether a simulated patient is any good: fidelity to the case, leaks, persona, variety, likeness to real sessions."""
+"""Whether a simulated patient is any good: faults, fidelity, leaks, persona, variety, likeness to real sessions."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,12 +17,18 @@ from bedside.analysis.deviation import deviation
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError, rated_groups, system_values
 from bedside.analysis.simulated_talks import SimulatedTalk, SimulatedTalks, simulated_talks
-from bedside.simulation.conversing import HIDDEN_FLAG
+from bedside.simulation.conversing import DROPPED_FLAG, HIDDEN_FLAG, REDRAWN_FLAG, REVIEW_FLAG, REVIEWER_FLAG
+from bedside.simulation.likeness import reference_kind
+from bedside.simulation.patient_review import REVIEW
 from bedside.stats.result import Result
 
 #: What is held against the case, by algorithms, judges or people.
 FIDELITY = ("case_contradiction_level", "case_invention", "case_contradiction_rate", "case_support_rate")
 LEAK = "diagnosis_said_first"
+#: The measure of what the reviewer finds while they are had.
+REVIEWED_BY_MODEL = "reviewed_by_model"
+#: The flag of conversations in which a line took the place of an unusable reply.
+FALLBACK_FLAG = "patient: fallback"
 #: The rubric that asks for the trait, and the factor that says which one a persona has.
 TRAIT, PERSONA = "dominant_trait", "persona"
 #: The factor of a persona's health literacy, its lowest and highest level, and what literacy is seen in.
@@ -38,7 +45,7 @@ TEXTS, WORDS = 60, 20_000
 #: Vectors of length 1 of texts, one row a text.
 Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 #: The ratings that say whether a patient keeps to its case: without any, nobody has checked it.
-CHECKS = (*FIDELITY, "factual_conflict", "factual_conflict_rate")
+CHECKS = (*FIDELITY, REVIEW, "factual_conflict", "factual_conflict_rate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,8 @@ class QualityMeasure:
     """One number about a simulated patient.
 
     Attributes:
-        aspect: what it is about: ``case``, ``leaks``, ``persona``, ``variety`` or ``sessions``.
+        aspect: what it is about: ``review``, ``case``, ``leaks``, ``persona``, ``variety``, or ``sessions``;
+            of a reference that isn't real, what it is.
         name: of the measure.
         title: the same in words.
         system: the clinician whose conversations it is from.
@@ -85,6 +93,7 @@ def patient_quality(view: RatingsView, *, encode: Encode | None = None, seed: in
     if talks is None or not talks.finished:
         raise NothingError("no conversation was simulated", where=view.name)
     measures = (
+        *_reviewed(view, talks),
         *_rated(view, "case", FIDELITY),
         *_rated(view, "leaks", (LEAK,)),
         *_flagged(talks),
@@ -125,13 +134,57 @@ def _flagged(talks: SimulatedTalks) -> Iterator[QualityMeasure]:
     known = [talk for talk in talks.finished if talk.flags is not None]
     for system in sorted({talk.system for talk in known}):
         own = [talk for talk in known if talk.system == system]
-        for flag, title in (
-            (HIDDEN_FLAG, "Conversations in which a side was sent a text that it must not know"),
-            ("patient: fallback", "Conversations with a line in place of an unusable reply"),
-        ):
+        for flag, title in ((HIDDEN_FLAG, "Hidden text sent to a side"), (FALLBACK_FLAG, "Line in place of a reply")):
             shares = [float(bool((talk.flags or {}).get(flag))) for talk in own]
             result = proportion(shares, clusters=[talk.case for talk in own])
             yield QualityMeasure("leaks", flag, title, system, "", result, "conversations", 3)
+
+
+def review_counts(talks: Iterable[SimulatedTalk], *, reviewer: bool = False) -> tuple[list[float | None], Counter[str]]:
+    """Of each conversation that rules, or the ``reviewer``, were to review whether its patient is faulty (1 or 0), and
+    the flags of the review; None where the reviewer gave no verdict.
+
+    Of each kind it counts conversations that show it, and conversations that were had again for it.
+    """
+    shown, dropped = (REVIEWER_FLAG, REDRAWN_FLAG) if reviewer else (REVIEW_FLAG, DROPPED_FLAG)
+    faulty: list[float | None] = []
+    counts: Counter[str] = Counter()
+    for talk in talks:
+        review = (talk.provenance or {}).get("review")
+        if not isinstance(review, Mapping):
+            continue
+        flags = [flag for flag in talk.flags or () if flag.startswith((shown, dropped))]
+        counts.update(flags)
+        verdict = review.get("reviewer") if reviewer else {"kinds": ()}
+        if isinstance(verdict, Mapping):
+            unknown = verdict.get("kinds") is None
+            faulty.append(None if unknown else float(any(flag.startswith(shown) for flag in flags)))
+    return faulty, counts
+
+
+def _reviewed(view: RatingsView, talks: SimulatedTalks) -> Iterator[QualityMeasure]:
+    """Shares of conversations with a faulty patient, by rules and by who rated them."""
+    from bedside.stats.intervals import proportion
+
+    title = "Conversations with a faulty patient"
+    for system in talks.systems:
+        own = [talk for talk in talks.finished if talk.system == system]
+        faulty, _ = review_counts(own)
+        if len(faulty) == len(own) > 0:
+            result = proportion(faulty, clusters=[talk.case for talk in own])
+            yield QualityMeasure("review", "reviewed", f"{title}, by rules", system, "", result, "conversations", 3)
+        verdicts = [(talk.case, value) for talk in own for value in review_counts([talk], reviewer=True)[0]]
+        known = [(case, value) for case, value in verdicts if value is not None]
+        if verdicts:
+            result = proportion([value for _, value in known], clusters=[case for case, _ in known])
+            result = replace(result, details={**result.details, "asked": len(verdicts)})
+            name = f"{title}, by the reviewer"
+            yield QualityMeasure("review", REVIEWED_BY_MODEL, name, system, "", result, "conversations", 3)
+    wanted = [REVIEW] if REVIEW in view.metrics() else []
+    for _, raters, system, table in rated_groups(view, system_values(view, wanted, None), wanted):
+        faulty = [float(value > 0) for value in table["value"].to_list()]
+        result = proportion(faulty, clusters=table["case_id"].fill_null(table["transcript_id"]).to_list())
+        yield QualityMeasure("review", REVIEW, title, system, raters, result, "conversations", 3)
 
 
 def _literacy(view: RatingsView) -> Iterator[QualityMeasure]:
@@ -297,11 +350,12 @@ def _sessions(view: RatingsView) -> Iterator[QualityMeasure]:
         rows = deviation(view, view.reference, metrics=wanted)
     except NothingError:
         return
+    kind = reference_kind(view.reference)
     for row in rows:
         result = Result(
             name="mean", method="mean over cases", estimate=row.mean, n=row.n, missing=row.difference.missing
         )
         yield QualityMeasure(
-            "sessions", row.metric, row.facts.title, row.system, row.raters, result, digits=row.facts.digits,
-            reference=row.reference, deviation=row.deviation,
+            "sessions" if kind == "real" else kind, row.metric, row.facts.title, row.system, row.raters, result,
+            digits=row.facts.digits, reference=row.reference, deviation=row.deviation,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""A person at the keyboard who is the clinician or the patient of a conversation; what people typed is kept.
+"""A person who is the clinician or the patient of a conversation, at the keyboard or a page; what they typed is kept.
 
 What they see is what a model in their place is sent, and nothing else: their brief, what was said, what is wanted now.
 """
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import orjson
 
@@ -383,11 +383,16 @@ _CLINICIANS = ("/plan", "/end")
 _FIND = "/find CATEGORY: TEXT"
 
 
+#: What a text that is shown is: the beginning of a conversation, what the person is told of themselves, what the other
+#: side said, what they said before, or anything else.
+ShownKind = Literal["start", "brief", "heard", "own", "note"]
+
+
 class Screen(Protocol):
     """Where a person reads and types."""
 
-    def show(self, text: str) -> None:
-        """Show a line, or an empty one."""
+    def show(self, text: str, kind: ShownKind = "note") -> None:
+        """Show a text of some kind."""
 
     def line(self, prompt: str) -> str:
         """Wait for a line.
@@ -395,6 +400,9 @@ class Screen(Protocol):
         Raises:
             EOFError: there is no more to come.
         """
+
+    def kept(self) -> None:
+        """What was typed last is on the disk."""
 
     def reminding(self, reminders: Iterable[tuple[float, str]]) -> AbstractContextManager[None]:
         """Show lines, each after as many seconds, unless what is under way ends before."""
@@ -465,7 +473,7 @@ class PersonAtKeyboard:
         at = TypedAt(conversation, call.actor, call.purpose, call.ordinal, call.attempt)
         sitting.waiting = list(self.lines.at(at))
         if new:
-            self.say(f"--- A conversation. You are the {call.actor}. /help shows what you can type. ---")
+            self.say(f"--- A conversation. You are the {call.actor}. /help shows what you can type. ---", "start")
         self._show(sitting, call, whole=new)
         asking = _Asking(self, sitting, call, at, self.early_form(call))
         asking.tell_of_findings()
@@ -478,13 +486,13 @@ class PersonAtKeyboard:
             news = [line for line in call.brief.splitlines() if line not in seen]
             if sitting.brief and news:
                 self.say("New for you:")
-            self.say("\n".join(news))
+            self.say("\n".join(news), "brief")
             sitting.brief = call.brief
         for line in call.history[sitting.shown :]:
             if line.role != call.actor:
-                self.say(f"{line.role.capitalize()}: {line.text}")
+                self.say(f"{line.role.capitalize()}: {line.text}", "heard")
             elif whole:
-                self.say(f"You: {line.text}")
+                self.say(f"You: {line.text}", "own")
         sitting.shown = max(sitting.shown, len(call.history))
         if call.instruction != sitting.instruction:
             # How a reply is written down is for models.
@@ -494,10 +502,10 @@ class PersonAtKeyboard:
         if call.objection:
             self.say(call.objection)
 
-    def say(self, text: str) -> None:
+    def say(self, text: str, kind: ShownKind = "note") -> None:
         """Show a text, unless it is empty; nothing in it does anything to a terminal."""
         if text:
-            self.screen.show(terminal_text(text))
+            self.screen.show(terminal_text(text), kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -583,7 +591,7 @@ class _Asking:
         while self.sitting.waiting:
             kept = self.sitting.waiting.pop(0).text
             if not kept.startswith("/") or kept == "/end":
-                self._say(f"{prompt}{kept}")
+                self.person.say(f"{prompt}{kept}", "own")
                 return kept
         started = self.person.clock()
         with self.person.screen.reminding(self._reminders(left)):
@@ -592,6 +600,7 @@ class _Asking:
         command, words = _command_and_words(line)
         finding = command == "/find" and bool(words) and not self._problem(words)
         self.person.lines.add(TypedLine(self.at, line, round(seconds, 3), finding))
+        self.person.screen.kept()
         return line
 
     def _reminders(self, left: float | None) -> tuple[tuple[float, str], ...]:
@@ -709,6 +718,20 @@ def _headed(content: Any) -> str:
     return str(content or "")
 
 
+@contextlib.contextmanager
+def timed(reminders: Iterable[tuple[float, str]], show: Show) -> Iterator[None]:
+    """Show lines, each after as many seconds, unless the block ends before."""
+    timers = [threading.Timer(seconds, show, (text,)) for seconds, text in reminders]
+    for timer in timers:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield
+    finally:
+        for timer in timers:
+            timer.cancel()
+
+
 # -- The terminal ---------------------------------------------------------------------------------------
 
 #: The widest that a line of text is shown.
@@ -718,7 +741,7 @@ _WIDEST = 100
 class TerminalScreen:
     """Standard input and output; lines can be edited where Python has readline."""
 
-    def show(self, text: str) -> None:
+    def show(self, text: str, kind: ShownKind = "note") -> None:
         """Show a text, no line wider than the terminal."""
         width = min(shutil.get_terminal_size().columns, _WIDEST)
         for line in text.splitlines():
@@ -744,18 +767,12 @@ class TerminalScreen:
             sys.stdout.write("\n")
             raise
 
-    @contextlib.contextmanager
-    def reminding(self, reminders: Iterable[tuple[float, str]]) -> Iterator[None]:
+    def kept(self) -> None:
+        """Nobody waits for it."""
+
+    def reminding(self, reminders: Iterable[tuple[float, str]]) -> AbstractContextManager[None]:
         """Show lines, each after as many seconds, unless what is under way ends before."""
-        timers = [threading.Timer(seconds, self._remind, (text,)) for seconds, text in reminders]
-        for timer in timers:
-            timer.daemon = True
-            timer.start()
-        try:
-            yield
-        finally:
-            for timer in timers:
-                timer.cancel()
+        return timed(reminders, self._remind)
 
     def _remind(self, text: str) -> None:
         sys.stdout.write(f"\n{text}\n")

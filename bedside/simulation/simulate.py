@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, closing, suppress
@@ -9,16 +10,18 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bedside import __version__
 from bedside.core.errors import BedsideError, InputError, RunError, one_of
 from bedside.core.files import folder_held
 from bedside.core.stopping import run_to_end
+from bedside.judges.llm.batch_files import BatchRead
 from bedside.judges.llm.contract import known_price
 from bedside.judges.llm.prices import Price
 from bedside.judges.llm.protocol import Sampling
 from bedside.judges.llm.queue import Patience
+from bedside.ratings.names import is_human
 from bedside.simulation.actor_contract import (
     ACTORS,
     Actor,
@@ -30,7 +33,7 @@ from bedside.simulation.actor_contract import (
     check_actors,
     open_actor,
 )
-from bedside.simulation.batch_waves import BatchWave, check_batchable, finished_wave, wave
+from bedside.simulation.batch_waves import check_batchable, finished_wave, wave
 from bedside.simulation.conversation_log import (
     ConversationLog,
     ListedConversation,
@@ -45,9 +48,14 @@ from bedside.simulation.simulation_plan import PlannedConversation, SimulationPl
 from bedside.simulation.simulators.calls import ActorRole
 from bedside.simulation.simulators.contract import Simulator
 from bedside.simulation.talks_folder import TalkCounts, write_manifest, write_talks
-from bedside.transcripts.simulation_folder import LOG_FILE, MANIFEST, TRANSCRIPTS
+from bedside.transcripts.simulation_folder import LOG_FILE, MANIFEST, TRANSCRIPTS, simulation_manifest
+
+if TYPE_CHECKING:
+    from bedside.simulation.talk_page import TalkPage
 
 _LOCK = ".simulation.lock"
+#: Changed files or people that a message names.
+_MOST_CHANGED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +63,13 @@ class SimulationSettings:
     """How actors are asked.
 
     Attributes:
-        max_concurrency: calls under way at once to a model or agent; of several endpoints, at that of the largest
-            weight.
+        max_concurrency: calls under way at once to an address, whatever models it serves, or to an agent; of several
+            endpoints, at that of the largest weight.
         max_calls: requests sent at most; what is left is had when the same simulation is run again.
         max_cost: once so many US dollars are spent, nothing more is sent, likewise.
         prices: of models whose price isn't known, by name.
         minutes: how long a person may talk; None for no limit.
+        page: where people sit; None for the keyboard.
         replay: whether nobody is asked, and all replies come from the log.
         patience: how hard to try.
         batch_out: a file that language models' calls are written to, in place of asking; they wait for answers.
@@ -76,6 +85,7 @@ class SimulationSettings:
     max_cost: float | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
     minutes: float | None = None
+    page: TalkPage | None = None
     replay: bool = False
     patience: Patience = field(default_factory=Patience)
     batch_out: Path | None = None
@@ -124,7 +134,7 @@ class SimulationSummary:
     calls: CallCounts
     requests: int
     cost: float
-    wave: BatchWave | None = None
+    wave: BatchRead | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,35 +180,57 @@ def simulate_plan(
     Raises:
         BedsideError: as :func:`carry_out`.
     """
-    return carry_out(talk_order(plan, progress), folder, settings)
+    return carry_out(talk_order(plan, progress, settings.page), folder, settings)
 
 
-def talk_order(plan: SimulationPlan, progress: Callable[[SimulationProgress], None] | None = None) -> TalkOrder:
+def talk_order(
+    plan: SimulationPlan, progress: Callable[[SimulationProgress], None] | None = None, page: TalkPage | None = None
+) -> TalkOrder:
     """The conversations of a plan, to be carried out.
 
     Args:
         plan: which they are.
         progress: called whenever a conversation ends.
+        page: where people sit.
     """
     return TalkOrder(
         plan.simulator,
         plan.parts(),
         plan.options.sampling,
         listed=(conversation.listed() for conversation in plan.conversations()),
-        have=partial(_have_all, plan, progress),
+        have=partial(_have_all, plan, progress, page),
         about=partial(_about, plan),
     )
 
 
 async def _have_all(
-    plan: SimulationPlan, progress: Callable[[SimulationProgress], None] | None, asked: LoggedActors
+    plan: SimulationPlan,
+    progress: Callable[[SimulationProgress], None] | None,
+    page: TalkPage | None,
+    asked: LoggedActors,
 ) -> None:
-    """Have all conversations: those with people first, one after the other, as nothing goes on while they type."""
+    """Have all conversations. Those with people at the keyboard come first, one after the other, as nothing goes on
+    while they type; at a page, each person's own come one after the other beside all else.
+    """
     pool = ConversationPool(asked, len(plan), progress)
-    if plan.has_people():
-        everything = plan.conversations()
-        await pool.in_turn(_talk(plan, asked, planned) for planned in everything if plan.people(planned))
-    await pool.together(_queue(plan, asked, clinician) for clinician in plan.clinicians)
+    queues = [_queue(plan, asked, clinician) for clinician in plan.clinicians]
+    with_people = [planned for planned in plan.conversations() if plan.people(planned)] if plan.has_people() else []
+    if page is None:
+        await pool.in_turn(_talk(plan, asked, planned) for planned in with_people)
+    else:
+        for group in _sittings(plan, with_people):
+            talks = (_talk(plan, asked, planned) for planned in group)
+            queues.append((page.until_done(talks, plan.people(group[0])), 1))
+    await pool.together(queues)
+
+
+def _sittings(plan: SimulationPlan, with_people: Sequence[PlannedConversation]) -> list[list[PlannedConversation]]:
+    """Conversations that are had one after the other, as the same person takes part."""
+    by_person: dict[str, list[PlannedConversation]] = {}
+    for planned in with_people:
+        person = plan.patient if is_human(plan.patient.identity) else planned.clinician
+        by_person.setdefault(person.identity, []).append(planned)
+    return list(by_person.values())
 
 
 def _queue(plan: SimulationPlan, asked: LoggedActors, clinician: ActorName) -> tuple[Iterator[PlannedTalk], int]:
@@ -229,6 +261,7 @@ def _about(plan: SimulationPlan) -> dict[str, Any]:
         "patient": plan.patient.identity,
         "evaluator": plan.evaluator.identity,
         **({} if plan.ranker is None else {"ranker": plan.ranker.identity}),
+        **({} if plan.reviewer is None else {"reviewer": plan.reviewer.identity}),
         "toys": sorted({name.identity for _, name in plan.parts() if name.toy}),
         "cases": {case.id: case.digest() for case in plan.cases},
         "personas": {persona.id: persona.digest() for persona in plan.personas if persona is not None},
@@ -238,7 +271,43 @@ def _about(plan: SimulationPlan) -> dict[str, Any]:
         "options": dict(plan.options.own),
         "sampling": {role: sampling.parameters() for role, sampling in plan.options.sampling.items()},
         "seed": plan.seed,
+        "cast": {"by": plan.cast_by, "sha256": plan.cast_digest()},
+        **_of_file(plan.simulator),
     }
+
+
+def _of_file(simulator: Simulator) -> dict[str, Any]:
+    """What a simulation is of beside that, where a protocol file describes it."""
+    source = simulator.made_of
+    if source is None:
+        return {}
+    suite = str(Path(source.suite).absolute()) if source.suite.endswith(".yaml") else source.suite
+    return {"protocol files": {**source.files, **source.data}, **({"suite": suite} if suite else {})}
+
+
+def _check_files(order: TalkOrder, folder: Path) -> None:
+    """Refuse to go on with what a protocol file described otherwise, or with people who were others.
+
+    Raises:
+        RunError: what was changed.
+    """
+    source, kept = order.simulator.made_of, simulation_manifest(folder)
+    if source is None or kept is None:
+        return
+    pairs = [(source.files, kept.get("protocol files")), (order.about()["cases"], kept.get("cases"))]
+    changed = [
+        name
+        for now, before in pairs
+        for name, digest in now.items()
+        if isinstance(before, dict) and before.get(name, digest) != digest
+    ]
+    if changed:
+        more = f" and {len(changed) - _MOST_CHANGED} more" if len(changed) > _MOST_CHANGED else ""
+        raise RunError(
+            f"changed since this folder's conversations: {', '.join(changed[:_MOST_CHANGED])}{more}",
+            where=str(folder),
+            todo="name another folder as `out`, or put back what it was",
+        )
 
 
 def carry_out(
@@ -267,6 +336,7 @@ def carry_out(
         folder_held(folder, _LOCK, "a simulation", is_ours=lambda names: bool({LOG_FILE, MANIFEST} & names)),
         wave(settings.batch_out, settings.batch_in, settings.max_calls) as files,
     ):
+        _check_files(order, folder)
         worker_logs(folder).collect()
         run = TalkRun(order, folder, settings, files=files)
         try:
@@ -331,6 +401,7 @@ class TalkRun:
         self.calls: CallCounts = CallCounts()
         self._order = order
         self._files = files
+        self._places: dict[str, asyncio.Semaphore] = {}
         self._spending = Spending(None if settings.by_batch else settings.max_calls, settings.max_cost)
         self._began = time.monotonic()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -346,12 +417,14 @@ class TalkRun:
             log.plan(self._order.listed)
             asked = LoggedActors(actors, log, spending=self._spending, counts=self.calls, replay=self.settings.replay)
             stack.push_async_callback(asked.stop)
+            if self.settings.page is not None and not self.settings.replay:
+                await stack.enter_async_context(self.settings.page.served())
             await self._order.have(asked)
 
     @property
     def sent(self) -> tuple[int, float]:
         """Requests that were sent, and what they cost in US dollars, as far as prices are known."""
-        return self._spending.calls, self._spending.cost
+        return self._spending.calls, self._spending.spent
 
     def list_all(self) -> None:
         """Write to the log what is to be made, and make nothing."""
@@ -364,7 +437,7 @@ class TalkRun:
         self.calls.replayed += calls.replayed
         self.calls.broken += calls.broken
         self._spending.calls += requests
-        self._spending.cost += cost
+        self._spending.spent += cost
 
     def _opened(self, role: ActorRole, name: ActorName) -> Actor:
         settings, order = self.settings, self._order
@@ -383,7 +456,9 @@ class TalkRun:
                 price=settings.price_of(name),
                 patience=settings.patience,
                 minutes=settings.minutes,
+                page=settings.page,
                 wave=self._files,
+                places=self._places,
             ),
         )
         if actor.stateful and settings.by_batch:
@@ -422,11 +497,11 @@ class TalkRun:
                 "calls replayed": calls.replayed,
                 f"{order.noun} begun anew": calls.broken,
                 "requests": spending.calls,
-                "cost": spending.cost,
+                "cost": spending.spent,
             },
         }
         write_manifest(self.folder, content)
-        return SimulationSummary(counts, calls, spending.calls, spending.cost)
+        return SimulationSummary(counts, calls, spending.calls, spending.spent)
 
 
 def _clinician_failed(counts: TalkCounts, noun: str) -> dict[str, Any]:

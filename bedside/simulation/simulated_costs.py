@@ -10,7 +10,7 @@ from typing import Any
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.run import RunSimulation, run_simulations
-from bedside.simulation.conversation_log import opened_log
+from bedside.simulation.conversation_log import check_rows, opened_log
 from bedside.transcripts.simulation_folder import LOG_FILE, simulation_manifest
 
 #: What the manifests of one simulation have in common, however often it was run.
@@ -84,6 +84,7 @@ def _is_same(manifest: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 def _of_log(connection: sqlite3.Connection) -> list[SystemCost]:
     by_system: dict[str, dict[bool, list[tuple[int, float | None]]]] = {}
+    check_rows(connection, "replies", "plan")
     for row in connection.execute(_BY_SYSTEM).fetchall():
         parts = by_system.setdefault(row["system"], {True: [], False: []})
         parts[row["actor"] == "clinician"].append((row["conversations"], row["cost"]))

@@ -5,20 +5,26 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from bedside.core.errors import InputError, one_of
+from bedside.core.files import file_digest, write_text
+from bedside.core.json_shape import INTEGER, TEXT, OrNull, misfit
+from bedside.judges.llm.endpoints import with_endpoint_fields
 from bedside.judges.llm.protocol import Sampling
+from bedside.judges.rubrics.prompt_words import languages, prompt_words
 from bedside.ratings.names import is_human
 from bedside.simulation.actor_contract import ACTORS, ActorName, Named, read_actor, read_actors
 from bedside.simulation.conversation_log import ListedConversation
 from bedside.simulation.simulators.calls import ActorRole, Scope
 from bedside.simulation.simulators.case import Case, Persona
-from bedside.simulation.simulators.contract import SIMULATORS, Draws, Simulator, SimulatorOption, Situation
+from bedside.simulation.simulators.contract import Draws, Simulator, SimulatorOption, Situation
+from bedside.simulation.simulators.scripts import bundled_scripts, read_script
 
 # -- How language models are asked to write -------------------------------------------------------------
 # A simulator that has an option of the same name says what its default is.
@@ -67,7 +73,9 @@ def options_of(simulator: Simulator) -> tuple[SimulatorOption, ...]:
     return (*simulator.options, *(option for option in by_role if option.name not in names))
 
 
-def read_options(simulator: Simulator, values: Mapping[str, Any], *, seed: int, time_limit: float) -> SimulationOptions:
+def read_options(
+    simulator: Simulator, values: Mapping[str, Any], *, seed: int, time_limit: float, extra: Mapping[str, Any]
+) -> SimulationOptions:
     """The values that are set, checked, with the defaults of the others.
 
     Raises:
@@ -85,6 +93,7 @@ def read_options(simulator: Simulator, values: Mapping[str, Any], *, seed: int, 
             max_tokens=_tokens(role, chosen[f"{role}_max_tokens"]),
             seed=seed,
             timeout=time_limit,
+            extra=extra,
         )
         for role in simulator.roles
     }
@@ -126,6 +135,9 @@ def _wrong(name: str, value: Any, todo: str) -> InputError:
 
 
 # -- Which conversations a simulation has ---------------------------------------------------------------
+
+#: How often a conversation is had at most where something is wrong with its patient.
+MOST_DRAWS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +190,8 @@ class SimulationPlan:
         options: what is set.
         seed: the user's.
         ranker: who ranks candidates; None where the protocol has none.
+        reviewer: who reviews each conversation's patient after the rules; None where nobody is named.
+        cast_by: whose cast it is; empty where no file of a cast was named.
     """
 
     simulator: Simulator
@@ -192,6 +206,8 @@ class SimulationPlan:
     options: SimulationOptions
     seed: int
     ranker: ActorName | None = None
+    reviewer: ActorName | None = None
+    cast_by: str = ""
 
     def __len__(self) -> int:
         return self.number()
@@ -221,6 +237,11 @@ class SimulationPlan:
                         yield conversation
             else:
                 yield from self._crossed(case, clinicians)
+
+    def draws(self, conversation: PlannedConversation) -> int:
+        """How often a conversation is had at most: again where its patient is faulty, unless it would say the same or
+        a person would have to talk anew."""
+        return 1 if self.patient.toy or self.people(conversation) else MOST_DRAWS
 
     def people(self, conversation: PlannedConversation) -> frozenset[str]:
         """Those who take part in a conversation at the keyboard."""
@@ -285,14 +306,46 @@ class SimulationPlan:
             "patient": self.playing("patient", self.patient),
             "evaluator": self.playing("evaluator", self.evaluator),
             **({} if self.ranker is None else {"ranker": self.playing("ranker", self.ranker)}),
+            **({} if self.simulator.made_of is None else {"files": dict(self.simulator.made_of.files)}),
             "options": self.options.digest(),
             "seed": self.seed,
         }
 
     def playing(self, role: ActorRole, actor: ActorName) -> dict[str, Any]:
         """What an actor's replies in a role depend on, beside what it is asked."""
-        sampling = self.options.sampling[role].parameters() if actor.kind == "model" else {}
+        sampling = {}
+        if actor.kind == "model":
+            sampling = with_endpoint_fields(self.options.sampling[role], actor.detail).parameters()
         return {"actor": actor.identity, "digest": actor.digest, "sampling": sampling}
+
+    def cast(self) -> dict[str, Any]:
+        """All that makes up the other side of every conversation, whoever is tested: as JSON, without addresses."""
+        others = {role: name for role, name in self.roles(self.patient).items() if role != "clinician"}
+        roles: dict[str, Any] = {role: self.playing(role, name) for role, name in others.items()}
+        source = self.simulator.made_of
+        prompts = sorted((self.simulator.cases.parent / "prompts").glob("*"))
+        files = {path.name: file_digest(path) for path in prompts} if source is None else dict(source.files)
+        return {
+            "protocol": self.simulator.name,
+            "version": self.simulator.version,
+            "prompts": _digest(files),
+            **roles,
+            "parameters": {name: self._option_content(name, value) for name, value in self.options.own.items()},
+            "personas": {persona.id: persona.digest() for persona in self.personas if persona is not None},
+            "seed": self.seed,
+        }
+
+    def _option_content(self, name: str, value: Any) -> Any:
+        """An option's value; of one that names a file, or a set of the protocol's, the digest of what it holds."""
+        shipped = resources.files("bedside.metrics.protocols") / self.simulator.name / name / f"{value}.yaml"
+        for path in (Path(str(value)), Path(str(shipped))):
+            if isinstance(value, str) and path.is_file():
+                return f"sha256:{file_digest(path)}"
+        return value
+
+    def cast_digest(self) -> str:
+        """SHA-256 of the cast (64 hexadecimal digits)."""
+        return _digest(self.cast())
 
     def situation(self, conversation: PlannedConversation) -> Situation:
         """What a conversation starts from."""
@@ -314,13 +367,22 @@ class SimulationPlan:
             "patient": self.patient,
             "evaluator": self.evaluator,
         }
-        return roles if self.ranker is None else {**roles, "ranker": self.ranker}
+        return {**roles, **self._others()}
+
+    def _others(self) -> dict[ActorRole, ActorName]:
+        """Who takes part in some simulations only."""
+        named: dict[ActorRole, ActorName | None] = {"ranker": self.ranker, "reviewer": self.reviewer}
+        return {role: name for role, name in named.items() if name is not None}
 
     def parts(self) -> list[tuple[ActorRole, ActorName]]:
         """Everybody who takes part, with the role."""
         parts: list[tuple[ActorRole, ActorName]] = [("clinician", name) for name in self.clinicians]
         parts += [("patient", self.patient), ("evaluator", self.evaluator)]
-        return parts if self.ranker is None else [*parts, ("ranker", self.ranker)]
+        return [*parts, *self._others().items()]
+
+    def reviewer_digest(self) -> str:
+        """SHA-256 of what the reviewer's replies depend on beside what it is asked (64 hexadecimal digits)."""
+        return _digest({} if self.reviewer is None else self.playing("reviewer", self.reviewer))
 
 
 def sampled(cases: Sequence[Case], number: int | None, seed: int) -> tuple[Case, ...]:
@@ -382,10 +444,12 @@ def _digest(content: dict[str, Any]) -> str:
 
 # -- The plan that a user asks for ----------------------------------------------------------------------
 
-#: Files or folders of cases, or cases themselves.
+#: Files or folders of cases, bundled:full, bundled:quick or bundled:risk, or cases themselves.
 CaseInput = str | os.PathLike[str] | Case | Sequence[str | os.PathLike[str] | Case]
 #: A name or a function, or several.
 ActorInput = Named | Sequence[Named]
+#: Kinds of actors that can review.
+_REVIEWERS = ("model", "function", "webhook", "script")
 #: A file of personas, or personas themselves.
 PersonaInput = str | os.PathLike[str] | Sequence[Persona]
 
@@ -395,25 +459,28 @@ class SimulationRequest:
     """What a user asks to have simulated.
 
     Attributes:
-        protocol: the simulator's name.
+        protocol: the simulator's name, or a protocol file.
         clinicians: who is tested.
-        patient: who plays the patient.
+        patient: who plays the patient; None for the cast's, or the protocol's toy.
         evaluator: who does what is neither side's part; None for the patient's actor.
-        cases: None for the protocol's own.
+        cases: None for the protocol's own few.
         personas: None for the protocol's own.
         settings: names of the simulator's settings; none for its first.
         lengths: target lengths; none for the simulator's own.
         repeats: how often each conversation is had.
         sample: how many of the cases are drawn; None for all.
         options: values by name, see :func:`bedside.simulation.simulation_plan.options_of`.
-        seed: of all chance.
+        seed: of all chance; None for the cast's, or 0.
         time_limit: seconds until a request counts as unanswered.
         ranker: who ranks candidates, where the protocol has any; None for the protocol's own toy.
+        extra: fields that are added to each request to a model.
+        reviewer: who reviews each conversation's patient after the rules; None for nobody.
+        cast: file of a cast, which says what isn't said here, and with which the plan must agree; None for none.
     """
 
     protocol: str
     clinicians: ActorInput
-    patient: Named = "rules"
+    patient: Named | None = None
     evaluator: Named | None = None
     cases: CaseInput | None = None
     personas: PersonaInput | None = None
@@ -422,17 +489,25 @@ class SimulationRequest:
     repeats: int = 1
     sample: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    seed: int = 0
+    seed: int | None = None
     time_limit: float = 120.0
     ranker: Named | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    reviewer: Named | None = None
+    cast: str | os.PathLike[str] | None = None
 
     def plan(self) -> SimulationPlan:
         """The conversations that are asked for.
 
         Raises:
-            BedsideError: a name is none, a file can't be read, or a number is out of range.
+            BedsideError: a name is none, a file can't be read, a number is out of range, or the cast is another one.
         """
-        simulator = SIMULATORS.load(self.protocol)
+        if self.cast is not None:
+            return self._plan_of_cast(Path(self.cast))
+        from bedside.simulation.simulators.file_talk import find_simulator
+
+        simulator = find_simulator(self.protocol)
+        seed = 0 if self.seed is None else self.seed
         self._check_numbers()
         cases = self._cases(simulator)
         check_cases(simulator, cases)
@@ -449,27 +524,64 @@ class SimulationRequest:
             )
         settings = self._settings(simulator)
         _check_objects(simulator, clinicians, settings)
-        patient = read_actor(self.patient, simulator, "patient")
-        if self.evaluator is None and is_human(patient.identity):
+        patient = read_actor("rules" if self.patient is None else self.patient, simulator, "patient")
+        evaluator = self.evaluator
+        if evaluator is None and is_human(patient.identity) and simulator.made_of is not None:
+            evaluator = "rules"  # whom nothing is asked
+        if evaluator is None and is_human(patient.identity):
             raise InputError(
                 "a person plays the patient, and nobody is named who labels turns and checks facts",
                 where="`evaluator`",
                 todo="name a model, or rules",
             )
-        return SimulationPlan(
+        options = read_options(simulator, self.options, seed=seed, time_limit=self.time_limit, extra=self.extra)
+        reviewer = self._reviewer(simulator, patient)
+        if reviewer is not None:
+            sampling = Sampling(seed=seed, timeout=self.time_limit, extra=self.extra)
+            options = replace(options, sampling={**options.sampling, "reviewer": sampling})
+        plan = SimulationPlan(
             simulator,
-            sampled([case for _, case in cases], self.sample, self.seed),
+            sampled([case for _, case in cases], self.sample, seed),
             self._personas(simulator),
             settings,
             self._lengths(simulator),
             self.repeats,
             clinicians,
             patient,
-            patient if self.evaluator is None else read_actor(self.evaluator, simulator, "evaluator"),
-            read_options(simulator, self.options, seed=self.seed, time_limit=self.time_limit),
-            self.seed,
+            patient if evaluator is None else read_actor(evaluator, simulator, "evaluator"),
+            options,
+            seed,
             self._ranker(simulator),
+            reviewer,
         )
+        _check_languages(plan)
+        return plan
+
+    def _plan_of_cast(self, path: Path) -> SimulationPlan:
+        """The plan with a cast of a file in place of what isn't said; what is said otherwise must come to the same."""
+        from bedside.simulation.simulators.file_talk import find_simulator
+
+        cast = read_cast(path)
+        asked, own, protocol = cast["asked"], cast["depends on"].get("protocol"), find_simulator(self.protocol).name
+        if own != protocol:
+            raise InputError(
+                f"the cast is of {own}, and {protocol} is simulated", where=str(path),
+                todo=f"name the protocol {own}, or leave the cast out",
+            )  # fmt: skip
+        names = [name for name in ("patient", "evaluator", "ranker", "reviewer", "seed") if name in asked]
+        unsaid = {name: asked[name] for name in names if getattr(self, name) is None}
+        merged: dict[str, Any] = {name: {**asked[name], **getattr(self, name)} for name in ("options", "extra")}
+        plan = replace(self, cast=None, **unsaid, **merged).plan()
+        found = orjson.loads(orjson.dumps(plan.cast()))
+        kept = cast["depends on"]
+        differing = [name for name in {**kept, **found} if kept.get(name) != found.get(name)]
+        if differing:
+            raise InputError(
+                f"the cast is another one than {cast['by']}'s: {', '.join(differing)}",
+                where=str(path),
+                todo="leave out what is said beside it, or use the version of bedside that wrote it",
+            )
+        return replace(plan, cast_by=cast["by"])
 
     def _ranker(self, simulator: Simulator) -> ActorName | None:
         if "ranker" in simulator.roles:
@@ -478,24 +590,42 @@ class SimulationRequest:
             raise InputError(f"{simulator.name} has no candidates to be ranked", where="`ranker`", todo="leave it out")
         return None
 
+    def _reviewer(self, simulator: Simulator, patient: ActorName) -> ActorName | None:
+        if self.reviewer is None:
+            return None
+        reviewer = read_actor(self.reviewer, simulator, "reviewer")
+        if reviewer.kind not in _REVIEWERS:
+            todo = "name a model: rules review without being named, people by the rubric patient_faults"
+            raise InputError(f"{reviewer.text} can't be the reviewer", where="`reviewer`", todo=todo)
+        if is_human(patient.identity):
+            raise InputError("what a person types isn't reviewed", where="`reviewer`", todo="leave it out")
+        return reviewer
+
     def _check_numbers(self) -> None:
         for name, number in (("repeats", self.repeats), ("sample", self.sample)):
             if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 1):
                 raise InputError(f"`{name}` must be 1 or more, and is {number!r}")
         if not (isinstance(self.time_limit, int | float) and self.time_limit > 0):
             raise InputError(f"`time_limit` must be above 0, and is {self.time_limit!r}")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int):
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int | None):
             raise InputError(f"`seed` must be a whole number, and is {self.seed!r}")
 
     def _cases(self, simulator: Simulator) -> list[tuple[str, Case]]:
-        from bedside.simulation.simulators.case_files import read_cases
+        from bedside.simulation.simulators.case_files import BUNDLED, bundled_cases, read_cases
 
         cases: Any = simulator.cases if self.cases is None else self.cases
         if isinstance(cases, str | os.PathLike | Case):
             cases = [cases]
         read: list[tuple[str, Case]] = []
         for number, case in enumerate(cases, 1):
-            read += [(f"case {number}", case)] if isinstance(case, Case) else read_cases(Path(case))
+            if isinstance(case, Case):
+                read.append((f"case {number}", case))
+            elif simulator.made_of is not None:
+                read += simulator.made_of.read_people(case)
+            elif str(case).startswith(BUNDLED):
+                read += bundled_cases(str(case).removeprefix(BUNDLED), simulator.cases)
+            else:
+                read += read_cases(Path(case))
         return read
 
     def _personas(self, simulator: Simulator) -> tuple[Persona | None, ...]:
@@ -554,5 +684,96 @@ def _check_objects(simulator: Simulator, clinicians: Sequence[ActorName], settin
                 )
 
 
+def _check_languages(plan: SimulationPlan) -> None:
+    """Refuse who speaks one language only, where a case is in another."""
+    for role, actor in plan.parts():
+        own = ACTORS.load(actor.kind).language(actor)
+        case = next((case for case in plan.cases if own not in (None, case.language)), None)
+        if own is None or case is None:
+            continue
+        scripts = bundled_scripts(plan.simulator.scripts) if role == "clinician" else {}
+        others = [
+            f"script:{name}"
+            for name, path in scripts.items()
+            if getattr(read_script(str(path), None).script, "language", None) == case.language
+        ]
+        instead = f" ({', '.join(others)})" if others else ""
+        raise InputError(
+            f"{actor.text} speaks {_language_name(own)} only, and case {case.id!r} is in "
+            f"{_language_name(case.language)}",
+            where=f"`{role}`",
+            todo=f"name cases in {_language_name(own)}, or a {role} for {_language_name(case.language)}{instead}",
+        )
+
+
+def _language_name(tag: str) -> str:
+    return prompt_words(tag).language if tag in languages() else tag
+
+
 def _several(names: ActorInput) -> tuple[Named, ...]:
     return tuple(names) if isinstance(names, Sequence) and not isinstance(names, str) else (names,)
+
+
+# -- The file of a cast ---------------------------------------------------------------------------------
+# Two sites whose casts have the same SHA-256 test their clinicians against the same patients. Cases and settings are no
+# part of it: the simulation card says them.
+
+_CAST = {
+    "cast": INTEGER,
+    "by": TEXT,
+    "asked": {
+        "patient": TEXT, "evaluator": TEXT, "ranker": OrNull(TEXT), "seed": INTEGER, "options": {}, "extra": {},
+    },
+    "depends on": {},
+    "sha256": TEXT,
+}  # fmt: skip
+
+
+def write_cast(plan: SimulationPlan, path: Path) -> None:
+    """Write the cast of a plan, for others to test their clinicians with; it is called as the file is.
+
+    Raises:
+        InputError: a Python function takes part, which no file can hold.
+    """
+    import yaml
+
+    from bedside.core.yaml_files import with_digest
+
+    names = {role: name for role, name in plan.roles(plan.patient).items() if role != "clinician"}
+    functions = [role for role, name in names.items() if name.kind == "function"]
+    if functions:
+        raise InputError(
+            f"a file can't hold the Python function that is the {functions[0]}", todo="name a model, rules or a script"
+        )
+    sampling = {role: plan.options.sampling[role] for role in names if role in plan.simulator.roles}
+    asked: dict[str, Any] = {
+        **{role: name.text for role, name in names.items()},
+        "seed": plan.seed,
+        "options": {
+            **plan.options.own,
+            **{f"{role}_temperature": own.temperature for role, own in sampling.items()},
+            **{f"{role}_max_tokens": own.max_tokens for role, own in sampling.items()},
+        },
+        "extra": dict(sampling["patient"].extra),
+    }
+    content = {"cast": 1, "by": path.stem, "asked": asked, "depends on": plan.cast(), "sha256": plan.cast_digest()}
+    text = yaml.safe_dump(orjson.loads(orjson.dumps(content)), allow_unicode=True, sort_keys=False)
+    write_text(path, with_digest(text))
+
+
+def read_cast(path: Path) -> dict[str, Any]:
+    """The content of a file of a cast.
+
+    Raises:
+        InputError: it can't be read, isn't of the form, or was changed since it was written.
+    """
+    from bedside.core.yaml_files import plain_yaml
+
+    cast: dict[str, Any] = plain_yaml(path, "file of a cast", kind=InputError)
+    wrong = misfit(cast, _CAST)
+    todo = "write it again with bedside benchmark PROTOCOL --write-cast FILE"
+    if wrong is not None or cast["cast"] != 1:
+        raise InputError(f"the file holds no cast ({wrong or 'cast'})", where=str(path), todo=todo)
+    if _digest(cast["depends on"]) != cast["sha256"]:
+        raise InputError("the cast was changed by hand: its SHA-256 is another", where=str(path), todo=todo)
+    return {key: cast.get(key) for key in _CAST}

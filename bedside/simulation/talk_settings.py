@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bedside.core.question_settings import Seeded, option, settings_class
+from bedside.core.errors import InputError
+from bedside.core.question_settings import HOW, OPTIONS, PageServing, changed_fields, option, settings_class
 from bedside.core.words import Names, listed
+from bedside.judges.ask_settings import ExtraFields
+from bedside.judges.llm.extra_fields import checked_extra
 
 if TYPE_CHECKING:
     from bedside.simulation.actor_contract import Named
     from bedside.simulation.simulation_plan import ActorInput, CaseInput, PersonaInput, SimulationRequest
+    from bedside.simulation.talk_page import TalkPage
     from bedside.transcripts.reading import Paths
 
 ACTORS, CASES, COST = "Who talks", "What about", "Cost and speed"
 
 CLINICIAN: Any = option(
     "Who is under test: openai/MODEL, http://host:port/v1#MODEL …, package.module:function, webhook:URL, human:NAME, "
-    "script:FILE, script:NAME of the protocol, or rules (a toy). Each is a system.",
+    "script:FILE, script:NAME of the protocol, rules (a toy), or trivial (fifteen that listen to nobody; one: "
+    "trivial:NAME). Each is a system.",
     default=(), heading=ACTORS, metavar="ACTOR", form="repeated", offers="clinicians",
 )  # fmt: skip
 
 
 @settings_class
-class TalkSettings(Seeded):
+class TalkSettings(ExtraFields):
     """Who talks, and what about."""
 
     clinician: ActorInput = CLINICIAN
-    patient: Named = option(
-        "Who plays the patient, as for the clinician. Without it, rules: a toy that needs no model.",
-        default="rules", heading=ACTORS, metavar="ACTOR", form="word", offers="actors",
+    patient: Named | None = option(
+        "Who plays the patient, as for the clinician. Without it, the cast's, or rules: a toy that needs no model.",
+        default=None, heading=ACTORS, metavar="ACTOR", form="word", offers="actors",
     )  # fmt: skip
     evaluator: Named | None = option(
         "Who labels turns, checks facts and the like. Without it, whoever plays the patient; needed where that is a "
@@ -42,6 +49,11 @@ class TalkSettings(Seeded):
         "this computer: a folder, a .gguf file or a name on the Hugging Face hub), none (the first is taken), a model, "
         "or package.module:function. Without it, a toy.",
         default=None, heading=ACTORS, metavar="RANKER", form="word",
+    )  # fmt: skip
+    reviewer: Named | None = option(
+        "Model that reviews each conversation after the rules, by the rubric patient_faults: a faulty one is had "
+        "again, within the same bounds. Neither side hears of it.",
+        default=None, heading=ACTORS, metavar="MODEL", form="word", offers="judges",
     )  # fmt: skip
     personas: PersonaInput | None = option(
         "Personas of the patients, in place of the protocol's; for protocols that have a use for them.",
@@ -55,12 +67,22 @@ class TalkSettings(Seeded):
         "Target lengths of the conversations, for protocols that have them.",
         default=(), heading=CASES, metavar="N,N", form="whole_numbers",
     )  # fmt: skip
+    cast: str | os.PathLike[str] | None = option(
+        "File of a cast that bedside benchmark --write-cast wrote: patient, evaluator, parameters, prompts and seed; "
+        "what differs from it stops the command.",
+        default=None, heading=ACTORS, metavar="FILE", form="path",
+    )  # fmt: skip
     repeats: int = option(
         "How many times each conversation is simulated.", default=1, heading=CASES, metavar="NUMBER", least=1
     )
     sample: int | None = option(
         "How many cases to draw. Without it, all.", default=None, heading=CASES, metavar="NUMBER", least=1
     )
+    seed: int | None = option(
+        "Seed of everything that is drawn at random; the same seed gives the same result. Without it, the cast's, or "
+        "0.",
+        default=None, heading=HOW, metavar="NUMBER", least=0,
+    )  # fmt: skip
     options: Mapping[str, Any] | None = option(
         "Values of the protocol's options by name, and for each role ROLE_temperature and ROLE_max_tokens.",
         default=None, heading=None,
@@ -78,12 +100,13 @@ class TalkSettings(Seeded):
 
     def planned(self) -> dict[str, Any]:
         """All that conversations depend on but protocol, cases and clinicians, by its name."""
-        names = ("patient", "evaluator", "ranker", "personas", "repeats", "sample", "seed")
+        names = ("patient", "evaluator", "ranker", "reviewer", "personas", "repeats", "sample", "seed", "cast")
         return {
             **{name: getattr(self, name) for name in names},
             "settings": tuple(listed(self.settings, "settings")),
             "lengths": (self.lengths,) if isinstance(self.lengths, int) else tuple(self.lengths),
             "options": self.options or {},
+            "extra": checked_extra(self.extra or {}, "`extra`"),
         }
 
 
@@ -92,7 +115,7 @@ class RequestLimits:
     """What requests may cost, and how fast they are sent."""
 
     max_concurrency: int = option(
-        "Most calls under way at once to a model or agent, or to each address that serves it.",
+        "Most calls under way at once to an address, whatever models it serves, or to an agent.",
         default=8, heading=COST, metavar="NUMBER",
     )  # fmt: skip
     max_calls: int | None = option(
@@ -111,13 +134,47 @@ class RequestLimits:
 
 
 @settings_class
-class TalkLimits(RequestLimits):
-    """What conversations may cost, and how fast they are had."""
+class Sitting(PageServing):
+    """Where people who take part sit, and for how long."""
 
     minutes: float | None = option(
-        "Minutes that a person at the keyboard has for each conversation; they are told when two are left.",
+        "Minutes that a person has for each conversation; they are told when two are left.",
         default=None, heading=ACTORS, metavar="NUMBER",
     )  # fmt: skip
+    page: bool = option(
+        "People sit at a page that this machine serves, several at once: each has a link. Without it, one after the "
+        "other at this keyboard.",
+        default=False, heading=ACTORS,
+    )  # fmt: skip
+    page_address: str | None = option(
+        "Address that people's links begin with, where it is another, as behind a proxy.",
+        default=None, heading=OPTIONS, metavar="URL",
+    )  # fmt: skip
+    links: Callable[[Mapping[str, str]], None] | None = option(
+        "Called with each person's link once the page is served.", default=None, heading=None
+    )
+
+    def __post_init__(self) -> None:
+        changed = [*changed_fields(self, PageServing), *([] if self.page_address is None else ["page_address"])]
+        if changed and not self.page:
+            raise InputError("no page is served", where=f"`{changed[0]}`", todo="leave it out, or give `page`")
+
+    def seats(self) -> dict[str, Any]:
+        """All of it by name."""
+        return {each.name: getattr(self, each.name) for each in fields(Sitting)}
+
+    def talk_page(self, folder: Path) -> TalkPage | None:
+        """The page for a simulation's people; None where they sit at the keyboard."""
+        if not self.page:
+            return None
+        from bedside.simulation.talk_page import TalkPage
+
+        return TalkPage(self.place(self.page_address), folder, self.links)
+
+
+@settings_class
+class TalkLimits(RequestLimits, Sitting):
+    """What conversations may cost, how fast they are had, and where people sit."""
 
 
 @settings_class

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from bedside.core.errors import DataError, RunError, nearest
-from bedside.core.files import read_json_lines, replacing, write_json
+from bedside.core.files import read_json_lines, replacing, sealed, write_json
 from bedside.core.json_shape import INTEGER, TEXT, OrNull, misfit
 from bedside.core.words import typed
 from bedside.simulation.conversation_log import (
@@ -117,8 +117,8 @@ def failure_line(listed: ListedConversation, ended: LoggedConversation) -> bytes
 
 
 def write_manifest(folder: Path, content: Mapping[str, Any]) -> None:
-    """Write what a simulation is of, and what it took."""
-    write_json(folder / MANIFEST, dict(content))
+    """Write what a simulation is of, and what it took, with the SHA-256 of each of its files."""
+    write_json(folder / MANIFEST, sealed(content, folder, (TRANSCRIPTS, STATES, FAILED)))
 
 
 # -- The folder of a simulation -------------------------------------------------------------------------

@@ -174,76 +174,98 @@ def _quantile(distribution: Callable[[float], float], chance: float) -> float:
     return float(brentq(lambda value: distribution(value) - chance, -1.0, 1.0, xtol=1e-10))
 
 
-def _lower_bound(successes_x: int, n_x: int, successes_y: int, n_y: int, tail: float) -> float:
+def _lower_bound(successes_x: int, n_x: int, successes_y: int, n_y: int, tail: float, mid: bool) -> float:
     """The lower bound of the first proportion minus the second."""
-    second = _quantiles(successes_y + 1, n_y - successes_y)
     _, weights = _quantile_points()
+    # The first is drawn low and the second high; for mid-p in half of the draws the other way round.
+    draws = [
+        (successes_x + up, n_x - successes_x + 1 - up, _quantiles(successes_y + 1 - up, n_y - successes_y + up))
+        for up in range(1 + mid)
+    ]
 
     def distribution(value: float) -> float:
-        return float(weights @ _below(successes_x, n_x - successes_x + 1, value + second))
+        return float(np.mean([weights @ _below(hits, misses, value + second) for hits, misses, second in draws]))
 
     return _quantile(distribution, tail)
 
 
-def melded_bounds(successes_x: int, n_x: int, successes_y: int, n_y: int, *, level: float) -> tuple[float, float]:
+def melded_bounds(
+    successes_x: int, n_x: int, successes_y: int, n_y: int, *, level: float, mid: bool = False
+) -> tuple[float, float]:
     """Bounds of the first of two independent proportions minus the second.
 
     Args:
         successes_x, n_x, successes_y, n_y: successes and sizes of the groups, sizes above 0.
         level: nominal coverage, half of the rest at each end.
+        mid: whether they go with the mid-p of Fisher's test.
 
     Source:
         Fay, Proschan and Brittain (2015), Biometrics 71:146–156.
     """
     tail = (1 - level) / 2
-    low = _lower_bound(successes_x, n_x, successes_y, n_y, tail)
-    high = -_lower_bound(successes_y, n_y, successes_x, n_x, tail)
+    low = _lower_bound(successes_x, n_x, successes_y, n_y, tail, mid)
+    high = -_lower_bound(successes_y, n_y, successes_x, n_x, tail, mid)
     return low, high
 
 
-def _paired_lower_bound(only_x: int, only_y: int, n: int, tail: float) -> float:
+def _paired_lower_bound(only_x: int, only_y: int, n: int, tail: float, mid: bool) -> float:
     """The lower bound of the share in x minus the share in y, of ``n`` pairs.
 
     The share of x among discordant pairs is drawn low; so is the share of discordant pairs where x leads, which is
-    drawn high where y leads: that makes the difference least.
+    drawn high where y leads: that makes the difference least. For mid-p each is drawn the other way in half of the
+    draws.
     """
     discordant = only_x + only_y
     chances, weights = _quantile_points()
-    # The chance that y leads; the integral is taken apart there, where what is integrated jumps.
-    behind = float(_below(only_x, only_y + 1, np.array(0.5)))
-    losing = _leads(only_x, only_y, behind * chances)
-    winning = _leads(only_x, only_y, behind + (1 - behind) * chances)
+    draws = []
+    for up in range(1 + mid):
+        of_x, of_y = only_x + up, only_y + 1 - up
+        # The chance that y leads; the integral is taken apart there, where what is integrated jumps.
+        behind = float(_below(of_x, of_y, np.array(0.5)))
+        losing, winning = (_leads(of_x, of_y, part) for part in (behind * chances, behind + (1 - behind) * chances))
+        draws.append((behind, losing, winning))
+
+    def share_below(ratio: Array, up: int) -> Array:
+        """P(share of discordant pairs <= ratio), drawn low, or drawn high."""
+        bounds = [_below(discordant + end, n - discordant + 1 - end, ratio) for end in {up, 1 - up if mid else up}]
+        below: Array = np.mean(bounds, axis=0)
+        return below
 
     def distribution(value: float) -> float:
-        if value >= 0:
-            ratio = np.divide(value, winning, out=np.full(winning.size, np.inf), where=winning > 0)
-            return behind + (1 - behind) * float(weights @ _below(discordant, n - discordant + 1, ratio))
-        ratio = np.divide(value, losing, out=np.full(losing.size, np.inf), where=losing < 0)
-        return behind * float(weights @ (1 - _below(discordant + 1, n - discordant, ratio)))
+        total = 0.0
+        for behind, losing, winning in draws:
+            if value >= 0:
+                ratio = np.divide(value, winning, out=np.full(winning.size, np.inf), where=winning > 0)
+                total += behind + (1 - behind) * float(weights @ share_below(ratio, 0))
+            else:
+                ratio = np.divide(value, losing, out=np.full(losing.size, np.inf), where=losing < 0)
+                total += behind * float(weights @ (1 - share_below(ratio, 1)))
+        return total / len(draws)
 
     return _quantile(distribution, tail)
 
 
-def _leads(only_x: int, only_y: int, chances: Array) -> Array:
-    """Lower quantiles of twice the share of x among discordant pairs, less 1."""
+def _leads(of_x: int, of_y: int, chances: Array) -> Array:
+    """Quantiles of twice the share of x among discordant pairs, less 1, by these parameters of a beta distribution."""
     from scipy.special import betaincinv
 
-    if only_x == 0:
-        return np.full(chances.size, -1.0)
-    leads: Array = 2 * betaincinv(only_x, only_y + 1, chances) - 1
+    if of_x == 0 or of_y == 0:
+        return np.full(chances.size, -1.0 if of_x == 0 else 1.0)
+    leads: Array = 2 * betaincinv(of_x, of_y, chances) - 1
     return leads
 
 
-def paired_melded_bounds(only_x: int, only_y: int, n: int, *, level: float) -> tuple[float, float]:
+def paired_melded_bounds(only_x: int, only_y: int, n: int, *, level: float, mid: bool = False) -> tuple[float, float]:
     """Bounds of the share of ones in x minus that in y, of pairs.
 
     Args:
         only_x, only_y: pairs in which only one of the two is 1.
         n: all pairs, above 0.
         level: nominal coverage, half of the rest at each end.
+        mid: whether they go with the mid-p of McNemar's test.
 
     Source:
         Fay and Lumbard (2021), Statistics in Medicine 40:1147–1159.
     """
     tail = (1 - level) / 2
-    return _paired_lower_bound(only_x, only_y, n, tail), -_paired_lower_bound(only_y, only_x, n, tail)
+    return _paired_lower_bound(only_x, only_y, n, tail, mid), -_paired_lower_bound(only_y, only_x, n, tail, mid)

@@ -168,6 +168,13 @@ class Jackknife:
         mean = float(np.average(self.values, weights=self.folds))
         return float(np.sqrt((n - 1) / n * (self.folds @ (self.values - mean) ** 2)))
 
+    @property
+    def bias(self) -> float:
+        """How far the estimate lies above the pseudovalues' mean."""
+        if self.sample is not None:
+            return self.sample.bias(self.estimate, self.values)
+        return float((self.folds.sum() - 1) * (np.average(self.values, weights=self.folds) - self.estimate))
+
 
 @dataclass(frozen=True, slots=True)
 class Resamples:
@@ -348,12 +355,16 @@ def bootstrap_interval(
     return Interval(*bounds, level, f"{words} {drawn.words}"), None, remarks
 
 
-def jackknife_interval(left_out: Jackknife, *, over: str, level: float) -> tuple[Interval | None, str | None]:
+def jackknife_interval(
+    left_out: Jackknife, *, over: str, level: float, raters: float = 2.0, both_centres: bool = False
+) -> tuple[Interval | None, str | None]:
     """An interval of a coefficient whose largest value is 1, or why there is none.
 
-    ``tanh(atanh(estimate) ± t · s)`` with the jackknife's standard error carried to Fisher's scale,
-    ``s = standard error / (1 − estimate²)``, and t with one degree of freedom less than units or clusters; with
-    Satterthwaite's over strata where units were drawn from these with unequal chances.
+    On Fisher's scale of two raters ``tanh(atanh(estimate) ± t · s)`` with the jackknife's standard error carried to it,
+    ``s = standard error / (1 − estimate²)``; of more raters, whose mean says where an item stands, on that of
+    :func:`_of_many`, and of two as well with ``both_centres``: for coefficients that few items make too high. t has one
+    degree of freedom less than units or clusters; Satterthwaite's over strata where units were drawn from these with
+    unequal chances.
     """
     from scipy.special import stdtrit
 
@@ -362,7 +373,10 @@ def jackknife_interval(left_out: Jackknife, *, over: str, level: float) -> tuple
         return None, f"no interval: the statistic is undefined without one of the {over}"
     if error <= 1e-12 or not -1 < estimate < 1:
         return None, f"no interval: leaving out any of the {over} changes nothing"
-    half = float(stdtrit(left_out.freedom, (1 + level) / 2)) * error / (1 - estimate**2)
+    t = float(stdtrit(left_out.freedom, (1 + level) / 2))
+    if (raters > 2 or both_centres) and (bounds := _of_many(left_out, raters, t)) is not None:
+        return Interval(*bounds, level, f"jackknife over {over}, t on Fisher's scale of {raters:.3g} raters"), None
+    half = t * error / (1 - estimate**2)
     middle = np.arctanh(estimate)
     return (
         Interval(
@@ -371,6 +385,25 @@ def jackknife_interval(left_out: Jackknife, *, over: str, level: float) -> tuple
         ),
         None,
     )  # fmt: skip
+
+
+def _of_many(left_out: Jackknife, raters: float, t: float) -> tuple[float, float] | None:
+    """Bounds on Fisher's (1925) scale of an intraclass correlation of k raters, ``log((1 + (k − 1)·r) / (1 − r))``, on
+    which what items differ by has a spread that doesn't hang on how much it is.
+
+    Pseudovalues take out the bias of few items, as far as they can: the interval is around both centres, theirs and the
+    estimate. None where the coefficient is outside the scale, with some unit left out or without.
+    """
+    coefficients = np.append(left_out.values, left_out.estimate)
+    if not ((1 + (raters - 1) * coefficients > 0) & (coefficients < 1)).all():
+        return None
+    scaled = np.log((1 + (raters - 1) * coefficients) / (1 - coefficients))
+    moved = replace(left_out, estimate=float(scaled[-1]), values=scaled[:-1])
+    middle = moved.estimate - moved.bias
+    half = t * (moved.standard_error or 0.0)
+    ends = np.exp([min(middle, moved.estimate) - half, max(middle, moved.estimate) + half])
+    low, high = (ends - 1) / (ends + raters - 1)
+    return float(low), float(high)
 
 
 #: Intervals of a coefficient of agreement.
@@ -411,8 +444,9 @@ class ResamplingPlan:
         return None if self.clusters is None else aligned(self.clusters, kept.size)[kept]
 
     def filled(
-        self, blank: Result, estimate: float, statistic: Statistic, *, multiplicity: Array, members: Any
-    ) -> Result:
+        self, blank: Result, estimate: float, statistic: Statistic, *, multiplicity: Array, members: Any,
+        raters: float = 2.0, both_centres: bool = False,
+    ) -> Result:  # fmt: skip
         """A result with its estimate, interval and standard error, why there is no interval, and remarks.
 
         Args:
@@ -420,6 +454,8 @@ class ResamplingPlan:
             statistic: weights (rows × units) → values (rows).
             multiplicity: how many equal units each column of the weights stands for; all 1 with clusters.
             members: for each unit the cluster it belongs to, how units were drawn, or None.
+            raters: of a unit, on average, where the coefficient is about how far they set units apart.
+            both_centres: as for :func:`jackknife_interval`.
 
         Raises:
             DataError: a bootstrap of units that were drawn with unequal chances.
@@ -435,7 +471,9 @@ class ResamplingPlan:
         result = replace(blank, estimate=estimate)
         if self.interval == "jackknife":
             left_out = leave_one_out(statistic, multiplicity, clusters=members)
-            bounds, reason = jackknife_interval(left_out, over=over, level=self.level)
+            bounds, reason = jackknife_interval(
+                left_out, over=over, level=self.level, raters=raters, both_centres=both_centres
+            )
             return replace(result, interval=bounds, standard_error=left_out.standard_error, missing=reason)
         drawn = resample(statistic, multiplicity, resamples=self.resamples, seed=self.seed, over=over, clusters=members)
         bounds, reason, remarks = bootstrap_interval(drawn, level=self.level, method=self.interval)
@@ -472,8 +510,11 @@ def rows_in_order(d: Array, present: Mask) -> tuple[Array, Mask]:
     return np.take_along_axis(d, order, axis=0), np.take_along_axis(present, order, axis=0)
 
 
-def sign_flip_p_values(d: Array, *, resamples: int, seed: int, alternative: str, exact: bool) -> Array:
-    """p-values of the columns' means when every row's sign is flipped at random (or in all ways)."""
+def sign_flip_p_values(
+    d: Array, *, resamples: int, seed: int, alternative: str, exact: bool, mid: bool = False
+) -> Array:
+    """p-values of the columns' means when every row's sign is flipped at random (or in all ways); for mid-p what is as
+    extreme as the data counts half."""
     n = d.shape[0]
     observed = d.sum(axis=0)
     # Sums of the same terms in another order differ in the last digits; they count as ties.
@@ -483,18 +524,21 @@ def sign_flip_p_values(d: Array, *, resamples: int, seed: int, alternative: str,
     for signs in _signs(n, resamples=resamples, seed=seed, exact=exact, columns=d.shape[1]):
         sums = signs @ d
         if alternative == "two-sided":
-            extreme += (np.abs(sums) >= np.abs(observed) - slack).sum(axis=0)
-        elif alternative == "greater":
-            extreme += (sums >= observed - slack).sum(axis=0)
+            above = np.abs(sums) - np.abs(observed)
         else:
-            extreme += (sums <= observed + slack).sum(axis=0)
-    p: Array = extreme / total if exact else (extreme + 1) / (total + 1)
+            above = sums - observed if alternative == "greater" else observed - sums
+        extreme += (above >= -slack).sum(axis=0)
+        if mid:
+            extreme -= (np.abs(above) <= slack).sum(axis=0) / 2
+    own = 0.5 if mid else 1.0
+    p: Array = extreme / total if exact else (extreme + own) / (total + 1)
     return p
 
 
 def sign_flip_intervals(
-    d: Array, present: Mask, *, resamples: int, seed: int, exact: bool, level: float, alternative: str
-) -> list[Interval | None]:
+    d: Array, present: Mask, *, resamples: int, seed: int, exact: bool, level: float, alternative: str,
+    mid: bool = False,
+) -> list[Interval | None]:  # fmt: skip
     """For every column the shifts that the sign flips of :func:`sign_flip_p_values` don't reject.
 
     With a shift taken off, a pattern's sum is as large as the data's where the mean of the rows that it turns is no
@@ -520,11 +564,11 @@ def sign_flip_intervals(
             left, left_always = _means_of_parts(whole - sums[:, column], n - counts[:, column])
             means, always = np.concatenate([means, left]), always + left_always
         # Patterns without such a mean are as extreme as the data whatever the shift; to random ones, one is added.
-        place = int(np.floor(most * (1 + 1e-12))) - always - (0 if exact else 1)
+        place = int(np.floor(most * (1 + 1e-12) - (always + (0 if exact else 1)) * (0.5 if mid else 1)))
         if place < 0 or 2 * place >= means.size:
             intervals.append(None)
             continue
-        means.sort()
+        means.partition((place, means.size - 1 - place))
         bounds = float(means[place]), float(means[-1 - place])
         intervals.append(None if constant(np.array(bounds)) else Interval(*bounds, level, "sign flips inverted"))
     return intervals

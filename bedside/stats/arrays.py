@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ Mask = npt.NDArray[np.bool_]
 Seed = int | np.random.Generator
 Scale = Sequence[float] | Sequence[str]
 Alternative = Literal["two-sided", "greater", "less"]
+T = TypeVar("T")
 
 
 def generator(seed: Seed) -> np.random.Generator:
@@ -209,3 +210,12 @@ def _off_scale(value: str, scale: Scale, name: str) -> DataError:
         f"{value} in {name} is not on the scale {', '.join(map(str, scale))}",
         todo="give all levels of the scale, or correct the rating",
     )
+
+
+def linked_groups(together: Iterable[Collection[T]]) -> list[set[T]]:
+    """Raters in groups: whom a chain of sets of raters links, such as those who rated the same case."""
+    groups: list[set[T]] = []
+    for raters in {frozenset(raters) for raters in together}:
+        apart = [group for group in groups if group.isdisjoint(raters)]
+        groups = [*apart, set(raters).union(*(group for group in groups if group not in apart))]
+    return groups

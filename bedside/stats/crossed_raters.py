@@ -6,14 +6,14 @@ doesn't shrink with more cases. Here raters are drawn as cases are (Winer 1971; 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bedside.core.errors import DataError, one_of
-from bedside.stats.arrays import Alternative, Array, matrix
+from bedside.stats.arrays import Alternative, Array, linked_groups, matrix, vector
 from bedside.stats.effects import single_rating_d
 from bedside.stats.result import Effect, Interval, Result
 
@@ -67,7 +67,7 @@ def paired_difference(x: Any, y: Any, *, level: float = 0.95) -> Result:
         return blank.no_value(reason)
     by_case, by_rater, error = _mean_squares(deltas)
     size = cases * raters
-    result = _quasi_f(
+    result = quasi_f(
         blank, float(deltas.mean()),
         added={"cases": (by_case / size, cases - 1), "raters": (by_rater / size, raters - 1)}, taken=error / size,
         spread=float(np.sqrt(max(0.0, (by_rater - error) / cases))),
@@ -107,8 +107,90 @@ def unpaired_difference(x: Any, y: Any, *, level: float = 0.95) -> Result:
     own = kept[0].mean(axis=0) - kept[1].mean(axis=0)
     added["raters"] = float(own.var(ddof=1)) / raters, raters - 1
     spread = float(np.sqrt(max(0.0, own.var(ddof=1) - raters * taken)))
-    result = _quasi_f(blank, float(own.mean()), added=added, taken=taken, spread=spread)
+    result = quasi_f(blank, float(own.mean()), added=added, taken=taken, spread=spread)
     return replace(result, effect=_effect(result, kept))
+
+
+def difference_with_gaps(
+    values: Any,
+    systems: Sequence[int],
+    cases: Sequence[Any],
+    raters: Sequence[Any],
+    *,
+    paired: bool,
+    level: float = 0.95,
+) -> Result:
+    """The same where raters rated some of the cases each, by a mixed model in place of mean squares.
+
+    Args:
+        values, systems, cases, raters: of each rating the value, 0 for the first system or 1 for the second, the case
+            and the rater; none is missing, and nobody rated a system's case twice. :data:`FEWEST_RATERS` raters must
+            have rated both systems, and cases that several rated must connect all raters.
+        paired: whether both systems had the same cases; else a case's name tells it within its system.
+        level: nominal coverage.
+
+    Systems are fixed; raters, cases and what either does with a system are random, by restricted maximum likelihood
+    (:class:`~bedside.stats.mixed_models.MixedDesign`). The estimate weights ratings by what they tell: it isn't the
+    difference of plain means, and raters of one system only don't pass for the system. Its variance has a part of cases
+    and one of raters, each with the error's, and Cochran's critical value as before. Where each rater rated both
+    systems on a case or neither, the model is of differences: without gaps, and with no variance at 0, it is the test
+    of :func:`paired_difference`.
+    """
+    from bedside.stats.mixed_models import RESIDUAL, MixedDesign
+
+    entered, rows = vector(values), list(zip(systems, cases, raters, strict=True))
+    blank = Result(
+        name="mean difference",
+        method=f"mixed model of cases {'' if paired else 'within systems '}× raters with gaps, "
+        f"{len(set(raters))} raters, Cochran's critical value",
+        n=len(set(cases) if paired else {row[:2] for row in rows}), options={"level": level, "gaps": True},
+    )  # fmt: skip
+    both = {rater for system, _, rater in rows if system} & {rater for system, _, rater in rows if not system}
+    if len(both) < FEWEST_RATERS:
+        return blank.no_value(f"fewer than {FEWEST_RATERS} raters rated both systems")
+    of_case: dict[Any, set[Any]] = {}
+    for system, case, rater in rows:
+        of_case.setdefault((system, case), set()).add(rater)
+    if len(linked_groups(of_case.values())) > 1:
+        return blank.no_value("some raters share no case with the others")
+    by_cell = dict(zip(rows, entered, strict=True))
+    spread = _single_spread(by_cell)
+    partners = [(1 - system, case, rater) in by_cell for system, case, rater in rows]
+    contrast = [0.0, 1.0]
+    if in_pairs := paired and all(partners):
+        rows = [row for row in rows if row[0] == 0]
+        entered = np.array([by_cell[row] - by_cell[1, row[1], row[2]] for row in rows])
+        contrast = [1.0]
+    x = [[1.0, 1.0 - system][: len(contrast)] for system, *_ in rows]
+    factors: dict[str, list[Any]] = {"raters": [rater for *_, rater in rows]}
+    if paired:
+        factors["cases"] = [case for _, case, _ in rows]
+    else:
+        factors |= {
+            f"cases of {name}": [case if system == at else None for system, case, _ in rows]
+            for at, name in enumerate("xy")
+        }
+    if not in_pairs:
+        factors["raters × systems"] = [(system, rater) for system, _, rater in rows]
+        if paired:
+            factors["cases × systems"] = [row[:2] for row in rows]
+        if paired and any(partners):
+            factors["together"] = [row[1:] for row in rows]
+    if np.ptp(entered) == 0 or not (model := MixedDesign(x, factors).fit(entered)).converged:
+        return blank.no_value("no interval and no p-value: values don't vary over cases and raters")
+    weights = model.weights(contrast)
+    parts = model.variance_parts(weights)
+    # What is in both parts: the error, and what raters and cases do together under any system.
+    error = parts[RESIDUAL] + parts.get("together", 0.0)
+    added: dict[str, _Part] = {}
+    for name in [name for name in factors if name in ("cases", "cases of x", "cases of y")]:
+        own = weights if paired else weights[[system == "xy".index(name[-1]) for system, *_ in rows]]
+        own_error = error if paired else model.variances[RESIDUAL] * float(own @ own)
+        added[name] = parts[name] + parts.get("cases × systems", 0.0) + own_error, len(model.design.levels[name]) - 1
+    added["raters"] = parts["raters"] + parts.get("raters × systems", 0.0) + error, len(both) - 1
+    of_raters = model.variances["raters"] if in_pairs else 2 * model.variances["raters × systems"]
+    result = quasi_f(blank, float(weights @ entered), added=added, taken=error, spread=float(np.sqrt(of_raters)))
+    return replace(result, effect=single_rating_d(result, spread=spread))
 
 
 def asked_for(difference: Result, *, alternative: Alternative = "two-sided", level: float = 0.95) -> Result:
@@ -158,6 +240,22 @@ def some_difference(differences: Sequence[Result]) -> Result:
     )
 
 
+def _single_spread(by_cell: Mapping[tuple[int, Any, Any], float]) -> float:
+    """The standard deviation of a single rating of a system, the mean variance of both."""
+    from bedside.stats.mixed_models import MixedDesign
+
+    variances = []
+    for system in (0, 1):
+        own = {row: value for row, value in by_cell.items() if row[0] == system}
+        factors = {"cases": [case for _, case, _ in own], "raters": [rater for *_, rater in own]}
+        values = np.array(list(own.values()))
+        if np.ptp(values) == 0 or len(set(factors["cases"])) == len(own):
+            variances.append(float(values.var(ddof=1)))
+        else:
+            variances.append(sum(MixedDesign(np.ones((len(own), 1)), factors).fit(values).variances.values()))
+    return float(np.sqrt(np.mean(variances)))
+
+
 def _too_few(cases: int, raters: int) -> str | None:
     if raters < FEWEST_RATERS:
         return f"raters like these need {FEWEST_RATERS} raters or more"
@@ -193,7 +291,7 @@ def _effect(difference: Result, tables: Sequence[Array]) -> Effect:
     return single_rating_d(difference, spread=float(np.sqrt(np.mean(variances))))
 
 
-def _quasi_f(blank: Result, difference: float, *, added: dict[str, _Part], taken: float, spread: float) -> Result:
+def quasi_f(blank: Result, difference: float, added: dict[str, _Part], taken: float, spread: float) -> Result:
     """The result of a difference whose variance is some mean squares less others.
 
     Args:

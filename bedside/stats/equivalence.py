@@ -6,6 +6,7 @@ one-sided tests reject (Schuirmann 1987), so that p and interval never disagree.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -146,6 +147,57 @@ def unpaired_means(x: Any, y: Any, *, margin: float, alpha: float = 0.05) -> Res
     bounds = t_interval(difference, error, df, 1 - 2 * alpha, "t, Welch")
     result = replace(blank, estimate=difference, interval=bounds, standard_error=error)
     return _tested(result, float(below[1]), float(above[1]), _Precision(error, df, a.size + b.size, error))
+
+
+def standardised_means(x: Any, y: Any, *, margin: float, alpha: float = 0.05) -> Result:
+    """Two one-sided Welch tests of the difference of two means, in standard deviations of ``y``'s group (Glass's Δ with
+    Hedges' correction); arguments and details as for :func:`paired_means`, the margin in standard deviations.
+
+    The standard deviation is estimated, too: ``x`` is held against the values whose mean is ``y``'s, moved by the
+    margin times each one's influence on mean and deviation. The interval inverts these tests. With few cases of very
+    skewed values it claims too much: take logarithms, or thirty cases.
+    """
+    from scipy.special import gammaln, stdtr
+
+    _check(margin, alpha)
+    (a, lost_a), (b, lost_b) = clean(x, "x"), clean(y, "y")
+    blank = Result(
+        name="standardised mean difference",
+        method=f"two one-sided Welch t tests, margin ± {margin:g} standard deviations of y, alpha {alpha:g}",
+        n=a.size + b.size, dropped=lost_a + lost_b, options={"margin": margin, "alpha": alpha},
+    )  # fmt: skip
+    if min(a.size, b.size) < 2:
+        return blank.no_value("a group has fewer than two values")
+    if constant(b):
+        return blank.no_value("the values of y don't vary")
+    difference, sd, rest = float(a.mean() - b.mean()), float(b.std(ddof=1)), b - b.mean()
+    df = b.size - 1
+    correction = float(np.exp(gammaln(df / 2) - gammaln((df - 1) / 2)) / np.sqrt(df / 2))
+
+    def error_at(shift: float) -> tuple[float, float]:
+        moved = rest + shift * (rest**2 / sd - sd) / 2
+        return welch_error(a.var(ddof=1) / a.size, a.size, moved.var(ddof=1) / b.size, b.size)
+
+    def tail(shift: float, side: int) -> float:
+        """p of a difference above ``shift`` standard deviations (side 1), or below it (side −1)."""
+        error, df = error_at(shift)
+        return float(stdtr(df, side * (shift * sd - difference) / error))
+
+    result = replace(blank, estimate=correction * difference / sd, interval=_inverted(tail, difference / sd, alpha))
+    precision = _Precision(error_at(0.0)[0] / sd, error_at(0.0)[1], a.size + b.size, error_at(margin)[0] / sd)
+    return _tested(result, tail(-margin, 1), tail(margin, -1), precision)
+
+
+def _inverted(tail: Callable[[float, int], float], centre: float, alpha: float) -> Interval | None:
+    """The shifts that neither of two one-sided tests rejects; None where one of them rejects none."""
+    from scipy.optimize import brentq
+
+    far = 100.0
+    if max(tail(centre - far, 1), tail(centre + far, -1)) > alpha:
+        return None
+    low = brentq(lambda shift: tail(shift, 1) - alpha, centre - far, centre)
+    high = brentq(lambda shift: tail(shift, -1) - alpha, centre, centre + far)
+    return Interval(float(low), float(high), 1 - 2 * alpha, "t, Welch, tests inverted")
 
 
 def mean_difference(difference: Result, *, margin: float, alpha: float = 0.05) -> Result:

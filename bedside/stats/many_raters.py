@@ -39,6 +39,9 @@ from bedside.stats.intervals import t_interval
 from bedside.stats.result import Interval, Result
 from bedside.stats.sampled_items import SampledItems
 
+#: Items that two raters share on average, below which the kappa of a pair is too low; how the reason begins.
+FEWEST_SHARED, FEW_SHARED = 20, "no interval: two raters share too few items for a kappa of their own"
+
 # -- Gwet's AC as a function of how often each item counts ----------------------------------------------
 
 
@@ -237,7 +240,7 @@ def _fleiss(
         "observed agreement": float(np.average(agreement, weights=multiplicity)),
         "chance agreement": float(share @ w @ share),
     }
-    result = plan.filled(blank, estimate, statistic, multiplicity=multiplicity, members=members)
+    result = plan.filled(blank, estimate, statistic, multiplicity=multiplicity, members=members, raters=raters)
     if weighted or isinstance(members, SampledItems):
         return replace(result, details=details)
     null = _fleiss_error_under_chance(share, n, raters)
@@ -309,7 +312,7 @@ def conger_kappa(
     estimate = float(statistic(multiplicity[None, :])[0])
     if np.isnan(estimate):
         return blank.no_value(ONE_LEVEL)
-    return plan.filled(blank, estimate, statistic, multiplicity=multiplicity, members=members)
+    return plan.filled(blank, estimate, statistic, multiplicity=multiplicity, members=members, raters=items.raters)
 
 
 def _conger_statistic(codes: Indices, weights: Array) -> StatisticOfTotals:
@@ -357,7 +360,9 @@ def mean_pairwise_kappa(
     Each pair uses the items both rated. Pairs on which kappa is undefined are left out, with a remark; a remark says,
     too, where one of a pair gives a single level to all that both rated: kappa is then 0 by its formula, whatever the
     other says. Details hold the kappa of each pair, by the raters' column numbers from 0, and the mean without pairs of
-    that kind. Items with fewer than two ratings are dropped and counted.
+    that kind. Items with fewer than two ratings are dropped and counted. There is no interval where two raters share
+    fewer than half of the items, and fewer than :data:`FEWEST_SHARED` on average: the kappa of each pair is too low
+    then (of 30 items and 20 raters, half of the ratings missing, the mean is .56 for .65).
     """
     one_of(interval, COEFFICIENT_INTERVALS, "interval", DataError)
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
@@ -381,7 +386,15 @@ def mean_pairwise_kappa(
     undefined = int((~defined).sum())
     if undefined == len(duos):
         return blank.no_value("kappa is undefined for every pair of raters")
-    result = plan.filled(blank, float(np.nanmean(kappas)), of_pairs, multiplicity=multiplicity, members=members)
+    result = plan.filled(
+        blank, float(np.nanmean(kappas)), of_pairs, multiplicity=multiplicity, members=members,
+        raters=float((items.codes >= 0).sum() / items.n) if pairs is None else 2,
+    )  # fmt: skip
+    if pairs is None and items.raters > 2:
+        rated = (items.codes >= 0).astype(np.float64)
+        shared = float((rated.T @ rated)[np.triu_indices(items.raters, 1)].mean())
+        if shared < min(FEWEST_SHARED, items.n / 2):
+            result = replace(result, interval=None, missing=f"{FEW_SHARED}, {shared:.0f} on average; see alpha")
     remarks = []
     if undefined:
         remarks.append(f"kappa is undefined for {undefined} of {len(duos)} pairs of raters, which are left out")
@@ -413,7 +426,8 @@ def gwet_ac(
 
     Args:
         scale: all levels, also those nobody used: their number enters the chance agreement.
-        interval: as for :func:`bedside.stats.two_raters.kappa`; ``"analytic"`` is t with n − 1 degrees of freedom
+        interval: as for :func:`bedside.stats.two_raters.kappa`, but the jackknife is around the estimate and its
+            pseudovalues' mean, on Fisher's scale of as many raters; ``"analytic"`` is t with n − 1 degrees of freedom
             and Gwet's standard error. Raters are taken as fixed.
 
     Gwet (2008, 2014). Items without any rating are dropped and counted; items with one rating count towards the
@@ -443,7 +457,11 @@ def gwet_ac(
         error = float(np.sqrt(spread / (n * (n if items.raters == 2 else n - 1))))
     blank = replace(blank, details={"observed agreement": observed, "chance agreement": chance})
     if interval != "analytic":
-        result = plan.filled(blank, estimate, parts.statistic(), multiplicity=multiplicity, members=members)
+        # Chance agreement is too low in few items, by the variance of the shares of levels.
+        result = plan.filled(
+            blank, estimate, parts.statistic(), multiplicity=multiplicity, members=members,
+            raters=max(2.0, float(counts.sum() / n)), both_centres=True,
+        )  # fmt: skip
     elif error <= 1e-12:
         reason = "one item" if n == 1 else "the standard error is 0"
         result = replace(blank, estimate=estimate, missing=f"no interval: {reason}")
@@ -451,4 +469,6 @@ def gwet_ac(
         full = t_interval(estimate, error, n - 1, level, "analytic standard error, t")
         bounds = Interval(full.low, min(1.0, full.high), level, full.method)
         result = replace(blank, estimate=estimate, interval=bounds)
+    if result.interval is None and (counts.sum(axis=0) > 0).sum() == 1:
+        result = replace(result, missing="no interval: all ratings are equal")
     return result if sampled else replace(result, standard_error=error if n > 1 else None)

@@ -62,19 +62,22 @@ def _discordance_test(only_x: int, only_y: int, method: str) -> tuple[float, flo
     return statistic, p
 
 
-def _discordance_tail(only_x: int, only_y: int, alternative: str) -> float:
-    """One-sided exact p of discordant pairs."""
+def _discordance_tail(only_x: int, only_y: int, alternative: str, method: str) -> float:
+    """One-sided p of discordant pairs, exact or mid-p."""
     from scipy.stats import binom
 
-    leading = only_x if alternative == "greater" else only_y
-    return float(binom.sf(leading - 1, only_x + only_y, 0.5))
+    leading, pairs = (only_x if alternative == "greater" else only_y), only_x + only_y
+    p = float(binom.sf(leading - 1, pairs, 0.5))
+    return p - float(binom.pmf(leading, pairs, 0.5)) / 2 if method == "mid-p" else p
 
 
-def _discordance_interval(only_x: int, only_y: int, n: int, interval: str, level: float) -> Interval:
+def _discordance_interval(only_x: int, only_y: int, n: int, interval: str, method: str, level: float) -> Interval:
     """Bonett and Price's or the melded interval of the share of ones in x minus that in y."""
     if interval == "bonett-price":
         return _bonett_price(only_x, only_y, n, level)
-    return Interval(*paired_melded_bounds(only_x, only_y, n, level=level), level, "melded, exact (Fay and Lumbard)")
+    mid = method == "mid-p"
+    bounds = paired_melded_bounds(only_x, only_y, n, level=level, mid=mid)
+    return Interval(*bounds, level, f"melded, {'mid-p' if mid else 'exact'} (Fay and Lumbard)")
 
 
 def _bonett_price(only_x: int, only_y: int, n: int, level: float) -> Interval:
@@ -286,6 +289,7 @@ def permutation(
     resamples: int = 10_000,
     alternative: Alternative = "two-sided",
     interval: MeanInterval = "t",
+    mid: bool = False,
     level: float = 0.95,
     seed: Seed = 0,
 ) -> Result:
@@ -297,13 +301,16 @@ def permutation(
         alternative: ``"greater"``: x is higher on average.
         interval: ``"t"``; ``"inverted"``, the shifts that the same sign flips don't reject; or a ``"bca"`` or
             ``"percentile"`` bootstrap over pairs.
+        mid: whether sign patterns that are as extreme as the data count half (mid-p). Of whole levels, where many are,
+            it finds nothing that isn't there in 1.5 to 5 % of studies; without it in 0.3 to 3.6 % (6 to 40 pairs).
         level: nominal coverage.
         seed: seed or generator.
     """
     a, b, dropped = pairs(x, y)
     result = permutations(
-        a[:, None], b[:, None], resamples=resamples, alternative=alternative, interval=interval, level=level, seed=seed
-    )[0]
+        a[:, None], b[:, None], resamples=resamples, alternative=alternative, interval=interval, mid=mid, level=level,
+        seed=seed,
+    )[0]  # fmt: skip
     return replace(result, dropped=dropped)
 
 
@@ -314,6 +321,7 @@ def permutations(
     resamples: int = 10_000,
     alternative: Alternative = "two-sided",
     interval: MeanInterval = "t",
+    mid: bool = False,
     level: float = 0.95,
     seed: Seed = 0,
 ) -> tuple[Result, ...]:
@@ -331,29 +339,32 @@ def permutations(
     flip_seed, bootstrap_seed = (int(drawn) for drawn in generator(seed).integers(0, 2**63 - 1, size=2))
     patterns = 2 ** raw.shape[0]
     exact = patterns <= resamples
-    p_values = sign_flip_p_values(raw, resamples=resamples, seed=flip_seed, alternative=alternative, exact=exact)
+    p_values = sign_flip_p_values(
+        raw, resamples=resamples, seed=flip_seed, alternative=alternative, exact=exact, mid=mid
+    )
     drawn: list[Resamples] | None = None
     bounds: list[Interval | None] | None = None
     if interval == "inverted":
         bounds = sign_flip_intervals(
             raw, complete, resamples=resamples, seed=flip_seed, exact=exact, level=level,
-            alternative=alternative,
+            alternative=alternative, mid=mid,
         )  # fmt: skip
     elif interval != "t":
         drawn = mean_bootstraps(raw, complete, resamples=resamples, seed=bootstrap_seed, words=seed_in_words(seed))
     flips = f"all {patterns} sign patterns" if exact else f"{resamples} sign flips, {seed_in_words(seed)}"
     blank = Result(
         name="mean difference",
-        method=f"paired permutation test of the mean difference, {alternative}, {flips}",
+        method=f"paired permutation test of the mean difference, {'mid-p, ' * mid}{alternative}, {flips}",
         options={
             "resamples": resamples,
             "alternative": alternative,
             "interval": interval,
+            "mid": mid,
             "level": level,
             "seed": seed,
         },
     )
-    smallest = None if exact else 1 / (resamples + 1)
+    smallest = None if exact else (0.5 if mid else 1.0) / (resamples + 1)
     return tuple(
         _permuted(
             blank,
@@ -456,20 +467,20 @@ def mcnemar_from_table(
         method: ``"exact"`` binomial; ``"mid-p"`` the same less half the chance of the data seen (Fagerland et
             al. 2013); ``"chi-squared"``; ``"corrected"`` chi-squared with continuity correction.
         interval: ``"bonett-price"`` (2012), or ``"melded"`` (Fay and Lumbard 2021), which leaves out 0 exactly where
-            the exact test rejects; two-sided whatever the alternative.
-        alternative: ``"greater"``: more ones in x; the exact method only.
+            the test rejects, exact or mid-p; two-sided whatever the alternative.
+        alternative: ``"greater"``: more ones in x; by the exact method and mid-p.
         level: nominal coverage.
 
     Estimate: share of ones in x minus that in y, with its Wald standard error. Effect: odds ratio of the discordant
     pairs.
 
     Raises:
-        DataError: no 2 × 2 counts, or a one-sided test by another method than the exact one.
+        DataError: no 2 × 2 counts, or a one-sided test by a method of chi-squared.
     """
     one_of(method, ("exact", "mid-p", "chi-squared", "corrected"), "method", DataError)
     one_of(interval, ("bonett-price", "melded"), "interval", DataError)
     one_of(alternative, ALTERNATIVES, "alternative", DataError)
-    if alternative != "two-sided" and method != "exact":
+    if alternative != "two-sided" and method not in ("exact", "mid-p"):
         raise DataError(f"McNemar's test is two-sided by the method {method}", todo="use the exact method")
     counts = counts_of_two(table, "McNemar's test")
     only_x, only_y, n = int(counts[0, 1]), int(counts[1, 0]), int(counts.sum())
@@ -486,7 +497,7 @@ def mcnemar_from_table(
     result = replace(
         blank,
         estimate=estimate,
-        interval=_discordance_interval(only_x, only_y, n, interval, level),
+        interval=_discordance_interval(only_x, only_y, n, interval, method, level),
         effect=paired_odds_ratio(only_x, only_y, level=level),
         details={
             "share in x": float(counts[0].sum() / n),
@@ -499,6 +510,6 @@ def mcnemar_from_table(
         return replace(result, missing="no p-value: no discordant pair")
     statistic, p = _discordance_test(only_x, only_y, method)
     if alternative != "two-sided":
-        p = _discordance_tail(only_x, only_y, alternative)
+        p = _discordance_tail(only_x, only_y, alternative, method)
     error = float(np.sqrt(max(0.0, discordant / n - estimate**2) / n))
     return replace(result, statistic=statistic, p=p, standard_error=error)

@@ -71,17 +71,17 @@ def krippendorff_alpha(
     observed, expected = (float(part[0]) for part in disagreement.means(multiplicity[None, :]))
     if not expected > 1e-12:
         return blank.no_value("all ratings are the same")
+    ratings = float((items.codes >= 0).sum())
     details: dict[str, float | None] = {
-        "observed disagreement": observed,
-        "expected disagreement": expected,
-        "ratings used": float((items.codes >= 0).sum()),
-    }
+        "observed disagreement": observed, "expected disagreement": expected, "ratings used": ratings,
+    }  # fmt: skip
     return plan.filled(
         replace(blank, details=details),
         1 - observed / expected,
         disagreement,
         multiplicity=multiplicity,
         members=members,
+        raters=ratings / items.n,
     )
 
 

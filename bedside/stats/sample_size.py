@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,6 +15,8 @@ from bedside.stats._kappa_parts import agreement_weights, kappa_variances, penal
 from bedside.stats.arrays import (
     Alternative,
     Array,
+    Indices,
+    Mask,
     Scale,
     Seed,
     clean,
@@ -23,6 +26,8 @@ from bedside.stats.arrays import (
     seed_in_words,
     vector,
 )
+from bedside.stats.crossed_raters import FEWEST_RATERS
+from bedside.stats.generalisability import RaterStudy
 from bedside.stats.many_raters import mean_pairwise_kappa
 from bedside.stats.paired import ALTERNATIVES
 from bedside.stats.rater_models import Disagreement, RaterModel, rater_model
@@ -187,8 +192,8 @@ def simulated_items_for_kappa(
     """Items that ``raters`` raters must all rate so that kappa's interval is about ± ``half_width`` on average.
 
     Starts from the two-rater formula and corrects it by the half-width simulated there, which falls with the root of
-    the number of items; simulates again at the number so found, and takes all simulations together. Arguments as for
-    :func:`simulated_half_width`.
+    the number of items; simulates again at the number so found, and takes all simulations together: the number is the
+    least whose half-width is within ``half_width`` by them. Arguments as for :func:`simulated_half_width`.
     """
     better = (
         items_for_kappa(
@@ -210,6 +215,7 @@ def simulated_items_for_kappa(
         better = int(np.ceil((np.mean(single) / half_width) ** 2))
         if abs(better - n) <= max(1, n // 50):
             break
+    n = max(better, 4)
     words = (
         f"{raters} raters {_DISAGREEMENT_WORDS[disagreement]}, kappa {kappa:g}, {len(shares)} levels, {level:.0%} "
         f"interval of half-width {half_width:g}, by {simulations * len(single)} simulated studies"
@@ -369,3 +375,178 @@ def simulated_power(
             tested = ttest_1samp(samples[varying], 0.0, axis=1, nan_policy="propagate")
             significant += int((tested.pvalue <= alpha).sum())
     return SampleSize(n, words, significant / simulations, simulations=simulations)
+
+
+# -- Cases that raters like those of a pilot must rate ----------------------------------------------------
+
+#: The most cases that are planned, draws of a pilot's variances, those with a number of cases of their own, studies of
+#: each of these, and ratings that are drawn at once.
+MOST_CASES, _DRAWS, _SINGLE, _STUDIES, _RATINGS = 10_000, 2000, 200, 300, 1_000_000
+#: Why there is no number of cases.
+FEW_RATERS, SMALL_PILOT = "no number of cases makes up for so few raters", "the pilot is too small to tell"
+
+
+@dataclass(frozen=True, slots=True)
+class RatedLevels:
+    """What ratings are rounded to.
+
+    Attributes:
+        levels: the scale's levels, lowest first.
+        mean: of the system, or of both systems together.
+        spread: variance of ratings of one of two systems; 0 of one system alone.
+    """
+
+    levels: tuple[float, ...]
+    mean: float
+    spread: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RaterCases:
+    """Cases that some raters must all rate.
+
+    Attributes:
+        n: the cases with which a study succeeds with the chance asked for, whatever the pilot leaves open; or None.
+        reached: that chance.
+        single, low, high: the cases if the pilot's estimates were the truth, and the least and the most for 95 % of the
+            draws of its variances; above :data:`MOST_CASES` where no number will do.
+        missing: why there is no number.
+    """
+
+    n: int | None
+    reached: float | None
+    single: int
+    low: int
+    high: int
+    missing: str = ""
+
+
+def cases_for_raters(
+    pilot: RaterStudy,
+    *,
+    raters: int,
+    repeats: int = 1,
+    half_width: float | None = None,
+    difference: float = 0.0,
+    power: float = 0.8,
+    levels: RatedLevels | None = None,
+    seed: Seed = 0,
+) -> RaterCases:
+    """Cases that raters like a pilot's must all rate, so that a study for raters and cases like these succeeds.
+
+    Args:
+        pilot: what a system's ratings vary by, or differences of two systems by the same rater on the same case.
+        raters, repeats: how many rate each case, and how often each.
+        half_width: half the width that the mean's 95 % interval is to have at most; without it
+        difference: the mean difference that is to be found at 5 %.
+        power: the chance that a study succeeds. Each simulated study has variances of its own, drawn from what the
+            pilot leaves open. Test and interval are :func:`~bedside.stats.crossed_raters.paired_difference`'s.
+        levels: what ratings are rounded to, where they are.
+        seed: of the simulated studies.
+
+    Raises:
+        DataError: fewer than three raters, repeats that the pilot didn't have, or impossible values.
+    """
+    from scipy.special import ndtri
+
+    if not (half_width or abs(difference)) > 0 or not 0.05 < power < 1:
+        raise DataError("what is to be reached must be above 0, and the chance of it between .05 and 1")
+    if raters < FEWEST_RATERS or repeats < 1 or (repeats > 1 and pilot.of_repeats is None):
+        raise DataError(f"raters like these need {FEWEST_RATERS} or more, and repeats a pilot that has some")
+    rng, difference = generator(seed), abs(difference)
+
+    def reached(parts: Array, cases: Any, studies: int) -> Array:
+        """The share of studies that succeed for each set of variances, by drawn mean squares."""
+        of_cases, of_raters, both, of_repeats = parts[:, :, None]
+        error, n = both + of_repeats / repeats, np.broadcast_to(cases, parts.shape[1])[:, None]
+        shape, freedoms = (parts.shape[1], studies), (n - 1, n * 0 + raters - 1, (n - 1) * (raters - 1))
+        expected = error + raters * of_cases, error + n * of_raters, error
+        squares = [e * rng.chisquare(f, shape) / f for e, f in zip(expected, freedoms, strict=True)]
+        spread = np.sqrt(of_cases / n + of_raters / raters + error / (n * raters))
+        means = difference + spread * rng.standard_normal(shape)
+        return np.asarray(_succeed(means, squares, n, raters, half_width).mean(axis=1))
+
+    drawn = pilot.drawn[:, :_DRAWS]
+    single = int(_fewest(lambda n: reached(pilot.parts[:, None], n, 100 * _STUDIES) >= power, 1)[0])
+    of_draws = _fewest(lambda n: reached(drawn[:, :_SINGLE], n, _STUDIES) >= power, _SINGLE)
+    low, high = np.quantile(of_draws, [0.025, 0.975], method="nearest").tolist()
+    n = int(_fewest(lambda n: reached(drawn, n[0], 10).mean(keepdims=True) >= power, 1)[0])
+    chance = float(reached(drawn, min(n, MOST_CASES), 10).mean())
+    while levels is not None and n <= MOST_CASES:
+        some = drawn[:, : max(200, _RATINGS // (n * raters * repeats))]
+        means, squares = _rounded(some, n, raters, repeats, difference, levels, rng)
+        chance = float(_succeed(means, squares, n, raters, half_width).mean())
+        if chance >= power - 0.005:
+            break
+        wanted, had = (ndtri(np.clip(share, 0.1, 0.99)) + ndtri(0.975) for share in (power, chance))
+        n = int(np.ceil(n * max(1.02, wanted / had) ** 2))
+    if n <= MOST_CASES:
+        return RaterCases(n, chance, single, low, high)
+    return RaterCases(None, None, single, low, high, SMALL_PILOT if single <= MOST_CASES else FEW_RATERS)
+
+
+def _fewest(is_enough: Callable[[Indices], Mask], sets: int) -> Indices:
+    """The fewest cases that are enough for each set of variances; one beyond the most where none are."""
+    low: Indices = np.ones(sets, dtype=np.int64)
+    high: Indices = np.full(sets, MOST_CASES + 1)
+    while (open_sets := high - low > 1).any():
+        middle = np.clip(np.sqrt(low * high).astype(np.int64), low + 1, np.maximum(high - 1, low + 1))
+        enough = is_enough(middle)
+        low, high = np.where(open_sets & ~enough, middle, low), np.where(open_sets & enough, middle, high)
+    return high
+
+
+def _succeed(means: Array, squares: Sequence[Array], cases: Any, raters: int, half_width: float | None) -> Mask:
+    """Which studies have so narrow an interval, or find that their mean is above 0, by the quasi-F."""
+    from scipy.special import stdtrit
+
+    by_case, by_rater, error = squares
+    variance = np.maximum(by_case + by_rater - error, np.maximum(by_case, by_rater)) / (cases * raters)
+    critical = by_case * stdtrit(cases - 1, 0.975) + by_rater * stdtrit(raters - 1, 0.975)
+    half = critical / np.maximum(by_case + by_rater, 1e-300) * np.sqrt(variance)
+    return np.asarray(means > half if half_width is None else half <= half_width)
+
+
+def _rounded(
+    parts: Array, cases: int, raters: int, repeats: int, difference: float, levels: RatedLevels,
+    rng: np.random.Generator,
+) -> tuple[Array, list[Array]]:  # fmt: skip
+    """Means and mean squares of a study for each set of variances, its ratings drawn and rounded to levels."""
+    systems, scale = 2 if levels.spread else 1, np.array(levels.levels)
+    own, shape = parts / systems, (parts.shape[1], cases, raters, repeats)
+    common = np.maximum(0.0, levels.spread - own.sum(axis=0))
+    of_case, table = rng.standard_normal((*shape[:2], 1, 1)), np.zeros(shape[:3])
+    for sign in (1, -1)[:systems]:
+        mean = levels.mean + (sign * difference / 2 if systems == 2 else 0.0)
+        centre, total, slope = _before_rounding(mean, own.sum(axis=0) + common, scale)
+        # What ratings share keeps its variance through the rounding; the rest has what is left.
+        shared = np.vstack([own[:2], own[2] * own[3].any(), common]) / slope**2
+        shared *= np.minimum(1.0, 0.98 * total / np.maximum(shared.sum(axis=0), 1e-12))
+        spreads = np.sqrt(np.vstack([shared, total - shared.sum(axis=0)]))[:, :, None, None, None]
+        values = centre[:, None, None, None] + spreads[3] * of_case
+        sizes = ((*shape[:2], 1, 1), (shape[0], 1, raters, 1), (*shape[:3], 1), shape)
+        for spread, size in zip(spreads[[0, 1, 2, 4]], sizes, strict=True):
+            values = values + spread * rng.standard_normal(size)
+        table += sign * scale[np.searchsorted((scale[1:] + scale[:-1]) / 2, values)].mean(axis=3)
+    rows, columns, mean = table.mean(axis=2), table.mean(axis=1), table.mean(axis=(1, 2))
+    rest = table - rows[:, :, None] - columns[:, None] + mean[:, None, None]
+    error = (rest**2).sum(axis=(1, 2)) / ((cases - 1) * (raters - 1))
+    return mean, [raters * rows.var(axis=1, ddof=1), cases * columns.var(axis=1, ddof=1), error]
+
+
+def _before_rounding(mean: float, variances: Array, scale: Array) -> tuple[Array, Array, Array]:
+    """Means and variances of normal values that have these once rounded to the nearest level, and what a rounded value
+    rises by for each unit of the normal one (Stein 1981)."""
+    from scipy.special import ndtr
+
+    steps, cuts = np.diff(scale), (scale[1:] + scale[:-1]) / 2
+    aimed = np.minimum(variances, 0.98 * (mean - scale[0]) * (scale[-1] - mean))
+    centre, spread = np.full(variances.size, mean), np.sqrt(np.maximum(aimed, 1e-12))
+    for _ in range(60):
+        above = (centre[:, None] - cuts) / spread[:, None]
+        reached, density = scale[0] + ndtr(above) @ steps, np.exp(-(above**2) / 2) / np.sqrt(2 * np.pi)
+        variance = -np.diff(ndtr(above), axis=1, prepend=1.0, append=0.0) @ scale**2 - reached**2
+        slope = np.maximum(density @ steps / spread, 0.05)
+        centre = centre + np.clip((mean - reached) / slope, -spread, spread)
+        spread = np.clip(spread * np.sqrt(aimed / np.maximum(variance, 1e-12)), steps.min() / 20, 20 * np.ptp(scale))
+    return centre, spread**2, slope

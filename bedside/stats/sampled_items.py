@@ -101,15 +101,24 @@ class SampledItems:
         """
         if left_out.size < 2 or np.isnan(left_out).any():
             return None, 1.0
-        strata = self._main_strata()
-        counts = np.bincount(strata, minlength=self.sizes.size).astype(np.float64)
-        shares = (counts[strata] - 1) / counts[strata]
-        # A cluster that is alone in its main stratum counts as one of many.
-        squares = np.where(shares > 0, shares, 1.0) * (left_out - estimate) ** 2
+        strata, counts, shares = self._shares()
+        squares = shares * (left_out - estimate) ** 2
         by_stratum = np.bincount(strata, weights=squares, minlength=self.sizes.size)
         variance = float(by_stratum.sum())
         spread = float((by_stratum**2 / np.maximum(counts - 1, 1.0)).sum())
         return float(np.sqrt(variance)), variance**2 / spread if spread > 0 else float(left_out.size - 1)
+
+    def bias(self, estimate: float, left_out: Array) -> float:
+        """The jackknife's bias of a statistic by strata; arguments as for :meth:`error`."""
+        return float((self._shares()[2] * (left_out - estimate)).sum())
+
+    def _shares(self) -> tuple[Indices, Array, Array]:
+        """The main stratum of each cluster, how many clusters each has, and (n − 1) / n of each cluster's."""
+        strata = self._main_strata()
+        counts = np.bincount(strata, minlength=self.sizes.size).astype(np.float64)
+        shares = (counts[strata] - 1) / counts[strata]
+        # A cluster that is alone in its main stratum counts as one of many.
+        return strata, counts, np.where(shares > 0, shares, 1.0)
 
     def _pairs(self) -> tuple[_Pairs, Array]:
         """The pairs of cluster and stratum that items are of; and what the stratum's others weigh more without it."""

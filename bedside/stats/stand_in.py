@@ -19,11 +19,14 @@ from bedside.stats.equivalence import PLANNED_POWER
 from bedside.stats.result import Interval, Result
 from bedside.stats.sample_size import SampleSize
 
-#: With fewer cases that speak for a level, in effect, nothing is shown of it.
-FEWEST_EFFECTIVE = 20
+#: With fewer cases that speak for a level, in effect, nothing is shown of it; of a loss, in which few dear cases weigh
+#: most, with fewer than twice as many.
+FEWEST_EFFECTIVE, FEWEST_OF_LOSS = 20, 40
 #: Names of what a result's details hold.
 JUDGE, PERSON = "judge", "one person"
 EFFECTIVE, SKEWNESS, P_WORSE, CASES_NEEDED = "cases in effect", "skewness", "p worse", "cases needed"
+#: The cases in effect that a test needs; and those that its standard error rests on, at the margin.
+FEWEST, SPREAD = "fewest cases in effect", "cases of the spread"
 #: The margin that is in force: as asked, or half of one person's share where that is less.
 MARGIN = "margin"
 _ALPHA = 0.05
@@ -81,13 +84,14 @@ def no_worse_than_one_person(
         Each with its 90 % interval, whose ends are the margins at which the one-sided tests of 5 % turn; p, that the
         judge is no worse by the margin; the standard error were there no difference; and in the details both shares, p
         that it is worse by more, how many cases carry it in effect, and :func:`cases_needed`. There is no p with fewer
-        than :data:`FEWEST_EFFECTIVE` cases in effect.
+        than :data:`FEWEST_EFFECTIVE` cases in effect, of a loss :data:`FEWEST_OF_LOSS`.
 
     The test is of the cases' sums, linearised at the margin, by Hall's transformation of t, which takes out their
-    skewness. Its degrees of freedom are those of a sum of squares whose terms weigh as the squared shares; its standard
-    error is no smaller than that of as many independent cases of which the margin's share differs. In simulated studies
-    (a prevalence of .02 to .5, two to five people, cases of one and five units) a judge at the margin passes in 0 to
-    5.6 %: ``benchmarks/validate_error_rates.py``.
+    skewness. Its degrees of freedom are those of a sum of squares whose terms weigh as the squared shares. A few dear
+    errors may make most of a loss's spread: there they are those of the cases' values, where these are fewer. The
+    standard error is no smaller than that of as many independent cases of which the margin's share differs. In
+    simulated studies (a prevalence of .02 to .5, two to five people, cases of one and five units) a judge at the margin
+    passes in 0 to 5.6 %: ``benchmarks/validate_error_rates.py``.
 
     Source:
         Hall (1992), On the removal of skewness by transformation, J R Stat Soc B 54.
@@ -150,56 +154,62 @@ def _sums(judge: Array, people: Array, clusters: Any, weights: Any) -> tuple[_Su
 def _tested(
     blank: Result, gains: Array, totals: Array, judge: Array, person: Array, stakes: Array | None = None
 ) -> Result:
-    """The ratio of the sums of gains and totals, held against the margin; stakes are what each case could cost."""
+    """The ratio of the sums of gains and totals, held against the margin; of a loss, stakes are what each case could
+    cost."""
     from scipy.optimize import brentq
 
     margin, counted = float(blank.options["margin"]), totals > 0
     whole = float(totals.sum())
     if not whole:
         return blank.no_value("no person gave it" if "sens" in blank.name else "people gave it to every unit")
+    is_share, fewest = stakes is None, FEWEST_EFFECTIVE if stakes is None else FEWEST_OF_LOSS
+    # An error of the other kind may stand in a case that has nothing to lose by not looking.
+    counted |= not is_share
     gain, total = gains[counted], totals[counted]
-    if blank.name.startswith("loss"):
-        # An error of the other kind may stand in a case that has nothing to lose by not looking.
-        gain, total, counted = gains, totals, np.ones(totals.size, dtype=bool)
     estimate = float(gain.sum() / whole)
     # Where misses are dear, a few cases decide the loss, however many have something to lose by not looking.
     effective = min(_in_effect(total), _in_effect(total if stakes is None else stakes))
-    is_share, of_person = not blank.name.startswith("loss"), float(person.sum() / whole)
+    of_person = float(person.sum() / whole)
     in_force = min(margin, of_person / 2) if is_share else margin
     details: dict[str, float | None] = {
-        JUDGE: float(judge.sum() / whole), PERSON: of_person, EFFECTIVE: effective, MARGIN: in_force,
+        JUDGE: float(judge.sum() / whole), PERSON: of_person, EFFECTIVE: effective, MARGIN: in_force, FEWEST: fewest,
     }  # fmt: skip
     result = replace(blank, estimate=estimate, details=details)
     if is_share and not of_person:
         return replace(result, missing="it can't be told, as no two people agree on it")
     if gain.size < 3 or effective <= 2:
-        needed = float(np.ceil(blank.n * FEWEST_EFFECTIVE / effective))
+        needed = float(np.ceil(blank.n * fewest / effective))
         return replace(result, details={**details, CASES_NEEDED: needed}, missing="it rests on too few cases")
+
+    def spread(values: Array) -> float:
+        return effective if is_share else min(effective, _in_effect(values))
+
+    def p_of(values: Array, at: float) -> float:
+        """p of the test that the mean of the cases' values is no higher than 0; a difference is about so large."""
+        return _p_above(values, total, at, effective, spread(values) - 1)
 
     def p_above(bound: float) -> float:
         """p of the test that the difference is no higher than the bound."""
-        return _p_above(gain - bound * total, total, abs(bound), effective)
+        return p_of(gain - bound * total, abs(bound))
 
     # A share differs by 1 at most; a loss may be any multiple of what not looking loses.
-    most = 1.0 if blank.name[0] == "s" else 100 * (1 + abs(estimate))
+    most = 1.0 if is_share else 100 * (1 + abs(estimate))
     low = brentq(lambda bound: p_above(bound) - _ALPHA, -most, estimate) if p_above(-most) < _ALPHA else -most
     high = brentq(lambda bound: p_above(bound) - 1 + _ALPHA, estimate, most) if p_above(most) > 1 - _ALPHA else most
     error = _error(gain - estimate * total, total, margin, effective) * gain.size / whole
     # As if every case counted: those that don't speak for the level are left out of the test.
     skewness = _skewness(gain + margin * total, total, margin, effective) * float(np.sqrt(blank.n / gain.size))
-    details[SKEWNESS] = skewness
+    details |= {SKEWNESS: skewness, SPREAD: spread(gain + margin * total)}
     result = replace(result, standard_error=error)
-    enough = effective >= FEWEST_EFFECTIVE
-    p = p_above(-margin)
-    if is_share:
-        p = max(p, _p_above((judge - person / 2)[counted], total, margin, effective))
-    worse = _p_above(-(gain + in_force * total), total, in_force, effective)
+    enough = effective >= fewest
+    p = max(p_above(-margin), p_of((judge - person / 2)[counted], margin) if is_share else 0.0)
+    worse = p_of(-(gain + in_force * total), in_force)
     return replace(
         result,
         interval=Interval(low, high, 1 - 2 * _ALPHA, "inverted one-sided tests"),
         p=p if enough else None,
         details={**details, P_WORSE: worse if enough else None, CASES_NEEDED: cases_needed([result])},
-        missing=None if enough else f"it rests on {effective:.0f} cases in effect, fewer than {FEWEST_EFFECTIVE}",
+        missing=None if enough else f"it rests on {effective:.0f} cases in effect, fewer than {fewest}",
     )
 
 
@@ -222,9 +232,9 @@ def _chance(test: Result, cases: int) -> float:
     from scipy.special import ndtr, stdtr, stdtrit
 
     effective = (test.details[EFFECTIVE] or 0.0) * cases / test.n
-    df = max(effective - 1, 1.0)
+    df = max((test.details[SPREAD] or 0.0) * cases / test.n - 1, 1.0)
     shift = (test.details[MARGIN] or 0.0) / (test.standard_error or 1.0) * np.sqrt(cases / test.n)
-    enough = ndtr((effective - FEWEST_EFFECTIVE) / np.sqrt(effective))
+    enough = ndtr((effective - (test.details[FEWEST] or 0.0)) / np.sqrt(effective))
     critical, skew = stdtrit(df, 1 - _ALPHA), (test.details[SKEWNESS] or 0.0) / np.sqrt(cases)
     if abs(skew) > 1e-6:
         # What t must exceed for its transformation to exceed the critical value.
@@ -234,7 +244,7 @@ def _chance(test: Result, cases: int) -> float:
 
 def _in_effect(shares: Array) -> float:
     """How many equal cases a sum of squares rests on as firmly."""
-    return float((shares**2).sum() ** 2 / (shares**4).sum())
+    return float((shares**2).sum() ** 2 / max((shares**4).sum(), 1e-300))
 
 
 def _error(values: Array, totals: Array, margin: float, effective: float) -> float:
@@ -250,7 +260,7 @@ def _skewness(values: Array, totals: Array, margin: float, effective: float) -> 
     return float(third / (_error(values, totals, margin, effective) * np.sqrt(n)) ** 3)
 
 
-def _p_above(values: Array, totals: Array, margin: float, effective: float) -> float:
+def _p_above(values: Array, totals: Array, margin: float, effective: float, freedoms: float) -> float:
     """p of the test that the mean of the cases' values is no higher than 0."""
     from scipy.special import stdtr
 
@@ -259,7 +269,7 @@ def _p_above(values: Array, totals: Array, margin: float, effective: float) -> f
     skewness = _skewness(values, totals, margin, effective)
     t = mean / error
     transformed = t + skewness * (t**2 / 3 + 1 / 6) / np.sqrt(n) + skewness**2 * t**3 / (27 * n)
-    return float(stdtr(max(effective - 1, 1.0), -transformed))
+    return float(stdtr(max(freedoms, 1.0), -transformed))
 
 
 def cases_to_stand_in(
@@ -322,6 +332,6 @@ def _is_no_worse(totals: Array, judge: Array, person: Array, margin: float) -> b
     total = totals[counted]
     effective = _in_effect(total) if total.size else 0.0
     return effective >= FEWEST_EFFECTIVE and all(
-        _p_above(ahead[counted], total, margin, effective) < _ALPHA
+        _p_above(ahead[counted], total, margin, effective, effective - 1) < _ALPHA
         for ahead in (judge - person + margin * totals, judge - person / 2)
     )

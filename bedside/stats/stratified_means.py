@@ -201,6 +201,7 @@ class _Question:
     about: About
     share: bool
     level: float
+    scale: tuple[float, float] | None = None
 
     def of(self, units: JudgedUnits) -> JudgedUnits:
         """The units with the ratings that count as labels."""
@@ -227,7 +228,13 @@ class _CellMean:
 
 
 def mean(
-    units: JudgedUnits, *, ratings: Ratings = "both", about: About = "cases", share: bool = False, level: float = 0.95
+    units: JudgedUnits,
+    *,
+    ratings: Ratings = "both",
+    about: About = "cases",
+    share: bool = False,
+    scale: tuple[float, float] | None = None,
+    level: float = 0.95,
 ) -> Result:
     """Mean of people's ratings over all units.
 
@@ -246,6 +253,8 @@ def mean(
         share: whether the ratings are zeros and ones, or means of such. The interval is then Wilson's (1927) at the
             effective sample size, with two pseudo-labels a cell in the variance, half of them 1, spread over the
             judge's ratings as all units are.
+        scale: the ends of the ratings' scale. Inside, the interval is Wilson's of the mean's place on it: where most
+            ratings are at an end, Student's holds the mean too rarely.
         level: nominal coverage, with Student's t at Satterthwaite's degrees of freedom.
 
     Returns:
@@ -254,7 +263,7 @@ def mean(
     """
     one_of(ratings, RATINGS, "choice", DataError, where="`ratings`")
     one_of(about, ABOUT, "choice", DataError, where="`about`")
-    question = _Question(ratings, about, share, level)
+    question = _Question(ratings, about, share, level, scale)
     asked = question.of(units)
     blank = _blank("mean", question, (asked,))
     reason = _too_few(asked, ratings)
@@ -333,6 +342,8 @@ def difference(
 
 def _blank(name: str, question: _Question, units: tuple[JudgedUnits, ...]) -> Result:
     kind = "Wilson's interval at the effective sample size" if question.share else "t interval"
+    if question.scale is not None and not question.share:
+        kind = "Wilson's interval on the scale"
     if question.share and len(units) > 1:
         kind = "interval from those of the two means"
     words = _WORDS[question.ratings].format(name)
@@ -341,7 +352,8 @@ def _blank(name: str, question: _Question, units: tuple[JudgedUnits, ...]) -> Re
         method=f"{words}, of {_OF[question.about]}, {kind}",
         n=sum(int(each.labelled.sum()) for each in units),
         options={
-            "ratings": question.ratings, "about": question.about, "share": question.share, "level": question.level,
+            "ratings": question.ratings, "about": question.about, "share": question.share, "scale": question.scale,
+            "level": question.level,
         },
     )  # fmt: skip
 
@@ -521,18 +533,20 @@ def _interval(cell_mean: _CellMean, question: _Question) -> tuple[Interval | Non
     variance, freedom = total.variance, total.freedom
     if variance <= 1e-24 * max(1.0, total.value**2):
         return None, "no interval: the ratings don't vary"
-    if not question.share:
+    low, high = (0.0, 1.0) if question.share else question.scale or (0.0, 0.0)
+    if not question.share and not low < total.value < high:
         return t_interval(total.value, float(np.sqrt(variance)), freedom, question.level, "t"), None
-    end = 1 / (cell_mean.labelled + 4)
-    middle = min(1 - end, max(end, cell_mean.shrunk))
-    size = middle * (1 - middle) / variance
+    span, end = high - low, 1 / (cell_mean.labelled + 4)
+    middle = min(1 - end, max(end, (cell_mean.shrunk - low) / span))
+    size = middle * (1 - middle) * span**2 / variance
     t = float(stdtrit(freedom, (1 + question.level) / 2))
-    share = _inside(total.value)
+    share = _inside((total.value - low) / span)
     centre = (share + t**2 / (2 * size)) / (1 + t**2 / size)
     half = t * float(np.sqrt(share * (1 - share) / size + t**2 / (4 * size**2))) / (1 + t**2 / size)
     # Rounding can leave a bound at 0 or 1 off by one unit in the last place.
-    low, high = min(max(centre - half, 0.0), share), max(min(centre + half, 1.0), share)
-    return Interval(low, high, question.level, "Wilson at the effective sample size"), None
+    ends = min(max(centre - half, 0.0), share), max(min(centre + half, 1.0), share)
+    words = "Wilson at the effective sample size" if question.share else "Wilson on the scale"
+    return Interval(low + span * ends[0], low + span * ends[1], question.level, words), None
 
 
 def _difference_interval(

@@ -5,14 +5,17 @@ Differences are first group minus second. Missing values are left out and counte
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations, islice
+from math import comb
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from bedside.core.errors import DataError, one_of
-from bedside.stats._blocks import blocks
+from bedside.stats._blocks import block_rows, blocks
 from bedside.stats._exact import melded_bounds, rank_sum_distribution, tail
 from bedside.stats._resampling import shift_of_groups
 from bedside.stats.arrays import Alternative, Array, Seed, clean, constant, counts_of_two, generator, seed_in_words
@@ -23,6 +26,8 @@ from bedside.stats.result import Effect, Interval, Result
 ALTERNATIVES = ("two-sided", "greater", "less")
 #: Why a test of two groups has no value.
 EMPTY_GROUP = "a group has no values"
+#: How both sides of Fisher's test make one p.
+Sides = Literal["likelihood", "central", "mid-p"]
 #: The exact rank-sum test is offered for up to this many values in both groups together.
 MOST_EXACT_VALUES = 200
 
@@ -263,33 +268,280 @@ def t_test(
     return replace(result, dropped=lost_a + lost_b, effect=effect, options={**result.options, "hedges": hedges})
 
 
-def fisher_exact(
-    table: Any,
+# -- Studentised permutations of the mean difference ----------------------------------------------------
+# Welch's t of every way to split all values into groups of these sizes, or of random ones (Janssen 1997; Chung and
+# Romano 2013). Exact where both groups come from one population, however skewed and unequal in size; in large samples
+# right too where only their means are equal, as a permutation of plain means is not.
+
+
+def permutation(
+    x: Any,
+    y: Any,
     *,
-    sides: Literal["likelihood", "central"] = "likelihood",
+    resamples: int = 10_000,
     alternative: Alternative = "two-sided",
     level: float = 0.95,
+    seed: Seed = 0,
+) -> Result:
+    """Studentised permutation test of the mean difference, mid-p; statistic Welch's t, effect Cohen's d.
+
+    Args:
+        resamples: random splits of all values into two groups. p = (further out + half of those as far out + ½) /
+            (splits + 1). Where there are no more splits than ``resamples``, all are taken and p is exact.
+        alternative: ``"greater"``: x is higher on average. Two-sided, t counts by its size.
+        level: nominal coverage.
+        seed: seed or generator.
+
+    The interval holds the differences that the same splits don't reject once they are taken off x: it leaves out 0
+    where p is no more than 1 − level, but for an end of 0, where it rejects 0 alone, as of few levels. Of a one-sided
+    test it is that at half of ``1 − level`` a side.
+    """
+    return permutations([(x, y)], resamples=resamples, alternative=alternative, level=level, seed=seed)[0]
+
+
+def permutations(
+    samples: Sequence[tuple[Any, Any]],
+    *,
+    resamples: int = 10_000,
+    alternative: Alternative = "two-sided",
+    level: float = 0.95,
+    seed: Seed = 0,
+) -> tuple[Result, ...]:
+    """:func:`permutation` of many samples at once, such as all metrics of all pairs of systems.
+
+    Samples of the same sizes share their splits, each by the order of its own values: neither the order of cases nor
+    other samples change p and interval.
+
+    Args:
+        samples: ``x`` and ``y`` of each test; their lengths may differ. Others as for :func:`permutation`.
+    """
+    one_of(alternative, ALTERNATIVES, "alternative", DataError)
+    drawn_by = int(generator(seed).integers(0, 2**63 - 1))
+    results: list[Result] = []
+    by_sizes: dict[tuple[int, int], list[tuple[int, _Groups]]] = {}
+    for position, (x, y) in enumerate(samples):
+        (a, lost_a), (b, lost_b) = clean(x, "x"), clean(y, "y")
+        count = comb(a.size + b.size, a.size)
+        how = f"all {count} splits" if count <= resamples else f"{resamples} splits, {seed_in_words(seed)}"
+        blank = Result(
+            name="mean difference", n=a.size + b.size, dropped=lost_a + lost_b,
+            method=f"studentised permutation test of the mean difference, mid-p, {alternative}, {how}",
+            options={"resamples": resamples, "alternative": alternative, "level": level, "seed": seed},
+        )  # fmt: skip
+        results.append(_without_test(blank, a, b))
+        if results[-1].missing is None:
+            groups = _Groups.of(a, b)
+            by_sizes.setdefault((groups.first.size, groups.second.size), []).append((position, groups))
+    for (few, many), members in by_sizes.items():
+        step = block_rows(3 * min(resamples, comb(few + many, few)))
+        for start in range(0, len(members), step):
+            part = members[start : start + step]
+            of_part = _splits([groups for _, groups in part], resamples, drawn_by)
+            for (position, groups), splits in zip(part, of_part, strict=True):
+                results[position] = _tested_by(splits, groups, results[position])
+    return tuple(results)
+
+
+def _without_test(blank: Result, a: Array, b: Array) -> Result:
+    """A result with the mean difference, Welch's t, its standard error and Cohen's d, or why there is no test."""
+    if not a.size or not b.size:
+        return blank.no_value(EMPTY_GROUP)
+    difference = float(a.mean() - b.mean())
+    effect = cohens_d(a, b, level=blank.options["level"])
+    result = replace(blank, estimate=difference, effect=effect, details=_described_groups(a, b))
+    small = min(a.size, b.size) < 2
+    if small or constant(np.concatenate([a, b])):
+        reason = "a group has fewer than two values" if small else "all values are equal"
+        return replace(result, missing=f"no p-value and no interval: {reason}")
+    if constant(a) and constant(b):
+        return result
+    error = float(np.sqrt(a.var(ddof=1) / a.size + b.var(ddof=1) / b.size))
+    return replace(result, standard_error=error, statistic=difference / error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    """Two groups in an order that follows from how their values lie around their means: what a seed draws is the same
+    whichever of them is x, whatever is taken off x, and where all signs are turned.
+
+    Attributes:
+        first, second: the values less their group's mean, by size; the first group is no larger.
+        gap: the first mean minus the second.
+        turned: whether the gap is y's mean minus x's.
+    """
+
+    first: Array
+    second: Array
+    gap: float
+    turned: bool
+
+    @classmethod
+    def of(cls, a: Array, b: Array) -> _Groups:
+        """Of x and y."""
+        gap = float(a.mean() - b.mean())
+        groups = [np.zeros(group.size) if constant(group) else group - group.mean() for group in (a, b)]
+        of_a, of_b = (float(group @ group) for group in groups)
+        together = np.concatenate(groups)
+        mirrored = bool((together**3).sum() < -1e-9 * (np.abs(together) ** 3).sum())
+        further = a.size - b.size or (of_a - of_b if abs(of_a - of_b) > 1e-9 * (of_a + of_b) else 0)
+        swapped = further > 0 if further else (gap < 0) != mirrored
+        sign = -1 if mirrored else 1
+        first, second = (np.sort(sign * group) for group in (groups[::-1] if swapped else groups))
+        return cls(first, second, gap if swapped == mirrored else -gap, swapped != mirrored)
+
+
+def _first_groups(few: int, size: int, resamples: int, seed: int) -> Iterator[Array]:
+    """Blocks of splits of ``size`` values, 1 for the ``few`` of the first group: all there are, or random ones."""
+    count = comb(size, few)
+    every, rng = combinations(range(size), few), generator(seed)
+    for rows in blocks(min(count, resamples), size):
+        if count <= resamples:
+            block = np.zeros((rows, size))
+            np.put_along_axis(block, np.array(list(islice(every, rows))), 1.0, axis=1)
+            yield block
+        else:
+            keys = rng.random((rows, size))
+            yield (keys <= np.partition(keys, few - 1, axis=1)[:, few - 1 : few]).astype(np.float64)
+
+
+def _splits(samples: Sequence[_Groups], resamples: int, seed: int) -> Iterator[_Splits]:
+    """The splits of samples that all have groups of the same sizes."""
+    m, n = samples[0].first.size, samples[0].second.size
+    values = np.stack([np.concatenate([groups.first, groups.second]) for groups in samples], axis=1)
+    own = np.arange(m + n)[:, None] < m
+    table = np.concatenate([values, values**2, np.where(own, values, 0.0), own], axis=1)
+    sums = np.concatenate([block @ table for block in _first_groups(m, m + n, resamples, seed)]).T.copy()
+    stay, go = sums[-1], m - sums[-1]
+    of_first, of_second = 1 / (m * (m - 1)), 1 / (n * (n - 1))
+    slope, curve = stay / m - go / n, of_first * (stay - stay**2 / m) + of_second * (go - go**2 / n)
+    for place, groups in enumerate(samples):
+        total, squares, cross = sums[place : -1 : len(samples)]
+        first, second = float(groups.first @ groups.first), float(groups.second @ groups.second)
+        error = of_first * (squares - total**2 / m) + of_second * (first + second - squares - total**2 / n)
+        twice = 2 * (of_first * (cross - stay * total / m) + of_second * (go * total / n - cross))
+        parts = np.stack([total * (1 / m + 1 / n), slope, error, twice, curve])
+        yield _Splits(parts, of_first * first + of_second * second, comb(m + n, m) > resamples)
+
+
+@dataclass(frozen=True, slots=True)
+class _Splits:
+    """Every split's difference ``a + b·gap`` and squared error ``c + d·gap + e·gap²``, of groups that lie a gap apart.
+
+    Attributes:
+        parts: a, b, c, d and e, 5 × splits.
+        error: the squared error of the groups as they are.
+        sampled: whether the splits are random.
+    """
+
+    parts: Array
+    error: float
+    sampled: bool
+
+    def mirrored(self) -> _Splits:
+        """The same with all signs turned."""
+        return replace(self, parts=self.parts * np.array([-1.0, 1.0, 1.0, -1.0, 1.0])[:, None])
+
+    def further(self, gap: float, upwards: bool) -> npt.NDArray[np.int8]:
+        """2 for each split whose t is further out than that of the groups at this gap, 1 where it is as far, else 0.
+
+        Args:
+            gap: any number.
+            upwards: whether t counts with its sign, and not by its size.
+        """
+        a, b, c, d, e = self.parts
+        out, own = a + b * gap, gap
+        out, own = (out * np.abs(out), own * abs(own)) if upwards else (out**2, own**2)
+        out *= self.error
+        bound = own * (c + gap * (d + e * gap))
+        # Sums of the same terms in another order differ in the last digits; they count as ties.
+        slack = 1e-9 * np.abs(bound)
+        counts: npt.NDArray[np.int8] = (out > bound + slack).astype(np.int8) + (out >= bound - slack)
+        return counts
+
+    def p(self, halves: int, count: int) -> float:
+        """p where so many halves of ``count`` splits are further out."""
+        return (halves + 1) / (2 * count + 2) if self.sampled else halves / (2 * count)
+
+    def reach(self, alpha: float, upwards: bool, zero: float) -> float | None:
+        """The largest gap that isn't rejected, from 0 up; None where every one is kept.
+
+        Args:
+            alpha: the level of the test.
+            upwards: as above.
+            zero: a gap that is asked first, so that the answer and the test of it agree.
+        """
+        from scipy.special import ndtri
+
+        a, b, _, _, e = self.parts
+        guess = float(np.sqrt(self.error) * -ndtri(alpha if upwards else alpha / 2))
+        low, high, count, sure, rest = 0.0, np.inf, a.size, 0, self
+        # At no gap all splits are further out, or all on that side; at an endless one, as far are those that are alike.
+        inside = 2 * ((a > 0) | (not upwards)).astype(np.int8)
+        outside = ((e <= 1e-12) & ((b > 0) | (not upwards))).astype(np.int8)
+        if self.p(int(outside.sum()), count) > alpha:
+            return None
+        probes = [zero, 1.06 * guess, 0.98 * guess, 1.25 * guess]
+        while high - low > 1e-9 * (guess + low):
+            halfway = 2 * max(low, guess) if np.isinf(high) else (low + high) / 2
+            probe = next((probe for probe in probes if low < probe < high), halfway)
+            counts = rest.further(probe, upwards)
+            if self.p(sure + int(counts.sum()), count) <= alpha:
+                high, outside = probe, counts
+            else:
+                low, inside = probe, counts
+            # Splits that count the same at both ends aren't asked again.
+            asked = inside != outside
+            if 2 * asked.sum() > asked.size:
+                continue
+            sure += int(inside[~asked].sum())
+            rest, inside, outside = replace(rest, parts=rest.parts[:, asked]), inside[asked], outside[asked]
+        return zero if abs(zero - low) <= 2e-9 * (guess + low) else low
+
+
+def _tested_by(splits: _Splits, groups: _Groups, result: Result) -> Result:
+    """The result with its p and the interval that goes with it."""
+    alternative, level = result.options["alternative"], result.options["level"]
+    upwards, gap, sign = alternative != "two-sided", groups.gap, -1 if groups.turned else 1
+    if alternative == ("greater" if groups.turned else "less"):
+        splits, gap, sign = splits.mirrored(), -gap, -sign
+    count = splits.parts.shape[1]
+    result = replace(result, p=splits.p(int(splits.further(gap, upwards).sum()), count))
+    if splits.sampled and result.p == splits.p(0, count):
+        result = replace(result, remarks=(f"p is the smallest that {count} splits can give",))
+    if result.standard_error is None:
+        return replace(result, missing="no interval: the values within the groups don't vary")
+    alpha = (1 - level) * (1 + 1e-12) / (2 if upwards else 1)
+    below, above = splits.reach(alpha, upwards, gap), splits.mirrored().reach(alpha, upwards, -gap)
+    if below is None or above is None:
+        return replace(result, missing=f"no interval: too few values for {level:.0%}")
+    low, high = sorted((sign * (gap - below), sign * (gap + above)))
+    return replace(result, interval=Interval(low + 0.0, high + 0.0, level, "splits inverted"))
+
+
+def fisher_exact(
+    table: Any, *, sides: Sides = "likelihood", alternative: Alternative = "two-sided", level: float = 0.95
 ) -> Result:
     """Fisher's exact test of a 2 × 2 table of counts, groups in rows, outcome (yes, no) in columns.
 
     Args:
         sides: how both sides make one p: ``"likelihood"`` adds all tables that are no likelier, ``"central"`` doubles
-            the smaller side.
+            the smaller side, and ``"mid-p"`` doubles it less half the chance of the table seen.
         alternative: ``"greater"``: a larger share of yes in the first group.
         level: nominal coverage of the interval, which is two-sided whatever the alternative.
 
-    Estimate: difference of the two shares with Newcombe's (1998) interval; with ``"central"`` with the melded one (Fay,
-    Proschan and Brittain 2015), which leaves out 0 exactly where the test rejects. Effect: sample odds ratio.
+    Estimate: difference of the two shares with Newcombe's (1998) interval; else with the melded one (Fay, Proschan
+    and Brittain 2015), which leaves out 0 exactly where the test rejects. Effect: sample odds ratio.
     """
 
     one_of(alternative, ALTERNATIVES, "alternative", DataError)
-    one_of(sides, ("likelihood", "central"), "choice", DataError, where="`sides`")
+    one_of(sides, ("likelihood", "central", "mid-p"), "choice", DataError, where="`sides`")
     counts = counts_of_two(table, "Fisher's test")
     sizes = counts.sum(axis=1)
     n = int(sizes.sum())
     blank = Result(
         name="difference of proportions",
-        method=f"Fisher's exact test, {alternative}" + (", central" if sides == "central" else ""),
+        method=f"Fisher's {'' if sides == 'mid-p' else 'exact '}test, {alternative}"
+        + ("" if sides == "likelihood" else f", {sides}"),
         n=n,
         options={"sides": sides, "alternative": alternative, "level": level},
     )
@@ -314,9 +566,13 @@ def fisher_exact(
 def _fisher_p(counts: npt.NDArray[np.int_], sides: str, alternative: str) -> float:
     from scipy import stats
 
-    if sides == "central" and alternative == "two-sided":
+    if sides != "likelihood" and alternative == "two-sided":
         return min(1.0, 2 * min(_fisher_p(counts, sides, side) for side in ("greater", "less")))
-    return float(stats.fisher_exact(counts, alternative=alternative)[1])
+    p = float(stats.fisher_exact(counts, alternative=alternative)[1])
+    if sides != "mid-p":
+        return p
+    (a, b), (c, d) = counts.tolist()
+    return p - float(stats.hypergeom.pmf(a, a + b + c + d, a + c, a + b)) / 2
 
 
 def _shares_interval(counts: Array, sides: str, level: float) -> Interval:
@@ -324,10 +580,11 @@ def _shares_interval(counts: Array, sides: str, level: float) -> Interval:
     from statsmodels.stats.proportion import confint_proportions_2indep
 
     sizes = counts.sum(axis=1)
-    if sides == "central":
+    if sides != "likelihood":
         (x, y), (n_x, n_y) = counts[:, 0].astype(int), sizes.astype(int)
-        bounds = melded_bounds(int(x), int(n_x), int(y), int(n_y), level=level)
-        return Interval(*bounds, level, "melded, exact (Fay, Proschan and Brittain)")
+        mid = sides == "mid-p"
+        bounds = melded_bounds(int(x), int(n_x), int(y), int(n_y), level=level, mid=mid)
+        return Interval(*bounds, level, f"melded, {'mid-p' if mid else 'exact'} (Fay, Proschan and Brittain)")
     low, high = confint_proportions_2indep(
         counts[0, 0], sizes[0], counts[1, 0], sizes[1],
         method="newcomb", compare="diff", alpha=1 - level, correction=True,

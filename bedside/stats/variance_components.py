@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 
@@ -150,6 +151,35 @@ def repeats_needed(a: Cells, b: Cells, *, level: float = 0.95, power: float = 0.
         difference=sized.difference, cases=n, repeats=sized.repeats, between=between, within=within,
         needed=max(1, int(np.ceil(per_repeat / room - 1e-9))), needed_cases=sized.needed_cases,
     )  # fmt: skip
+
+
+def worst_of_repeats(cells: Cells, k: int) -> Array:
+    """The worst of k repeats, for each case: without bias, from n ≥ k repeats.
+
+    It is the mean over all sets of k repeats of their least value, ``Σ C(n − i, k − 1) · x₍ᵢ₎ / C(n, k)``. Of successes
+    and failures, 1 and 0, it is ``C(c, k) / C(n, k)`` where c of n succeed: pass^k (Yao et al. 2024, τ-bench,
+    arXiv:2406.12045).
+
+    Args:
+        cells: as for :func:`repeat_spread`; higher is better.
+        k: repeats, 1 or more.
+
+    Returns:
+        The mean over the conditions of each case that have k repeats or more, in order of the cases' names; shape
+        (cases,). A case without any is left out.
+
+    Raises:
+        DataError: k is below 1.
+    """
+    if k < 1:
+        raise DataError("the worst is of one repeat at least", where="`k`")
+    by_case: dict[str, list[float]] = {}
+    for (case, _), values in sorted(cells.items()):
+        n = len(values)
+        if n >= k:
+            weights = [comb(n - 1 - place, k - 1) for place in range(n)]
+            by_case.setdefault(case, []).append(float(np.dot(weights, np.sort(values))) / comb(n, k))
+    return np.array([np.mean(worst) for worst in by_case.values()], dtype=np.float64)
 
 
 def _parts(cells: Cells) -> tuple[float | None, Array, Array]:

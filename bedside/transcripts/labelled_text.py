@@ -27,11 +27,12 @@ from bedside.transcripts.transcript import (
 )
 from bedside.transcripts.transcript_maker import TranscriptMaker, UnknownSpeakerError, is_speech
 
-#: Short labels that say a role beside one another, in lower case: all of the file's must stand in one of these.
+#: Labels that say a role beside one another, in lower case: all of the file's must stand in one of these.
 _SHORT: tuple[Mapping[str, Role], ...] = tuple(
     {clinician: "clinician", patient: "patient"}
     for clinician, patient in (
-        pair.split() for pair in "t c,t cl,th cl,th pt,th p,t p,t pt,c p,d p,dr p,dr pt,dr. pt.,doc pt".split(",")
+        pair.split()
+        for pair in "t c,t cl,th cl,th pt,th p,t p,t pt,c p,d p,dr p,dr pt,dr. pt.,doc pt,agent user".split(",")
     )
 )
 
@@ -104,7 +105,10 @@ _DIRECTION = re.compile(r"\s*(?:\[[^\[\]]+\]|\([^()]+\))[.]?\s*")
 _NOTED = re.compile(r"(?P<name>[^()（）\[\]\n]{1,40}?)[ \t]*(?P<note>[(（\[][^()（）\[\]\n]{1,40}[)）\]])")
 # What stands between a name and further words of a label.
 _BETWEEN = re.compile(r"(?:['’]s?)?[\s/&+,(（\[]+")
-_IN_TURN = "Lines in brackets stay in the turn before them"
+_BY_PROGRAM = (
+    "Labels in lower case take turns from the first line on: whatever else stands like one is words of a turn. If "
+    "one speaks, name it with `roles`."
+)
 # What WhatsApp writes where a picture or a message was, in the languages of its exports.
 _OMITTED = re.compile(
     r"<?(?:(?:media|image|video|audio|sticker|document|gif|contact card) omitted|medien ausgeschlossen|"
@@ -223,6 +227,7 @@ class LabelledLines:
         times: numbers of lines above a label that hold its time.
         end: number of the line below all labels with which a transcriber ends.
         numbered: whether numbers behind labels (``T1:``, ``C1:``) were taken for those of turns.
+        by_program: whether labels in lower case take turns from the first line on (``user:``, ``agent:``).
     """
 
     labels: list[Utterance | None]
@@ -234,6 +239,7 @@ class LabelledLines:
     times: set[int] = field(default_factory=set)
     end: int = sys.maxsize
     numbered: bool = False
+    by_program: bool = False
 
     @property
     def speakers(self) -> list[str]:
@@ -326,7 +332,8 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
     name alone) the one counts that tells most lines of two speakers or more. A speaker is whose name is known or says a
     third person; where fewer than two are, those whose names begin most lines. Whatever else stands like a label is one
     where every line has one. It is words of a turn where it stands otherwise than the labels do (in a list, in bold,
-    without a time), and where ``roles`` names two who speak, unless it stands three times or more.
+    without a time), and where ``roles`` names two who speak, unless it stands three times or more; always where labels
+    in lower case take turns from the first line on, and it begins with a capital.
 
     Args:
         lines: of a text.
@@ -350,6 +357,9 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
         count = sum(name in speakers for name in begun)
         if len(speakers) > 1 and count > most and form not in _UNUSUAL:
             chosen, names, most = form, speakers, count
+    written = _written_by_machine(begins["colon"], stripped, roles)
+    if written:
+        chosen, names = "colon", written
     if not chosen:
         return LabelledLines([None] * len(lines))
     forms = [chosen, *(form for form in _FORMS if form not in (chosen, *_ALONE))]
@@ -365,9 +375,10 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
     goes_on: list[int] = []
     awaited = False  # whether what was said by whom the last line named is still to come
     known = [at for at, beginning in enumerate(entries) if beginning]
+    rounds = len(known) // 2
     below = range(known[-1] + 1, len(lines))
     end = next((at for at in below if _is_end(stripped[at], stripped[at - 1])), sys.maxsize)
-    result = LabelledLines([], end=end)
+    result = LabelledLines([], end=end, by_program=bool(written))
     for at in range(known[0], min(end, len(lines))):
         bare = stripped[at].strip()
         if not bare or _RULE.fullmatch(bare) or _TIME_ALONE.fullmatch(bare):
@@ -376,7 +387,8 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
             result.doubtful.setdefault(other, []).append(at)
             result.seeming.add(other)
         like = entries[at]
-        if like is None and (like := next((shape for shape in of_line[at] if shape.seems(names, roles)), None)):
+        seeming = None if written else next((shape for shape in of_line[at] if shape.seems(names, roles)), None)
+        if like is None and (like := seeming):
             as_labels = like.style[1:3] in {style[1:3] for style in styles} and _begins_anew(lines, at, width)
             like = like if as_labels else None
             if like:
@@ -384,16 +396,22 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
         like = like or next((shape for shape in of_line[at] if shape.is_like(chosen, roles)), None)
         alike = like is not None and like.style in styles
         if like is not None and entries[at] is None:
-            if _is_third(like.name) or (alike and timed and like.form == chosen):
+            is_third = _is_third(like.name) and (not written or like.name[0].islower())
+            if is_third or (alike and timed and like.form == chosen):
                 entries[at] = like
             else:
                 strangers.setdefault(like.name, []).append((at, like, alike))
         if not (alike or awaited or entries[at]):
             goes_on.append(at)
         awaited = like is not None and not like.behind
-    names_two = sum(plain_name(name) in map(plain_name, roles) for name in names) > 1
+    names_two = bool(written) or sum(plain_name(name) in map(plain_name, roles) for name in names) > 1
     for name, places in strangers.items():
-        if not goes_on:
+        if written and _is_third(name) and 2 * len(places) > rounds:
+            for at, like, _ in places:
+                entries[at] = like
+        elif written and not (name[0].islower() and any(alike for _, _, alike in places)):
+            result.plain[name] = [at for at, _, _ in places]
+        elif not goes_on:
             if name[0].islower():
                 result.assumed[name] = [at for at, _, _ in places]
             for at, like, _ in places:
@@ -409,6 +427,19 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
         result.unlabelled = _unlabelled(result.labels, goes_on, stripped)
     _number_turns(result)
     return result
+
+
+def _written_by_machine(begun: Sequence[_Beginning | None], lines: Sequence[str], roles: Mapping[str, str]) -> set[str]:
+    """Two labels in lower case that take turns from the first line on (``user: …``, ``agent: …``), as programs write
+    them; none where there are no such, or the first names nobody known."""
+    opening = begun[next((at for at, line in enumerate(lines) if line.strip()), 0)] if begun else None
+    names = [shape.name for shape in begun if shape and shape.name.islower() and not is_no_speaker(shape.name, roles)]
+    pair = list(dict.fromkeys(names))[:2]
+    labels = [name for name in names if name in pair]
+    enough = len(labels) > 3 or bool(short_aliases(pair)) or all(is_speaker_word(name, roles) for name in pair)
+    alternate = len(pair) == 2 and enough and all(one != other for one, other in pairwise(labels))
+    opened = opening is not None and opening.name in pair[:1] and is_speaker_word(opening.name, roles)
+    return set(pair) if opened and alternate else set()
 
 
 def _others_within(line: str, names: Collection[str], roles: Mapping[str, str]) -> Iterator[str]:
@@ -748,7 +779,7 @@ def _anywhere(roles: tuple[str, ...]) -> re.Pattern[str]:
 
 def short_aliases(names: Iterable[str]) -> Mapping[str, Role]:
     """What short labels such as ``T`` and ``C`` say beside one another; nothing where another short one is there."""
-    short = _SHORT_WORDS & {name.casefold() for name in names if len(name.rstrip(".")) < 4}
+    short = _SHORT_WORDS & {name.casefold() for name in names}
     # Counsellor and patient, or client and psychologist: speakers, but of which role their names don't say.
     if short == {"c", "p"}:
         return {}
@@ -819,7 +850,7 @@ def labelled_speech(source: TranscriptMaker, lines: Sequence[Line]) -> tuple[lis
     reference: dict[str, str] = {}
     account = source.account
     dated = any(label and label.time for label in labelled.labels)
-    section = ""
+    section, parted_from = "", -2
     for at, ((place, written), label) in enumerate(zip(lines, labelled.labels, strict=True)):
         line = written.strip()
         if at == labelled.end:
@@ -834,8 +865,10 @@ def labelled_speech(source: TranscriptMaker, lines: Sequence[Line]) -> tuple[lis
             account.note_unread("lines of the app, not of a speaker", label.text.lstrip(_AROUND), place)
         elif label is not None:
             speech.append(label)
-        elif not line or at in labelled.times:
+        elif at in labelled.times:
             continue
+        elif not line:
+            parted_from = at
         elif _RULE.fullmatch(written):
             account.left_out["rules"] += 1
         elif dated and _DATED.match(written.lstrip(_AROUND)):
@@ -857,11 +890,10 @@ def labelled_speech(source: TranscriptMaker, lines: Sequence[Line]) -> tuple[lis
             account.note_unread("headings", line, place)
         else:
             if _DIRECTION.fullmatch(written):
-                if not any(remark.startswith(_IN_TURN) for remark in account.remarks):
-                    account.remark(f"{_IN_TURN}, such as that of {place}.")
+                account.remark("Lines in brackets stay in the turn before them.")
             elif is_speech(line):
                 account.note_joined(line, place)
-            speech[-1].go_on(line)
+            speech[-1].go_on(f"\n{line}" if parted_from == at - 1 else line)
     return speech, reference
 
 
@@ -1025,7 +1057,9 @@ def settle_labels(source: TranscriptMaker, labelled: LabelledLines, lines: Seque
             where=place,
             todo="begin it with who says it; it goes on with the turn before where `roles` names two who speak",
         )
-    if labelled.plain:
+    if labelled.plain and labelled.by_program:
+        source.account.remark(_BY_PROGRAM)
+    elif labelled.plain:
         names = ", ".join(repr(name)[:60] for name in list(labelled.plain)[:_SHOWN])
         places = _some(_number(lines[at][0]) for at in sorted(at for of in labelled.plain.values() for at in of))
         source.account.remark(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bedside.core.errors import RunError
+from bedside.core.files import check_no_links, file_digest, seal_of
 from bedside.core.json_shape import INTEGER, MOST_LEVELS, TEXT, ObjectOf, OrNull, misfit, unwritable
 
 #: The file that says what was simulated, the conversations that can be used, and the others.
@@ -31,22 +32,67 @@ _MANIFEST = {
     "options": OrNull({}),
     "sampling": OrNull(ObjectOf({})),
     "conversations": {"planned": INTEGER},
+    "files": OrNull(ObjectOf(TEXT)),
+    "seal": OrNull(TEXT),
 }
 
 
 def simulation_manifest(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """What a simulation says of itself; None where the folder holds none."""
+    """What a simulation says of itself; None where the folder holds none.
+
+    Raises:
+        RunError: a link stands in it; or the folder is like a simulation's, and its manifest isn't as it was written:
+            as a folder of anything else, its hidden states would be read as transcripts.
+    """
+    place = Path(folder)
+    file = place / MANIFEST
     try:
-        manifest = json.loads((Path(folder) / MANIFEST).read_bytes())
-    except (OSError, ValueError, RecursionError):
+        manifest = json.loads(file.read_bytes())
+    except OSError:
         return None
-    return manifest if isinstance(manifest, dict) and manifest.keys() >= _KEYS else None
+    except (ValueError, RecursionError):
+        if (place / TRANSCRIPTS).is_file() or (place / LOG_FILE).is_file():
+            raise _damaged("it isn't JSON", file) from None
+        return None
+    if not isinstance(manifest, dict):
+        return None
+    if manifest.keys() >= _KEYS:
+        check_no_links(place, "a simulation")
+        return manifest
+    if "seal" in manifest and "scorings" not in manifest and seal_of(manifest) != manifest["seal"]:
+        raise _damaged("seal", file)
+    return None
+
+
+def _damaged(why: str, manifest: Path) -> RunError:
+    return RunError(
+        f"what the simulation says of itself is damaged ({why})",
+        where=str(manifest),
+        todo="bedside simulate with the same options writes it again",
+    )
 
 
 def manifest_misfit(manifest: Any) -> str | None:
     """Where what a simulation says of itself is not of its form, as keys with points between, or what in it can't be
     kept; None where it is as it should be."""
-    return misfit(manifest, _MANIFEST) or unwritable(manifest, MOST_LEVELS)
+    wrong = misfit(manifest, _MANIFEST) or unwritable(manifest, MOST_LEVELS)
+    sealed = "files" in manifest or "seal" in manifest  # earlier versions wrote neither
+    return "seal" if not wrong and sealed and manifest.get("seal") != seal_of(manifest) else wrong
+
+
+def check_simulated(folder: Path, name: str) -> None:
+    """See that a file of a simulation is as it was written, where its manifest tells.
+
+    Raises:
+        RunError: it isn't.
+    """
+    known = checked_manifest(folder).get("files", {}).get(name)
+    if known is not None and known != file_digest(folder / name):
+        raise RunError(
+            "the file isn't as bedside wrote it (its SHA-256 is another)",
+            where=str(folder / name),
+            todo="bedside simulate with the same options writes it again; put one of your own elsewhere",
+        )
 
 
 def checked_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
@@ -60,11 +106,7 @@ def checked_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
         return {}
     wrong = manifest_misfit(manifest)
     if wrong is not None:
-        raise RunError(
-            f"what the simulation says of itself is damaged ({wrong})",
-            where=str(Path(folder) / MANIFEST),
-            todo="bedside simulate with the same options writes it again",
-        )
+        raise _damaged(wrong, Path(folder) / MANIFEST)
     return manifest
 
 
@@ -80,11 +122,12 @@ def simulation_of(file: str | os.PathLike[str]) -> Path | None:
     return path.parent if path.name == TRANSCRIPTS and simulation_manifest(path.parent) is not None else None
 
 
-def simulated_protocol(paths: Iterable[str | os.PathLike[str]]) -> str | None:
-    """The protocol that was simulated; None where a path is no simulation's, or they are of several protocols."""
+def simulated_suite(paths: Iterable[str | os.PathLike[str]]) -> str | None:
+    """The suite of the protocol that was simulated: its name, or what a protocol file names; None where a path is no
+    simulation's, or they have several."""
     manifests = [simulation_manifest(simulation_of(path) or path) for path in paths]
-    protocols = {None if manifest is None else str(manifest["protocol"]) for manifest in manifests}
-    return protocols.pop() if len(protocols) == 1 else None
+    suites = {None if manifest is None else str(manifest.get("suite", manifest["protocol"])) for manifest in manifests}
+    return suites.pop() if len(suites) == 1 else None
 
 
 def without_simulators_own(files: list[str]) -> list[str]:

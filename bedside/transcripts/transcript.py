@@ -353,6 +353,11 @@ class Transcript:
             shown.append(f"<details><summary>{counted(more, 'more turn')}</summary>{folded}</details>")
         return f'<div class="bedside-transcript">{"".join(shown)}</div>'
 
+    def known(self, name: str) -> Any:
+        """What is known outside the dialogue under a name: of the reference, else a factor; None where nothing is."""
+        value = self.reference.get(name)
+        return self.factors.get(name) if value is None else value
+
     def of(self, role: Role) -> Iterator[Turn]:
         """The turns of one role, in order."""
         return (turn for turn in self.turns if turn.role == role)
@@ -389,6 +394,8 @@ class Transcript:
         return hashlib.sha256(self.to_json()).hexdigest()
 
 
+#: What a person is at risk of, and how soon help is due: none, low, high or imminent; factors, or in the reference.
+RISK, RISK_GRADE = "risk", "risk_grade"
 #: How simulated conversations end that the clinician failed, as their ``stop`` says, and what it did.
 CLINICIAN_FAILURES: Mapping[str, str] = {
     "clinician empty": "it said nothing",
@@ -396,6 +403,10 @@ CLINICIAN_FAILURES: Mapping[str, str] = {
     "clinician failed": "it failed to answer",
     "no candidates": "it wrote no messages that could be read",
 }
+
+
+#: Where ``reference["simulation"]`` keeps what the suite of a protocol file rates such a conversation with.
+FAILED_AS = "failed_as"
 
 
 def clinician_failure(reference: Mapping[str, Any]) -> str:

@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import polars as pl
 
+from bedside.analysis.checked_units import grid_of
 from bedside.analysis.judge_accuracy import EXPECTED
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.errors import DataError, InputError, one_of
 from bedside.ratings.juries import JURIES_KEY, Jury, JuryMetric, taken_together
 from bedside.ratings.learnt_units import LearntUnits, learnt_in, with_learnt
-from bedside.ratings.names import JURY_RULES, JuryRule, has_kind, is_human, is_jury, judge_rater, rates_unit
+from bedside.ratings.names import (
+    JURY_RULES,
+    LABEL_FREE_RULES,
+    JuryRule,
+    has_kind,
+    is_human,
+    is_jury,
+    judge_rater,
+    rates_unit,
+)
 from bedside.ratings.run import Run
 from bedside.ratings.table import SCHEMA
 from bedside.stats.arrays import Array, Indices
 from bedside.tuning.label_split import LabelSplit, split_labels
+
+if TYPE_CHECKING:
+    from bedside.stats.label_free import LabelFreeMethod
 
 # -- How much each judge of a jury counts ---------------------------------------------------------------
 
@@ -171,17 +184,21 @@ def jury_of(
     if not _NAME.fullmatch(name):
         raise InputError(f"{name!r:.40} can't be a jury's name", where="`jury`", todo="use letters, digits, . _ and -")
     one_of(rule, JURY_RULES, "rule", InputError, where="`by`")
-    raters = _members(view, members)
+    raters = members_of(view, members)
     if quorum is not None and not 1 <= quorum <= len(raters):
         raise InputError(
             f"a quorum of {quorum} of {len(raters)} judges can't be reached or asks for nobody",
             where="`quorum`",
             todo=f"give a number from 1 to {len(raters)}",
         )
-    names = _metrics(view, raters, metrics)
+    names = shared_metrics(view, raters, metrics)
     learning: dict[str, Any] = {}
     splits: list[LabelSplit] = []
     weights = {metric: tuple(1 / len(raters) for _ in raters) for metric in names}
+    models: dict[str, Mapping[str, Any]] = {}
+    if rule in LABEL_FREE_RULES:
+        for metric in names:
+            models[metric], learning[metric] = _errors_of(view, metric, raters, rule, seed)
     if rule == "weights":
         for metric in names:
             split, learnt = _learnt(view, metric, raters, share=share, seed=seed)
@@ -197,22 +214,28 @@ def jury_of(
         members=raters,
         rule=rule,
         quorum=len(raters) if quorum is None else quorum,
-        metrics={metric: JuryMetric(_levels(view, metric), weights[metric]) for metric in names},
+        metrics={
+            metric: JuryMetric(levels_of(view, metric), weights[metric], models.get(metric, {})) for metric in names
+        },
         learning=learning,
     )
     return jury, tuple(splits)
 
 
-def add_jury(run: Run, jury: Jury, splits: Sequence[LabelSplit] = ()) -> None:
+def add_jury(run: Run, jury: Jury, learnt: Mapping[str, Collection[str]]) -> None:
     """Put a jury and its ratings into a run; a jury of the same name goes. The run must be locked.
 
-    What the jury learnt from, and what its members learnt from, stands in the manifest: it is no evidence on the jury.
+    Args:
+        run: the run.
+        jury: the jury.
+        learnt: by metric, digests of what it learnt from. With what its members learnt from, they stand in the
+            manifest: they are no evidence on the jury.
     """
     manifest: dict[str, Any] = {
         **run.manifest,
         JURIES_KEY: {**(run.manifest.get(JURIES_KEY) or {}), jury.name: jury.to_json()},
     }
-    digests = {split.metric: set(split.digests()) for split in splits}
+    digests = {metric: set(own) for metric, own in learnt.items()}
     for entry in learnt_in(run.manifest):
         if entry.rater in jury.members and entry.metric in jury.metrics:
             digests.setdefault(entry.metric, set()).update(entry.digests)
@@ -221,7 +244,7 @@ def add_jury(run: Run, jury: Jury, splits: Sequence[LabelSplit] = ()) -> None:
     run.add(pl.LazyFrame(schema=SCHEMA), manifest)
 
 
-def _members(view: RatingsView, members: Sequence[str]) -> tuple[str, ...]:
+def members_of(view: RatingsView, members: Sequence[str]) -> tuple[str, ...]:
     """The raters that are named."""
     known = view.raters()
     raters: dict[str, None] = {}
@@ -240,7 +263,7 @@ def _members(view: RatingsView, members: Sequence[str]) -> tuple[str, ...]:
     return tuple(raters)
 
 
-def _metrics(view: RatingsView, raters: Sequence[str], patterns: Sequence[str] | None) -> list[str]:
+def shared_metrics(view: RatingsView, raters: Sequence[str], patterns: Sequence[str] | None) -> list[str]:
     """The metrics that every member has rated, by transcript or turn; those that match."""
     rated = view.ratings.filter(pl.col("rater").is_in(raters), rates_unit(), pl.col("error").is_null())
     by_metric = rated.group_by("metric").agg(pl.col("rater").n_unique().alias("raters"))
@@ -260,7 +283,40 @@ def _metrics(view: RatingsView, raters: Sequence[str], patterns: Sequence[str] |
     return chosen
 
 
-def _levels(view: RatingsView, metric: str) -> tuple[float, ...]:
+def _errors_of(
+    view: RatingsView, metric: str, raters: Sequence[str], rule: JuryRule, seed: int
+) -> tuple[Mapping[str, Any], dict[str, Any]]:
+    """How often each rater errs on a metric, by how they agree: what rates, and what is shown with its intervals."""
+    from bedside.stats.label_free import label_free
+
+    of_metric = pl.col("metric") == metric, pl.col("rater").is_in(raters), pl.col("error").is_null()
+    grid = grid_of(view.ratings.filter(*of_metric))
+    if not levels_of(view, metric) and not any(isinstance(cell, str) for cell in grid.cells.ravel()):
+        raise DataError(
+            f"{metric} has no levels, and {rule} is of levels or labels", todo="name other `metrics`, or take the mean"
+        )
+    cells = grid.cells[:, [grid.raters.index(rater) for rater in raters]]
+    learnt = label_free(cells, method=cast("LabelFreeMethod", rule), clusters=grid.cases, seed=seed)
+    model, several = learnt.model, learnt.clusters < learnt.units
+    return (
+        {
+            "levels": list(model.levels), "prior": model.prior.round(9).tolist(),
+            "shares": model.shares.round(9).tolist(), "chances": model.chances.round(9).tolist(),
+        },
+        {
+            "units": learnt.units, "cases": learnt.clusters, "clustered": several,
+            "resamples": learnt.options["resamples"], "seed": seed, "levels": list(model.levels),
+            "reliability": [
+                [result.estimate, result.interval.low, result.interval.high] if result.interval else None
+                for result in learnt.reliability
+            ],
+            "confusion": learnt.confusion.tolist(), "low": learnt.low.tolist(), "high": learnt.high.tolist(),
+        },
+    )  # fmt: skip
+
+
+def levels_of(view: RatingsView, metric: str) -> tuple[float, ...]:
+    """The numbers of a metric's scale, ascending; none where it has no scale of numbers."""
     scale = view.scales.get(metric)
     levels = () if scale is None else tuple(level for level in scale.levels if not isinstance(level, str))
     return tuple(map(float, levels))

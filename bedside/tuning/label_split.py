@@ -144,15 +144,10 @@ def split_labels(
     number = max(len(earlier), round(share * len(cases)))
     chosen = set(order[:number])
     split = LabelSplit(
-        metric=metric,
+        metric=metric, share=share, seed=seed, chances=chances, picked=picked, earlier=len(earlier),
         training=tuple(unit for unit in units if unit.case in chosen),
         held_out=tuple(unit for unit in units if unit.case not in chosen),
-        share=share,
-        seed=seed,
-        chances=chances,
-        picked=picked,
-        earlier=len(earlier),
-    )
+    )  # fmt: skip
     for part, aim in ((split.training, "to learn from"), (split.held_out, "held out to show it on")):
         _check_part(view, metric, part, aim=aim)
     return split

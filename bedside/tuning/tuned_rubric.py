@@ -14,6 +14,7 @@ from bedside import __version__
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.errors import InputError
 from bedside.core.files import write_text
+from bedside.core.yaml_files import with_digest
 from bedside.judges.call_plan import CallPlanner, RubricPlan
 from bedside.judges.counts import Tally
 from bedside.judges.llm.contract import known_price
@@ -98,7 +99,8 @@ def check_rubric_file(path: str | os.PathLike[str]) -> Path:
 def write_tuned_rubric(rubric: Rubric, path: Path) -> None:
     """Write a tuned rubric, whole or not at all."""
     head = _HEAD + (_WITH_EXAMPLES if rubric.examples else "")
-    write_text(path, head + yaml.dump(as_data(rubric), Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=110))
+    text = yaml.dump(as_data(rubric), Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=110)
+    write_text(path, head + with_digest(text))
 
 
 def _part(units: Sequence[LabelledUnit]) -> TunedPart:

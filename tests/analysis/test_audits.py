@@ -20,7 +20,9 @@ from bedside.core.errors import DataError
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
+from bedside.ratings.suites import SUITES
 from bedside.ratings.table import frame_of
+from bedside.reports.contents import make_tables
 from bedside.reports.table import Table
 from bedside.reports.tables import TABLES
 from bedside.reports.tables.audits import audits_table
@@ -121,6 +123,27 @@ def test_several_people_have_a_majority_and_ties_are_none() -> None:
     assert shown["Answers"] == "11"
 
 
+def test_published_audits_are_shares_of_answers_and_of_majorities_in_the_order_of_the_source() -> None:
+    """In round one 3 of 4 answers confirm and a tie is no majority; in round two 6 of 9 do, with 2 of 3 majorities."""
+    parts = []
+    for name, items in {"experts": ("aad", "add", "aaa"), "students": ("ad", "aa")}.items():
+        rows: list[Audited] = [
+            (f"{name}{place}", 3.0, {str(who): None if said == "a" else 2.0 for who, said in enumerate(opinions)})
+            for place, opinions in enumerate(items)
+        ]
+        for rubric in ("conversation_flow", "diagnostic_accuracy_hard"):
+            parts.append(audit_view(rows, rubric).ratings.with_columns(round=pl.lit(name)))
+    view = RatingsView(pl.concat(parts), {}, None, "the run")
+    (table,) = make_tables(view, ["audits"], suite=SUITES.load("multisense").printed())
+    assert [[cell.text for cell in row.cells] for row in table.rows] == [
+        [title, *numbers]
+        for numbers in (["2", "2", "4", "75.0", "50.0"], ["3", "3", "9", "66.7", "66.7"])
+        for title in ("Diag. Acc. (Hard)", "Flow Correctness")
+    ]
+    assert [str(row.group).split(":")[0] for row in table.rows] == ["Round students"] * 2 + ["Round experts"] * 2
+    assert not any("Wilson" in note for note in table.notes)
+
+
 def test_turns_are_clustered_by_transcript() -> None:
     """Ten transcripts of 20 turns, each confirmed whole or not at all, tell as much as ten turns."""
     rows: list[Audited] = [
@@ -171,7 +194,7 @@ def test_agreement_points_to_the_table_of_audits(tmp_path: Any) -> None:
     )
     frame = blind.vstack(view.ratings)
     tables = bedside.agree(frame.drop("drawn"), scales="calm=1-5", rounds="all")
-    assert tables.names == ("agreement", "audits")
+    assert tables.names == ("agreement", "generalisability", "audits")
     assert {record["metric"] for record in tables["agreement"].records} == {"calm"}
     assert any(note.startswith("Audits are not among them") for note in tables["agreement"].notes)
     assert [record["estimate"] for record in tables["audits"].records] == [0.5]

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 import bedside
-from bedside.analysis.averaging import interactions, matched_rows
+from bedside.analysis.averaging import interactions, matched_rows, settled_ratings
 from bedside.analysis.comparison import compare
 from bedside.analysis.deviation import deviation
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.core.errors import DataError
-from bedside.metrics.protocols import medconceal
+from bedside.metrics.protocols.medconceal import labels as medconceal_labels
 from bedside.ratings.run import Run
 from bedside.ratings.suites import SUITES
 from bedside.ratings.table import frame_of
@@ -25,7 +27,9 @@ from bedside.reports.results_layout import ResultsOptions
 from bedside.reports.table_notes import divided_by, with_averaging_notes
 from bedside.reports.tables.results import TABLE as RESULTS
 from bedside.scoring.score import score
+from bedside.stats.confidence_sequences import bounded_mean
 from tests.analysis.builders import definite, has_note, rating
+from tests.analysis.ratings_rows import Row, view
 from tests.conftest import conversation
 
 CASES = 20
@@ -174,9 +178,9 @@ def labelled_run(folder: Path, raters: tuple[str, ...]) -> Run:
         labels: dict[str, Any] = {}
         for place, rater in enumerate(raters):
             matched = [{"finding": 0, "concern": "c0", "quote": "I am afraid of the tablets"}]
-            findings = [{"category": medconceal.CATEGORIES[0], "text": "x"}] * (1 + 2 * place)
+            findings = [{"category": medconceal_labels.CATEGORIES[0], "text": "x"}] * (1 + 2 * place)
             labels[rater] = {"findings": findings, "matches": matched}
-        concerns = [{"id": f"c{i}", "category": medconceal.CATEGORIES[0], "text": "Tablets"} for i in range(2)]
+        concerns = [{"id": f"c{i}", "category": medconceal_labels.CATEGORIES[0], "text": "Tablets"} for i in range(2)]
         talks.append(
             conversation(
                 ("clinician", "Go on?"), ("patient", "I am afraid of the tablets"), id=f"t{case}", system="gpt",
@@ -260,3 +264,45 @@ def test_a_judge_is_corrected_by_one_set_of_labels(tmp_path: Path) -> None:
         bedside.estimate(run, metrics="concern_precision")
     (estimated,) = bedside.estimate(run, metrics="concern_precision", people="human:ben").results
     assert estimated.human.estimate == pytest.approx(1 / 3)
+
+
+# -- At a look at a study that runs -----------------------------------------------------------------------
+
+
+def test_at_every_look_cases_wait_for_their_second_rater() -> None:
+    """Three people of different tastes rate two systems on 100 cases, two of them each, one after another. The truth of
+    these three stays inside at all looks where whole cases count alone; where all count, it is left out."""
+    rng, studies, wrong = np.random.default_rng(95), 20, np.zeros(2)
+    for _ in range(studies):
+        tastes, cases = rng.normal(0, 0.3, (2, 3)), rng.normal(3, 0.5, (2, 100))
+        rows: list[Row] = [
+            (f"{system}{case}", "AB"[system], f"c{case}", "empathy", f"human:r{rater}",
+             float(np.clip(cases[system, case] + tastes[system, rater] + rng.normal(0, 0.5), 1, 5)))
+            for case in range(100) for rater in range(3) if case % 3 != rater for system in (0, 1)
+        ]  # fmt: skip
+        truth, ever = float((tastes[0] - tastes[1]).mean()), np.zeros(2, bool)
+        for done in (1, 2, 3):
+            seen = view([row for row in rows if int(str(row[4])[-1]) < done])
+            counts = Counter(str(row[0]) for row in rows if int(str(row[4])[-1]) < done)
+            is_open = [name for name, count in counts.items() if count < 2]
+            for place, unfinished in enumerate((is_open, [])):
+                if len(is_open) == len(counts) and unfinished:
+                    with pytest.raises(DataError, match="no case has all of its planned answers yet"):
+                        settled_ratings(seen, ["empathy"], unfinished)
+                    continue
+                kept, waiting = settled_ratings(seen, ["empathy"], unfinished)
+                assert waiting == len(unfinished)
+                values = kept.transcript_values(["empathy"]).sort("case_id").partition_by("system", as_dict=True)
+                x, y = (values[system,]["value"].to_numpy() for system in "AB")
+                interval = definite(bounded_mean(x - y, low=-4, high=4).interval)
+                ever[place] |= not interval.low <= truth <= interval.high
+        wrong += ever
+    assert wrong[0] <= 0.05 * studies < wrong[1]
+
+
+def test_without_a_plan_what_fewer_people_rated_is_counted() -> None:
+    rows: list[Row] = [
+        (f"t{n}", "A", f"c{n}", "empathy", f"human:{r}", 3.0) for n in range(9) for r in "ab"[: 1 + n % 2]
+    ]
+    seen = view(rows)
+    assert settled_ratings(seen, ["empathy"], None) == (seen, 5)

@@ -18,7 +18,7 @@ from statsmodels.stats.multitest import multipletests
 
 import bedside
 from bedside.analysis.choices import Alternative
-from bedside.analysis.comparison import Comparison, SystemValues, compare, means_differ
+from bedside.analysis.comparison import Comparison, Comparisons, SystemValues, compare, means_differ
 from bedside.analysis.estimation import estimate
 from bedside.analysis.leaderboard import standings
 from bedside.analysis.non_inferiority import margins_of, within_margins
@@ -30,6 +30,8 @@ from bedside.reports.estimation import estimate_table
 from bedside.reports.renderers.records import csv_text, json_text
 from bedside.reports.tables.comparison import comparison_table, overall_table
 from bedside.reports.tables.results import results_table
+from bedside.stats.confidence_sequences import any_estimate, bounded_mean, error_with_unseen
+from bedside.stats.unpaired import permutation
 from tests.analysis import ratings_rows
 from tests.analysis.builders import definite, ends, has_note
 
@@ -75,33 +77,52 @@ B = [2.9, 3.8, 2.3, 4.1, 3.3, 4.0, 1.0, 3.1]
 YES_A, YES_B = [1.0] * 9 + [0.0] * 3, [1.0] * 3 + [0.0] * 6 + [1.0] + [0.0] * 2
 
 
-def test_paired_cases_get_wilcoxon() -> None:
+def test_paired_cases_get_a_permutation_of_means() -> None:
     pair = only(paired_rows(A, B))
     assert (pair.paired, pair.why) == (True, "8 cases of both systems pair")
-    # One difference is zero: Pratt ranks it; scipy's exact method then asks for permutations.
-    every = scipy.stats.PermutationMethod(n_resamples=np.inf)
-    expected = scipy.stats.wilcoxon(np.subtract(A, B), zero_method="pratt", method=every)
-    assert pair.test.p == pytest.approx(expected.pvalue, abs=1e-9)
+    expected = scipy.stats.permutation_test((np.subtract(A, B),), np.mean, permutation_type="samples")
+    assert only(paired_rows(A, B), test="permutation").test.p == pytest.approx(expected.pvalue)
+    as_extreme = np.isclose(abs(expected.null_distribution), abs(np.mean(np.subtract(A, B)))).mean()
+    assert pair.test.p == pytest.approx(expected.pvalue - as_extreme / 2)
     assert pair.difference.estimate == pytest.approx(np.mean(np.subtract(A, B)))
-    assert ends(pair.difference.interval) == pytest.approx(tuple(scipy.stats.ttest_rel(A, B).confidence_interval()))
+    # The test and the difference are of the mean, and of one method.
+    assert pair.difference.interval == pair.test.interval
+    # One difference is zero: Pratt ranks it; scipy's exact method then asks for permutations.
+    ranks = only(paired_rows(A, B), test="wilcoxon")
+    every = scipy.stats.PermutationMethod(n_resamples=np.inf)
+    by_ranks = scipy.stats.wilcoxon(np.subtract(A, B), zero_method="pratt", method=every)
+    assert ranks.test.p == pytest.approx(by_ranks.pvalue, abs=1e-9)
+    assert ends(ranks.difference.interval) == pytest.approx(tuple(scipy.stats.ttest_rel(A, B).confidence_interval()))
 
 
-def test_unpaired_values_get_mann_whitney() -> None:
+def test_unpaired_values_get_the_studentised_permutation_of_the_mean() -> None:
     rows: list[Row] = [(f"{s}{i}", s, None, v) for s, vs in (("A", A), ("B", B[:5])) for i, v in enumerate(vs)]
     pair = only(rows)
     assert not pair.paired
+    welch = scipy.stats.ttest_ind(A, B[:5], equal_var=False)
+    every = scipy.stats.permutation_test(
+        (A, B[:5]), lambda x, y: scipy.stats.ttest_ind(x, y, equal_var=False).statistic, n_resamples=np.inf
+    )
+    further, null = abs(welch.statistic), abs(every.null_distribution)
+    as_far = np.isclose(null, further)
+    assert pair.test.p == pytest.approx(((null > further) & ~as_far).mean() + as_far.mean() / 2)
+    assert pair.test.statistic == pytest.approx(welch.statistic)
+    # The test and the difference are of the mean, and of one method.
+    assert pair.difference.estimate == pytest.approx(np.mean(A) - np.mean(B[:5]))
+    assert pair.difference.interval == pair.test.interval
+    ranks = only(rows, test="mannwhitney")
     expected = scipy.stats.mannwhitneyu(A, B[:5], method="asymptotic", use_continuity=True)
-    assert (pair.test.statistic, pair.test.p) == pytest.approx((expected.statistic, expected.pvalue))
-    welch = scipy.stats.ttest_ind(A, B[:5], equal_var=False).confidence_interval()
-    assert ends(pair.difference.interval) == pytest.approx(tuple(welch))
+    assert (ranks.test.statistic, ranks.test.p) == pytest.approx((expected.statistic, expected.pvalue))
+    assert ends(ranks.difference.interval) == pytest.approx(tuple(welch.confidence_interval()))
     assert (pair.cases_a, pair.caseless) == (8, 13)
     assert has_note(comparison_table([pair]), "13 transcripts without a case")
 
 
 def test_binary_pairs_get_mcnemar() -> None:
     pair = only(paired_rows(YES_A, YES_B))
-    assert "McNemar" in pair.test.method
-    assert pair.test.p == pytest.approx(mcnemar([[3, 6], [1, 2]], exact=True).pvalue)
+    exact = mcnemar([[3, 6], [1, 2]], exact=True).pvalue
+    assert pair.test.p == pytest.approx(exact - scipy.stats.binom.pmf(1, 7, 0.5))
+    assert only(paired_rows(YES_A, YES_B), test="mcnemar").test.p == pytest.approx(exact)
 
 
 def test_leftovers_and_missing_values_are_counted() -> None:
@@ -161,10 +182,12 @@ def test_permutations_of_a_pair_share_their_null_whatever_the_metric() -> None:
     assert {c.test.p for c in compare(both, test="permutation").pairs} == {alone.test.p}
 
 
-@pytest.mark.parametrize("test", ["wilcoxon", "permutation", "t", "mannwhitney", "welch"])
+@pytest.mark.parametrize("test", ["wilcoxon", "permutation", "t", "welch-permutation", "mannwhitney", "welch"])
 def test_each_test_can_be_asked_for(test: str) -> None:
     pair = only(paired_rows(A, B), test=test)
-    unused = ", though 8 cases are shared and would pair" if test in ("mannwhitney", "welch") else ""
+    unused = (
+        ", though 8 cases are shared and would pair" if test in ("welch-permutation", "mannwhitney", "welch") else ""
+    )
     assert pair.why == f"as asked{unused}"
     assert 0 < definite(pair.test.p) <= 1
 
@@ -212,7 +235,8 @@ def test_a_shift_without_an_interval_says_why(paired: bool) -> None:
     values = np.full((9, 1), 3.0), np.full((9, 1), 2.0)
     pair = only(paired_rows([3.0] * 9, [2.0] * 9) if paired else unpaired_rows(*values))
     assert (pair.paired, pair.test.estimate, pair.test.interval) == (paired, 1.0, None)
-    assert pair.test.missing == "no interval: all differences are equal"
+    what = "all differences are equal" if paired else "the values within the groups don't vary"
+    assert pair.test.missing == f"no interval: {what}"
     (record,) = comparison_table([pair]).records
     assert (record["low"], record["high"], record["low_open"], record["high_open"]) == (None,) * 4
     assert record["missing"] == pair.test.missing
@@ -232,7 +256,7 @@ def test_records_say_which_ends_are_open(alternative: Alternative, open_ends: tu
 
 def test_an_end_of_zero_that_the_test_rejects_is_open() -> None:
     """Ten of thirty cases differ, all by one: the shift's interval ends at 0, and the test rejects 0."""
-    pair = only(paired_rows([4.0] * 10 + [3.0] * 20, [3.0] * 30))
+    pair = only(paired_rows([4.0] * 10 + [3.0] * 20, [3.0] * 30), test="wilcoxon")
     assert (definite(pair.test.interval).low, definite(pair.test.p) < 0.05) == (0.0, True)
     (record,) = comparison_table([pair]).records
     assert (record["low"], record["low_open"], record["high_open"]) == (0.0, True, False)
@@ -246,11 +270,11 @@ def test_transcripts_of_a_case_do_not_count_as_cases_where_nothing_pairs() -> No
     a, b = (rng.normal(0, 1, (10, 1)) + rng.normal(0, 0.3, (10, 5)) for _ in range(2))
     rows = unpaired_rows(a, b)
     pair = only(rows)
-    expected = scipy.stats.mannwhitneyu(a.mean(axis=1), b.mean(axis=1), method="asymptotic")
-    assert pair.test.p == pytest.approx(expected.pvalue)
+    assert pair.test.p == permutation(a.mean(axis=1), b.mean(axis=1)).p
     assert (pair.cases_a, pair.cases_b, pair.transcripts_a, pair.transcripts_b) == (10, 10, 50, 50)
     assert definite(pair.test.effect).n == 20
     welch = scipy.stats.ttest_ind(a.mean(axis=1), b.mean(axis=1), equal_var=False)
+    assert pair.test.statistic == pytest.approx(welch.statistic)
     assert only(rows, test="welch").test.p == pytest.approx(welch.pvalue)
     table = comparison_table([pair])
     assert has_note(table, "50 transcripts of 10 cases")
@@ -316,12 +340,14 @@ def test_yes_and_no_labels_are_compared_as_shares() -> None:
     pair = only(paired_rows(a, b))
     assert pair.yes == "yes"
     assert (pair.mean_a, pair.mean_b) == pytest.approx((9 / 12, 4 / 12))
-    assert pair.test.p == pytest.approx(scipy.stats.binomtest(6, 7).pvalue)
+    assert pair.test.p == pytest.approx(scipy.stats.binomtest(6, 7).pvalue - scipy.stats.binom.pmf(6, 7, 0.5))
     assert only(paired_rows(YES_A, YES_B)).test.interval == pair.test.interval
     assert pair.facts.title == "Danger (share of yes)"
     rows: list[Row] = [(name, s, f"{s}{case}", v) for name, s, case, v in paired_rows(a, b)]
     sides = [scipy.stats.fisher_exact([[9, 3], [4, 8]], alternative=side)[1] for side in ("greater", "less")]
-    assert only(rows).test.p == pytest.approx(2 * min(sides))
+    assert only(rows, test="fisher").test.p == pytest.approx(2 * min(sides))
+    seen = scipy.stats.hypergeom.pmf(9, 24, 13, 12)
+    assert only(rows).test.p == pytest.approx(2 * min(sides) - seen)
 
 
 @pytest.mark.parametrize(
@@ -337,7 +363,7 @@ def test_people_who_label_a_transcript_are_averaged() -> None:
     ben = paired_rows(["yes", "yes", "yes"], ["no", "no", "no"])
     (pair,) = compare(open_ratings_view(pl.concat([frame(rows), frame(ben, rater="ben")]))).pairs
     assert (pair.mean_a, pair.mean_b) == pytest.approx((2.5 / 3, 0.5 / 3))
-    assert "Wilcoxon" in pair.test.method
+    assert "permutation" in pair.test.method
 
 
 def test_ordered_labels_are_compared_by_their_places() -> None:
@@ -367,7 +393,7 @@ def test_shares_of_averaged_transcripts_are_no_longer_zeros_and_ones() -> None:
         (f"{s}{i}.{k}", s, str(i), float((i * 3 + k * 5 + shift) % 3 == 0))
         for s, shift in (("A", 0), ("B", 1)) for i in range(12) for k in range(3)
     ]  # fmt: skip
-    assert "Wilcoxon" in only(rows[:-1]).test.method
+    assert "permutation" in only(rows[:-1]).test.method
     assert only([row for row in rows if row[0].endswith(".0")]).why.endswith("values are 0 or 1")
     with pytest.raises(DataError, match="`test=mcnemar`"):
         only([(name, s, str(int(case or 0) // 2), value) for name, s, case, value in rows], test="mcnemar")
@@ -377,7 +403,20 @@ def p_at(rows: list[float], other: NDArray[np.float64], **options: Any) -> float
     return definite(only(paired_rows(rows, other.tolist()), **options).test.p)
 
 
-@pytest.mark.parametrize("test", ["wilcoxon", "permutation", "t", "mannwhitney", "welch", "student", "overlapping"])
+@pytest.mark.parametrize(
+    "test",
+    [
+        "wilcoxon",
+        "permutation",
+        "permutation-mid-p",
+        "t",
+        "welch-permutation",
+        "mannwhitney",
+        "welch",
+        "student",
+        "overlapping",
+    ],
+)
 def test_the_interval_and_p_are_of_one_method(test: str) -> None:
     """The values of the second system moved by a bound are at the edge of rejection."""
     rng = np.random.default_rng(6)
@@ -390,7 +429,10 @@ def test_the_interval_and_p_are_of_one_method(test: str) -> None:
 
 
 @pytest.mark.parametrize("alternative", ["greater", "less"])
-@pytest.mark.parametrize("test", ["wilcoxon", "permutation", "t", "mannwhitney", "welch", "overlapping"])
+@pytest.mark.parametrize(
+    "test",
+    ["wilcoxon", "permutation", "permutation-mid-p", "t", "welch-permutation", "mannwhitney", "welch", "overlapping"],
+)
 def test_one_sided_tests_have_intervals_of_one_end(test: str, alternative: str) -> None:
     rng = np.random.default_rng(7)
     a, b = rng.normal(0.4, 1, 12).tolist(), rng.normal(0, 1, 12)
@@ -411,11 +453,15 @@ def test_one_sided_tests_have_intervals_of_one_end(test: str, alternative: str) 
 
 
 def test_one_sided_exact_tests_of_shares() -> None:
-    paired = only(paired_rows(YES_A, YES_B), alternative="greater")
-    assert paired.test.p == pytest.approx(scipy.stats.binomtest(6, 7, alternative="greater").pvalue)
-    unpaired = only(unpaired_rows(np.array(YES_A)[:, None], np.array(YES_B)[:, None]), alternative="greater")
-    expected = scipy.stats.fisher_exact([[9, 3], [4, 8]], alternative="greater")[1]
-    assert unpaired.test.p == pytest.approx(expected)
+    for names, rows, expected, seen in (
+        (("mcnemar", "auto"), paired_rows(YES_A, YES_B),
+         scipy.stats.binomtest(6, 7, alternative="greater").pvalue, scipy.stats.binom.pmf(6, 7, 0.5)),
+        (("fisher", "auto"), unpaired_rows(np.array(YES_A)[:, None], np.array(YES_B)[:, None]),
+         scipy.stats.fisher_exact([[9, 3], [4, 8]], alternative="greater")[1],
+         scipy.stats.hypergeom.pmf(9, 24, 13, 12)),
+    ):  # fmt: skip
+        exact, mid = (only(rows, test=name, alternative="greater").test.p for name in names)
+        assert (exact, mid) == pytest.approx((expected, expected - seen / 2))
 
 
 def test_intervals_adjusted_for_their_family_are_those_at_bonferronis_level() -> None:
@@ -442,12 +488,11 @@ def test_beside_a_test_of_ranks_the_difference_is_that_of_means_at_the_level_of_
     level = 1 - 0.05 / 3 if adjusted else 0.95
     expected = scipy.stats.ttest_rel(a, b).confidence_interval(level)
     study = view(paired_rows(a.tolist(), b.tolist(), c.tolist()))
-    pair = compare(study, adjusted_intervals=adjusted).pairs[0]
-    assert "Wilcoxon" in pair.test.method
+    pair = compare(study, adjusted_intervals=adjusted, test="wilcoxon").pairs[0]
     assert pair.difference.estimate == pytest.approx((a - b).mean())
     assert ends(pair.difference.interval) == pytest.approx(tuple(expected))
     assert comparison_table([pair]).rows[0].cells[3].text.startswith(f"{(a - b).mean():.2f} [".replace("-", "−"))
-    less = compare(study, alternative="less", systems=["A", "B"]).pairs[0].difference
+    less = compare(study, alternative="less", systems=["A", "B"], test="wilcoxon").pairs[0].difference
     assert definite(less.interval).high == pytest.approx(
         scipy.stats.ttest_rel(a, b, alternative="less").confidence_interval().high
     )
@@ -467,7 +512,7 @@ def test_intervals_of_whole_numbers_have_width_and_cover_the_difference_of_means
         (f"{system}{case}", system, f"c{case}", f"code_{study}", "judge:j", 2.0 + above[study, case] * (system == "A"))
         for study in range(studies) for case in range(cases) for system in "AB"
     ]  # fmt: skip
-    pairs = compare(ratings_rows.view(rows)).pairs
+    pairs = compare(ratings_rows.view(rows), test="wilcoxon").pairs
     assert len(pairs) == studies
     table = comparison_table(pairs)
     (place,) = (place for place, column in enumerate(table.columns) if column.brief and "95 % CI" in column.title)
@@ -477,6 +522,8 @@ def test_intervals_of_whole_numbers_have_width_and_cover_the_difference_of_means
     ]  # fmt: skip
     assert len(printed) == studies
     assert np.mean([low <= true <= high for low, high in printed]) == pytest.approx(0.95, abs=0.05)
+    by_default = [definite(pair.difference.interval) for pair in compare(ratings_rows.view(rows)).pairs]
+    assert np.mean([each.low <= true <= each.high for each in by_default]) == pytest.approx(0.95, abs=0.05)
     shifts = [(pair.test.interval.low, pair.test.interval.high) for pair in pairs if pair.test.interval is not None]
     assert all(low < high for low, high in (*printed, *shifts))
     without = next(pair for pair in pairs if pair.test.interval is None)
@@ -518,7 +565,7 @@ def test_an_end_of_zero_that_the_test_rejects_stands_outside() -> None:
     # Whole numbers: every shift is 0 or 1, the test rejects 0, and the least shift that is kept lies just above it.
     rng = np.random.default_rng(9)
     a, b = np.clip(np.round(rng.normal([[3.9], [3.0]], 1, (2, 60))), 1, 5)
-    pair = only(unpaired_rows(a[:, None], b[:, None]))
+    pair = only(unpaired_rows(a[:, None], b[:, None]), test="mannwhitney")
     assert definite(pair.test.p) <= 0.05
     table = comparison_table([pair])
     assert "(0.00" in table.rows[0].cells[4].text
@@ -527,7 +574,7 @@ def test_an_end_of_zero_that_the_test_rejects_stands_outside() -> None:
 
 def test_too_few_pairs_for_an_interval_are_said() -> None:
     pair = only(paired_rows([3.0, 4.0, 5.0, 5.0], [1.0, 1.0, 1.0, 2.0]))
-    assert pair.test.p == pytest.approx(0.125)
+    assert pair.test.p == pytest.approx(0.0625)
     assert pair.test.interval is None
     assert has_note(comparison_table([pair]), "1 comparison without an interval")
 
@@ -652,3 +699,74 @@ def test_estimates_count_the_transcripts_that_the_judge_lacks() -> None:
     assert {key: table.records[0][key] for key in ("n", "of", "labelled", "judged")} == {
         "n": 12, "of": 20, "labelled": 12, "judged": 18,
     }  # fmt: skip
+
+
+# -- At every look ---------------------------------------------------------------------------------------
+
+
+def at_every_look(rows: list[Row], planned: int = 40, scale: Scale | None = None, **options: Any) -> Comparison:
+    """The first cases of each system are planned to be rated."""
+    of_plan = frozenset(row[0] for row in rows[:planned] + rows[-planned:])
+    return only_of(compare(view(rows, scale), looks=of_plan, **options))
+
+
+def only_of(comparisons: Comparisons) -> Comparison:
+    (pair,) = comparisons.pairs
+    return pair
+
+
+def test_at_every_look_pairs_on_a_scale_are_bet_on() -> None:
+    a, b = [4.0, 5, 3, 5, 4, 4, 5, 2, 4, 5], [2.0, 3, 3, 2, 1, 3, 2, 2, 1, 3]
+    pair = at_every_look(paired_rows(a, b), scale=parse_scale("1-5"))
+    expected = bounded_mean(np.subtract(a, b), low=-4, high=4)
+    assert (pair.test.p, pair.test.interval, pair.difference.p) == (expected.p, expected.interval, expected.p)
+    assert pair.difference.estimate == pytest.approx(np.mean(a) - np.mean(b))
+    assert pair.at_every_look
+
+
+@pytest.mark.parametrize("scale", [None, "1-5"])
+def test_at_every_look_groups_go_by_the_standard_error(scale: str | None) -> None:
+    """Narrowest where all planned cases are in; on a scale, with what two more cases at its ends would add."""
+    a, b = np.array([[4.0], [5], [3], [5], [4], [4], [5], [2]]), np.array([[2.0], [3], [3], [2], [1], [3], [2]])
+    pair = at_every_look(unpaired_rows(a, b), scale=parse_scale(scale) if scale else None, planned=15)
+    welch = scipy.stats.ttest_ind(a[:, 0], b[:, 0], equal_var=False)
+    error = float(np.sqrt(a.var(ddof=1) / 8 + b.var(ddof=1) / 7))
+    if scale:
+        error = error_with_unseen(error, [a.mean(), b.mean()], [8, 7], (1, 5))
+    expected = any_estimate(a.mean() - b.mean(), error, cases=15, planned=15, df=welch.df)
+    assert ends(pair.difference.interval) == pytest.approx(ends(expected.interval))
+    assert pair.test.p == pytest.approx(expected.p)
+
+
+def test_at_every_look_a_family_shares_its_chance() -> None:
+    rng = np.random.default_rng(3)
+    comparisons = compare(view(paired_rows(*rng.integers(1, 6, (3, 30)).astype(float)), parse_scale("1-5")), looks=())
+    assert not comparisons.overall
+    for pair in comparisons.pairs:
+        assert (pair.test.correction, pair.test.family_size) == ("bonferroni", 3)
+        assert pair.test.p_adjusted == pytest.approx(min(1.0, 3 * definite(pair.test.p)))
+        assert definite(pair.difference.interval).level == pytest.approx(1 - 0.05 / 3)
+
+
+def test_at_every_look_too_few_cases_for_an_interval_are_said_to_be() -> None:
+    """One case has no spread; seven that vary much beside fifteen that don't have six degrees of freedom."""
+    rng = np.random.default_rng(5)
+    for size, lacking in ((1, [True, True, False]), (7, [False, True, False])):
+        values = [rng.normal(0, spread, (cases, 1)) for cases, spread in ((size, 30), (40, 1), (15, 1))]
+        pairs = compare(view(unpaired_rows(*values)), looks=()).pairs
+        texts = ["".join(cell.text for cell in row.cells) for row in comparison_table(pairs).rows]
+        assert [pair.difference.interval is None for pair in pairs] == lacking
+        assert ["(too few cases)" in text for text in texts if "−" in text] == lacking
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"test": "wilcoxon"}, "`test`: wilcoxon holds for one look only"),
+        ({"alternative": "greater"}, "`alternative`: greater holds for one look only"),
+        ({"correction": "bh"}, "`correction`: bh holds for one look only"),
+    ],
+)
+def test_what_holds_for_one_look_is_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(DataError, match=re.escape(words)):
+        compare(view(paired_rows(A, B)), looks=(), **options)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from scipy.special import stdtrit
 
 import bedside
 from bedside.analysis.agreement import agree
@@ -39,6 +40,7 @@ from bedside.reports.renderers.markdown import markdown
 from bedside.reports.tables.agreement import agreement_table
 from bedside.scoring.score import score
 from bedside.stats import prediction_powered
+from bedside.stats.confidence_sequences import any_estimate, error_with_unseen
 from bedside.stats.stratified_means import judged_units, mean
 from bedside.tuning.label_split import labelled_units
 from tests.analysis.builders import definite, ends, has_note, rating
@@ -73,7 +75,12 @@ def test_estimates_take_the_right_values(study: Study) -> None:
         assert (mine.naive.estimate, mine.human.estimate) == pytest.approx((judge[s].mean(), human[s].mean()))
         expected = prediction_powered.mean(human[s], judge[s][study.rated], judge[s][rest], interval="t")
         assert mine.corrected.estimate == pytest.approx(expected.estimate)
-        assert definite(mine.corrected.interval).low == pytest.approx(definite(expected.interval).low)
+        mean = float(expected.estimate or 0.0)
+        error, freedom = expected.standard_error or 0.0, expected.details["degrees of freedom"] or 0.0
+        for end in ends(mine.corrected.interval):
+            # Wilson's on the scale: as far from the mean as t allows with the spread of a mean at the end.
+            spread = error * np.sqrt((end - 1) * (5 - end) / ((mean - 1) * (5 - mean)))
+            assert abs(end - mean) == pytest.approx(stdtrit(freedom, 0.975) * spread)
         assert mine.corrected.interval != mine.naive.interval
         assert mine.corrected.method != mine.naive.method
         assert estimates["safe", s].naive.estimate == pytest.approx(study.unsafe_judge[s].mean())
@@ -206,7 +213,7 @@ def test_an_oversampled_stratum_counts_as_large_as_it_is(tmp_path: Path) -> None
     (result,) = estimate(study.view(), judge=JUDGE)
     means = [study.truth[seen & kind].mean() for kind in (study.crisis, ~study.crisis)]
     assert result.human.estimate == pytest.approx(0.1 * means[0] + 0.9 * means[1])
-    direct = mean(judged_units(study.judge, np.where(seen, study.truth, np.nan), cells=study.crisis))
+    direct = mean(judged_units(study.judge, np.where(seen, study.truth, np.nan), cells=study.crisis), scale=(1, 5))
     assert result.corrected.estimate == pytest.approx(direct.estimate)
     low, high = ends(result.corrected.interval)
     assert low == pytest.approx(definite(direct.interval).low)
@@ -265,7 +272,7 @@ def test_what_the_judge_did_not_rate_and_unknown_chances_are_counted(tmp_path: P
     (result,) = estimate(from_lines(tmp_path, "item,system,anna,judge:m", lines), judge="judge:m")
     assert (result.labelled, result.samples[0].unjudged, result.samples[0].assumed) == (18, 2, 18)
     table = estimate_table((result,))
-    assert has_note(table, "2 transcripts that people rated and the judge didn't")
+    assert has_note(table, "2 transcripts that people rated and the judge gave no value")
     assert has_note(table, "18 transcripts that people rated came to be drawn is not known")
 
 
@@ -565,4 +572,34 @@ def test_an_estimate_is_of_the_other_cases(learnt_run: Run) -> None:
     assert (estimate.labelled, estimate.judged, estimate.learnt) == (20, 20, 20)
     notes = " ".join(note for table in tables for note in table.notes)
     assert "20 transcripts that people rated are left out" in notes
-    assert "the judge didn't" not in notes
+    assert "the judge gave no value" not in notes
+
+
+def test_at_every_look_people_and_both_are_wider_and_the_judge_is_as_it_was(study: Study) -> None:
+    """By the same standard error, with what two cases at the ends of the scale would add; p is that of the interval."""
+    once, always = (
+        by_name(estimate(study.view, judge="judge:m")),
+        by_name(estimate(study.view, judge="judge:m", looks=study.view.transcripts()["transcript_id"].to_list())),
+    )
+    for key, looked_at in always.items():
+        assert looked_at.naive == once[key].naive
+        for name in ("human", "corrected"):
+            own, plain = getattr(looked_at, name), getattr(once[key], name)
+            if plain.estimate is None:
+                assert own == plain
+                continue
+            assert own.estimate == plain.estimate
+            (low, high), (inner_low, inner_high) = ends(own.interval), ends(plain.interval)
+            assert high - low > 1.3 * (inner_high - inner_low) or key[0] == "safe"
+            assert (own.p < 0.05) == (low > 0 or high < 0)
+            assert "confidence sequence" in own.method
+    mine = always["empathy", "A"].corrected
+    error = error_with_unseen(once["empathy", "A"].corrected.standard_error, [mine.estimate or 0.0], [20], (1, 5))
+    expected = any_estimate(mine.estimate or 0.0, error, cases=20, planned=60, df=19, ends=(1, 5))
+    assert ends(mine.interval) == pytest.approx(ends(expected.interval), rel=0.02)
+
+
+@pytest.mark.parametrize("options", [{"about": "run"}, {"method": "rogan-gladen"}])
+def test_what_is_not_about_cases_like_these_is_refused_at_every_look(study: Study, options: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match="holds for one look only"):
+        estimate(study.view, judge="judge:m", looks=(), **options)

@@ -31,6 +31,7 @@ from bedside.analysis.findings import (
     preference_findings,
     trend_findings,
     validation_findings,
+    with_look,
 )
 from bedside.analysis.gate import gate
 from bedside.analysis.non_inferiority import margins_of, within_margins
@@ -39,7 +40,9 @@ from bedside.analysis.trend import trend
 from bedside.analysis.validation import validate
 from bedside.ratings.scales import Scale
 from bedside.reports.finding_words import in_past, sentences
+from bedside.reports.tables.agreement import agreement_table
 from bedside.reports.tables.comparison import comparison_table
+from tests.analysis.builders import has_note
 from tests.analysis.preference_study import Chooser, simulated_study
 from tests.analysis.ratings_rows import Row, view
 
@@ -89,6 +92,60 @@ def test_a_difference_that_is_not_there_is_seldom_claimed() -> None:
     assert {finding.kind for findings in studies for finding in findings} >= {"no difference shown"}
 
 
+@pytest.mark.slow
+def test_looked_at_again_and_again_a_difference_that_is_not_there_is_seldom_claimed() -> None:
+    """Four looks at two systems on two measures; tests for one look claim a difference more often."""
+    rng, claims, studies = np.random.default_rng(8), np.zeros(2), 30
+    for _ in range(studies):
+        rows = [
+            row for metric in METRICS[:2] for system in "ab"
+            for row in _rows(system, metric, rng.integers(1, 6, 40).astype(float), "human:anna")
+        ]  # fmt: skip
+        scales = dict.fromkeys(METRICS[:2], Scale((1.0, 2.0, 3.0, 4.0, 5.0), True))
+        ever = np.zeros(2, bool)
+        for cases in (10, 20, 30, 40):
+            seen = replace(view([row for row in rows if int(str(row[2])[1:]) < cases]), scales=scales)
+            for position, looks in enumerate((None, ())):
+                findings = comparison_findings(compare(seen, metrics=list(METRICS[:2]), looks=looks))
+                ever[position] |= any(finding.kind in SHOWN for finding in findings)
+        claims += ever
+    assert claims[1] <= 0.05 * studies < claims[0]
+
+
+def test_at_every_look_what_is_there_is_claimed_of_many_systems() -> None:
+    rng = np.random.default_rng(9)
+    rows = [
+        row for system, above in zip("abc", (2, 0, 0), strict=True)
+        for row in _rows(system, "empathy", np.minimum(rng.integers(1, 4, 60) + above, 5).astype(float), "human:anna")
+    ]  # fmt: skip
+    seen = replace(view(rows), scales={"empathy": Scale((1.0, 2.0, 3.0, 4.0, 5.0), True)})
+    findings = comparison_findings(compare(seen, metrics=["empathy"], looks=()))
+    assert [(finding.kind, finding.systems) for finding in findings] == [
+        ("leads", ("a",)), ("pairs differ", ("a", "b", "c"))
+    ]  # fmt: skip
+    few = comparison_findings(compare(view(rows[:3] + rows[60:63]), metrics=["empathy"], looks=()))
+    assert sentences(few) == ["Whether a and b differ on empathy is not known: 3 cases are too few."]
+
+
+def test_it_is_said_whom_a_difference_is_about_and_on_how_many_cases_each_pair_rests() -> None:
+    """Two people's values are about these two; three pairs of unequal systems rest on 30 to 80 cases."""
+    rng = np.random.default_rng(9)
+    by_two_people = [
+        row for system, above in zip("ab", (2, 0), strict=True) for rater in ("human:anna", "human:ben")
+        for row in _rows(system, "empathy", rng.integers(1, 4, 20) + above + 0.0, rater)
+    ]  # fmt: skip
+    (finding,) = comparison_findings(compare(view(by_two_people), metrics=["empathy"]))
+    assert (finding.kind, [own.people for own in finding.measures]) == ("better", [2])
+    unequal: list[Row] = [
+        (f"{system}{case}", system, f"{system}{case}", "empathy", "judge:m", rng.integers(1, 4) + 2.0 * (system == "a"))
+        for system, size in zip("abc", (10, 60, 20), strict=True) for case in range(size)
+    ]  # fmt: skip
+    compared = compare(view(unequal), metrics=["empathy"])
+    (differ,) = [finding for finding in comparison_findings(compared) if finding.kind == "pairs differ"]
+    assert differ.cases == tuple(sorted(pair.cases_a + pair.cases_b for pair in compared.pairs)) == (30, 70, 80)
+    assert [own.people for own in differ.measures] == [0]
+
+
 def test_a_difference_that_is_there_is_claimed_of_the_right_system() -> None:
     rng = np.random.default_rng(2)
     studies = [compared(rng, {"empathy": -3.0, "partnership": 0.0}) for _ in range(50)]
@@ -118,6 +175,24 @@ def test_agreement_far_from_it_is_claimed() -> None:
     assert all(findings[0].kind == "agree" for findings in high)
     none = [agreed(rng, 0.0, metrics=1) for _ in range(30)]
     assert false_share(("agree barely",), none) > 0.9
+
+
+@pytest.mark.parametrize(("of_a", "of_b", "could_show"), [(2, 3, False), (3, 3, False), (2, 4, True), (4, 4, True)])
+def test_of_too_few_unpaired_cases_nothing_can_be_known(of_a: int, of_b: int, could_show: bool) -> None:
+    """The least mid-p of splits is half of one in all that there are, of arms as large one in all."""
+    rng = np.random.default_rng(4)
+    for apart in (0.0, 50.0):
+        rows: list[Row] = [
+            (f"{system}{case}", system, f"{system}{case}", "empathy", "human:anna", float(rng.normal(mean)))
+            for system, cases, mean in (("a", of_a, apart), ("b", of_b, 0.0)) for case in range(cases)
+        ]  # fmt: skip
+        (finding,) = comparison_findings(compare(view(rows), metrics=["empathy"]))
+        if not could_show:
+            assert finding.kind == "difference not known"
+        elif apart:
+            assert finding.kind in ("better", "no difference shown")
+        else:
+            assert finding.kind == "no difference shown"
 
 
 def test_few_units_are_not_known() -> None:
@@ -214,7 +289,7 @@ def test_the_better_system_is_that_of_the_test() -> None:
     for case in range(34):
         a, b = (5.0, 4.0) if case < 30 else (1.0, 9.0)
         rows += [(f"{s}{case}", s, f"c{case}", "empathy", "judge:m", v) for s, v in (("A", a), ("B", b))]
-    (finding,) = comparison_findings(compare(view(rows), metrics=["empathy"]))
+    (finding,) = comparison_findings(compare(view(rows), metrics=["empathy"], test="wilcoxon"))
     assert finding.kind == "mixed"
     assert "means and the test point different ways" in sentences([finding])[0]
 
@@ -236,8 +311,8 @@ def test_people_and_a_judge_rate_one_measure_and_it_is_said_where_they_disagree(
     )  # fmt: skip
     better, disputed = comparison_findings(compare(view(rows), metrics=["empathy", "partnership", "goal_alignment"]))
     assert sentences([better, disputed]) == [
-        "A is better than B on empathy and partnership (by people), 2 of 3 tested measures (30 cases; p corrected over "
-        "6 tests).",
+        "A is better than B on empathy and partnership (by people), 2 of 3 tested measures (30 cases; by people, for "
+        "this rater; p corrected over 6 tests).",
         "Raters disagree on goal alignment: by m A is better, by people B.",
     ]
     assert [(own.metric, own.raters) for own in better.measures] == [
@@ -302,6 +377,20 @@ def test_nothing_is_claimed_from_few_cases() -> None:
     assert finding.kind == "too few cases"
 
 
+def test_alpha_speaks_where_pairs_of_people_share_few_units() -> None:
+    """Each of twenty people rated half of thirty units: the mean of pairs' kappas is too low."""
+    rng = np.random.default_rng(3)
+    seen = np.sqrt(0.7) * rng.normal(size=(30, 1)) + np.sqrt(0.3) * rng.normal(size=(30, 20))
+    rows: list[Row] = [
+        (f"t{unit}", "a", f"c{unit}", "empathy", f"human:r{person}", float(np.clip(round(3 + value), 1, 5)))
+        for unit, own in enumerate(seen) for person, value in enumerate(own) if rng.random() < 0.5
+    ]  # fmt: skip
+    scales = {"empathy": Scale((1.0, 2.0, 3.0, 4.0, 5.0), True)}
+    agreements = agree(replace(view(rows), scales=scales))
+    assert sentences(agreement_findings(agreements))[0].startswith("People agree at least moderately on empathy (α .6")
+    assert has_note(agreement_table(agreements), "κ is too low where two raters share few units")
+
+
 def test_people_who_never_differ() -> None:
     rows: list[Row] = [(f"t{n}", "a", f"c{n}", "empathy", rater, 1.0 + n % 3) for n in range(30) for rater in PEOPLE]
     assert sentences(agreement_findings(agree(view(rows)))) == [
@@ -346,6 +435,20 @@ def _measure(title: str, estimate: float | None = None, n: int = 12, why: str = 
         (
             Finding("corrected difference", "", ("a", "b"), (_measure("Empathy", 0.5),), (), 1),
             "Corrected by people, a is above b on empathy (by 0.50 [0.40, 0.60]).",
+        ),
+        (
+            with_look((), 24, 60, "one look")[0],
+            "A look at a running study: 24 of 60 planned answers are in; intervals hold for one look. Add --looks.",
+        ),
+        (
+            with_look((), 24, 60, "every look")[0],
+            "A look at a running study: 24 of 60 planned answers are in; intervals hold at every look, for these "
+            "raters.",
+        ),
+        (
+            with_look((), 0, None, "every look", 12)[0],
+            "Intervals hold at every look, for these raters. Fewer raters than others: 12 transcripts; a later look "
+            "may move them.",
         ),
     ],
 )
@@ -393,7 +496,7 @@ def drifts(rng: np.random.Generator, off: float, cases: int) -> tuple[Finding, .
             values = of_case + rng.normal(0, 0.7, cases) + above
             rows += [(f"{case}-{length}", "a", f"c{case}", metric, "judge:m", v) for case, v in enumerate(values)]
     lengths = {f"{case}-{length}": length for case in range(cases) for length in (20, 80)}
-    followed = drift(view(rows, lengths), "target_length", metrics=list(THREE), resamples=2000)
+    followed = drift(view(rows, lengths), "target_length", metrics=list(THREE))
     return drift_findings(followed)
 
 
@@ -504,7 +607,7 @@ def test_what_three_cases_can_never_show_is_no_finding() -> None:
         for case in range(3)
     ]
     said = sentences(comparison_findings(compare(view(rows))))
-    assert said == ["Which of the 4 systems differ is not known: 3 cases are too few; 18 tests need at least 10."]
+    assert said == ["Which of the 4 systems differ is not known: 3 cases are too few; 18 tests need at least 9."]
 
 
 def test_systems_score_the_same_only_where_they_are_rated() -> None:
@@ -536,9 +639,9 @@ def test_a_judge_of_zeros_and_ones_without_a_scale_is_not_believed() -> None:
     assert measure.needed > 200
     (said,) = sentences([finding])
     assert said == (
-        "Whether m may stand in is not known on risk: its sensitivity for 1 minus one person's is .17, 90 % "
-        "interval [.00, .59], margin .17, but it rests on 6 cases in effect, fewer than 20; "
-        f"about {measure.needed} cases could show it, were it as good as one."
+        "Whether m may stand in is not known on risk: its sensitivity for level 1 is .17 better than one person's "
+        "(90 % interval [.00, .59] of the difference, which must lie above −.17), but it rests on 6 cases in effect, "
+        f"fewer than 20; about {measure.needed} cases could show it, were it as good as one person."
     )
 
 

@@ -58,7 +58,7 @@ def test_published_changes(base: float, change: float) -> None:
         for length, mean in ((20, base), (80, 4.45))
         for case, spread in enumerate((-0.1, 0.0, 0.1))
     }
-    (one,) = drift(lengthy(values), "target_length", resamples=100).changes
+    (one,) = drift(lengthy(values), "target_length").changes
     assert round(one.change.estimate or 0, 2) == change
 
 
@@ -110,6 +110,18 @@ def test_pairs_own_changes_and_signed_means() -> None:
     assert mean.signed == pytest.approx((40 / 3 - 50 - 50) / 3)
     assert mean.mean == pytest.approx((40 / 3 + 50 + 50) / 3)
     assert (mean.n, mean.level) == (3, "")
+
+
+def test_all_pairs_of_a_case_with_several_sessions_count() -> None:
+    """Case 1 has short sessions of 1 and 4 and long ones of 2 and 4: +100, +300, −50 and 0 %; case 2 falls by 90 %."""
+    values = {"a130": 1.0, "b130": 4.0, "a1100": 2.0, "b1100": 4.0, "a230": 5.0, "a2100": 0.5, "a330": 2.0}
+    rows: list[Row] = [(name, "A", name[1], "empathy", "judge:m", value) for name, value in values.items()]
+    seen = view(rows, {name: name[2:] for name in values})
+    (own,) = drift(seen, "target_length", change="pairs").changes
+    assert own.change.estimate == pytest.approx((350 - 90) / 5)
+    assert (own.change.n, own.cases, own.shared, own.alone_shortest) == (5, 2, 2, 1)
+    table = full_table("drift", seen, change="pairs")
+    assert "n: pairs with one" in " ".join(table.notes)
 
 
 def test_means_of_metrics_are_followed_and_headings_have_means_of_their_own() -> None:
@@ -175,7 +187,7 @@ def test_drift_is_what_a_slow_computation_gives(values: dict[Any, float | None])
         with pytest.raises(NothingError):
             drift(lengthy(values), "target_length")
         return
-    found = drift(lengthy(values), "target_length", resamples=20)
+    found = drift(lengthy(values), "target_length")
     for one in found.changes:
         pairs = [
             (
@@ -192,7 +204,7 @@ def test_drift_is_what_a_slow_computation_gives(values: dict[Any, float | None])
             assert one.change.missing
         else:
             assert one.change.estimate == pytest.approx(100 * (sum(b for _, b in both) - base) / base)
-    for one in drift(lengthy(values), "target_length", change="pairs", resamples=20).changes:
+    for one in drift(lengthy(values), "target_length", change="pairs").changes:
         pairs = [(values.get((one.system, case, lengths[0], one.metric)),
                   values.get((one.system, case, lengths[-1], one.metric))) for case in "123"]  # fmt: skip
         own = [100 * (b - a) / a for a, b in pairs if a and b is not None]

@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 
 import bedside
-from bedside.analysis.agreement import agree
+from bedside.analysis.agreement import agree, retests
 from bedside.analysis.audits import audits
 from bedside.analysis.comparison import compare
 from bedside.analysis.deviation import deviation
-from bedside.analysis.drift import drift, retests
+from bedside.analysis.drift import drift
 from bedside.analysis.estimation import estimate
 from bedside.analysis.gate import gate
 from bedside.analysis.groups import group_view

@@ -15,12 +15,14 @@ import statsmodels.formula.api as smf
 from sklearn.metrics import cohen_kappa_score
 
 import bedside
-from bedside.analysis.comparison import compare
-from bedside.analysis.drift import retests
+from bedside.analysis.agreement import retests
+from bedside.analysis.comparison import compare, ordered_effects
 from bedside.analysis.evaluator_agreement import evaluator_agreements
+from bedside.analysis.leaderboard import standings
 from bedside.analysis.rater_effects import (
     RaterDesign,
     confounding_in_words,
+    generalities,
     rater_design,
     rater_severities,
     scope_in_words,
@@ -29,24 +31,27 @@ from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.selection import NothingError
 from bedside.analysis.self_preference import makers, self_preferences
 from bedside.core.errors import DataError
-from bedside.metrics.protocols.medconceal import FEATURES
+from bedside.metrics.protocols.medconceal.labels import FEATURES
 from bedside.ratings.names import human_rater
 from bedside.ratings.scales import Scale, parse_scales
 from bedside.ratings.table import frame_of
 from bedside.reports.build import build_tables
 from bedside.reports.comparison_notes import RATERS_APART, design_notes, with_people_notes
 from bedside.reports.renderers.markdown import markdown
-from bedside.reports.tables.comparison import comparison_table, overall_table
+from bedside.reports.tables.agreement import generality_table
+from bedside.reports.tables.comparison import comparison_table, ordered_table, overall_table
 from bedside.reports.tables.raters import severity_table
 from bedside.reports.tables.retest import TABLE
 from bedside.reports.validation import self_preference_table, self_preference_words
 from bedside.scoring.score import score
 from bedside.stats import crossed_raters
+from bedside.stats.ordinal_mixed import odds_ratio
 from bedside.stats.reliability import icc
 from tests.analysis.builders import definite, ends, has_note, rating
 from tests.analysis.ratings_rows import Row, view
 from tests.conftest import conversation
 from tests.soak import budget
+from tests.stats.test_mixed_models import SHROUT
 
 Array = np.ndarray[Any, Any]
 RNG = np.random.default_rng(5)
@@ -78,19 +83,64 @@ def design(table: list[Row], paired: bool | None = None) -> RaterDesign:
 X, Y = RNG.normal(3, 1, (20, 3)), RNG.normal(3, 1, (20, 3))
 
 
-def test_severity_is_the_deviation_from_the_others_by_case() -> None:
+def test_severity_is_the_deviation_from_the_others() -> None:
     severities = rater_severities(view(crossed(X, Y)), ["empathy"])
     for position, severity in enumerate(severities):
         deviations = [table[:, position] - np.delete(table, position, axis=1).mean(axis=1) for table in (X, Y)]
-        by_case = np.mean(deviations, axis=0)
-        expected = scipy.stats.ttest_1samp(by_case, 0)
-        assert severity.deviation.estimate == pytest.approx(by_case.mean())
-        interval = definite(severity.deviation.interval)
-        assert interval.low == pytest.approx(expected.confidence_interval().low)
+        assert severity.deviation.estimate == pytest.approx(np.mean(deviations))
         assert (severity.ratings, severity.shared, severity.deviation.n) == ((("A", 20), ("B", 20)), 40, 20)
     text = str(severity_table(severities))
     assert "anna" in text
     assert "A 20, B 20" in text
+
+
+def test_severity_is_that_of_a_mixed_model() -> None:
+    """Six cases of one system, and of two: lme4's rater effects and their errors, with three ratings missing."""
+    first = SHROUT.reshape(6, 4).copy()
+    second = np.concatenate([SHROUT[4:], SHROUT[:4]]) - 0.5 * (np.arange(1, 25) % 3)
+    first[[0, 1, 3], [1, 2, 3]] = np.nan
+    table = [
+        row
+        for system, values in (("A", first), ("B", second.reshape(6, 4)))
+        for at, person in enumerate("abcd")
+        for row in rows(system, person, values[:, at])
+    ]
+    # lmer(y ~ 0 + rater + (1 | case)); lmer(y ~ 0 + rater + system + (1 | unit) + (1 | case) + (1 | case:rater))
+    of_one = [(3.181707, 0.4551414), (-3.271595, 0.4954202), (-1.560751, 0.4954202), (1.650639, 0.4954202)]
+    of_both = [(3.170633, 0.3622797), (-3.533988, 0.3765085), (-1.393176, 0.3765085), (1.756530, 0.3765085)]
+    for ratings, expected in (([row for row in table if row[1] == "A"], of_one), (table, of_both)):
+        severities = rater_severities(view(ratings), ["empathy"])
+        for severity, (deviation, error) in zip(severities, expected, strict=True):
+            assert severity.deviation.estimate == pytest.approx(deviation, rel=1e-4)
+            assert severity.deviation.standard_error == pytest.approx(error, rel=1e-4)
+            half = scipy.stats.t.ppf(0.975, severity.deviation.n - 1) * error
+            assert ends(severity.deviation.interval) == pytest.approx((deviation - half, deviation + half), rel=1e-4)
+
+
+def test_agree_says_whether_other_people_would_say_the_same() -> None:
+    """Shrout and Fleiss's four raters: Φ is their ICC(2, ·) and G their ICC(3, ·)."""
+    table = [row for at, person in enumerate("abcd") for row in rows("A", person, SHROUT.reshape(6, 4)[:, at])]
+    told, untold = generalities(view(table), ["empathy"])
+    assert (told[0].usual, untold) == (4, {})
+    shown = generality_table(told, untold)
+    (record,) = shown.records
+    assert (record["phi"], record["phi_of_mean"]) == pytest.approx((0.290, 0.620), abs=5e-4)
+    assert (record["g"], record["g_of_mean"]) == pytest.approx((0.715, 0.909), abs=5e-4)
+    # Spearman and Brown: .8 / .2 · .71 / .29 raters.
+    assert (record["raters_needed"], record["raters_needed_relative"]) == (10, 2)
+    assert "29 / 59 / 12" in str(shown)
+    alone, why = generalities(view([*rows("A", "anna", X[:, 0]), *rows("B", "ben", Y[:, 0])]), ["empathy"])
+    assert (alone, why) == ([], {"empathy": "some raters share no case with the others"})
+
+
+def test_who_gives_one_level_to_all_still_deviates() -> None:
+    """anna gives 3 to everything and ben 4: he is one above her, and nothing is left to doubt."""
+    study = rows("A", "anna", np.full(12, 3.0)) + rows("A", "ben", np.full(12, 4.0))
+    severe = {each.rater: each.deviation for each in rater_severities(view(study), ["empathy"])}
+    assert {name: deviation.estimate for name, deviation in severe.items()} == pytest.approx(
+        {human_rater("anna"): -1.0, human_rater("ben"): 1.0}
+    )
+    assert all(deviation.interval is None and deviation.missing for deviation in severe.values())
 
 
 def test_who_shares_nothing_has_no_severity() -> None:
@@ -117,13 +167,40 @@ def test_three_people_on_the_same_cases_speak_for_raters_like_them() -> None:
     assert not little.is_confounded
 
 
+def test_ordered_scales_have_an_odds_ratio_of_two_systems() -> None:
+    x, y = (np.clip(np.round(values), 1, 5) for values in (X, Y + 0.5))
+    table = [row for row in crossed(x, y) if row[3] == "empathy"]
+    whole = replace(view(table), scales={"empathy": Scale((1.0, 2.0, 3.0, 4.0, 5.0), True)})
+    pairs = compare(whole).pairs
+    (effect,) = ordered_effects(whole, pairs)
+    first, case, rater = (
+        np.repeat([True, False], 60),
+        np.tile(np.repeat(np.arange(20), 3), 2),
+        np.tile(np.arange(3), 40),
+    )
+    expected = odds_ratio(np.concatenate([x.ravel(), y.ravel()]), first, case, rater)
+    assert effect.odds_ratio.estimate == pytest.approx(expected.estimate, rel=1e-4)
+    assert effect.odds_ratio.p == pytest.approx(expected.p, abs=1e-4)
+    assert (effect.cases, effect.people, effect.odds_ratio.n) == (20, 3, 120)
+    shown = ordered_table([effect], whole.order)
+    assert [cell.text for cell in shown.rows[0].cells][:4] == ["A − B", "20", "3", "120"]
+    assert shown.records[0]["odds_ratio"] == effect.odds_ratio.estimate
+    assert shown.records[0]["sd_cases"] == effect.spread("cases")
+    assert not has_note(with_people_notes(shown, whole), "not what other raters would")
+    # Neither a scale of many levels, nor one rating a case, nor numbers without a scale have one.
+    many = replace(whole, scales={"empathy": Scale(tuple(map(float, range(1, 9))), True)})
+    once = replace(whole, ratings=whole.ratings.filter(pl.col("rater") == "human:anna"))
+    for other in (many, once, view(table)):
+        assert not ordered_effects(other, pairs)
+
+
 def test_two_people_speak_for_themselves() -> None:
     result = design(crossed(X[:, :2], Y[:, :2]))
     assert result.difference is None
     assert "these 2 raters only" in scope_in_words(result)
 
 
-def test_a_few_gaps_are_left_out_and_many_end_it() -> None:
+def test_a_few_gaps_are_left_out_and_many_are_modelled() -> None:
     holed = X.copy()
     holed[:3, 1] = np.nan
     found = design(crossed(holed, Y))
@@ -131,8 +208,13 @@ def test_a_few_gaps_are_left_out_and_many_end_it() -> None:
     assert "left out (at most 3)" in design_notes([found])[0]
     holed[:10, 1] = np.nan
     found = design(crossed(holed, Y))
-    assert found.difference is None
-    assert found.why == "all 3 people rated only 10 of 20 cases"
+    assert found.has_gaps
+    assert (definite(found.difference).n, definite(found.difference).dropped) == (20, 0)
+    assert scope_in_words(found) == "raters like these 3"
+    assert "drawn (mixed model)" in design_notes([found])[0]
+    # Cases that each has rated alone tell nothing of how people differ.
+    alone = [row for row in crossed(X, Y) if int((row[2] or "")[1:]) % 3 == ("anna", "ben", "cleo").index(row[4][6:])]
+    assert design(alone).why == "some raters share no case with the others"
 
 
 def lenient_pairs(lenience: float) -> list[Row]:
@@ -154,6 +236,15 @@ def test_people_who_rated_one_system_only_are_a_warning() -> None:
     assert words in design_notes([result])
     (pair,) = compare(view(lenient_pairs(0.5))).pairs
     assert has_note(comparison_table([pair]), "confounded, A − B on Empathy")
+
+
+def test_letters_tell_no_systems_apart_whose_difference_may_be_their_raters() -> None:
+    study = view(lenient_pairs(2.0))
+    (pair,) = compare(study).pairs
+    assert definite(pair.test.p_adjusted) < 0.001
+    assert [standing.letters for standing in standings(study, "empathy")[0].systems] == ["a", "a"]
+    same = [(*row[:4], row[4].replace("cleo", "anna").replace("dora", "ben"), row[5]) for row in lenient_pairs(2.0)]
+    assert [standing.letters for standing in standings(view(same), "empathy")[0].systems] == ["a", "b"]
 
 
 def test_what_other_people_do_to_a_difference_is_told_where_they_share_ratings() -> None:
@@ -214,7 +305,7 @@ def test_compare_takes_what_the_design_allows() -> None:
     assert not apart.paired
     assert apart.test.p == pytest.approx(crossed_raters.unpaired_difference(X, Y).p)
     (two,) = compare(view(crossed(X[:, :2], Y[:, :2]))).pairs
-    assert "signed-rank" in two.test.method
+    assert "permutation" in two.test.method
 
 
 def test_every_table_on_peoples_ratings_says_whom_it_is_about() -> None:
@@ -332,7 +423,7 @@ def test_people_agree_with_each_other_by_their_first_ratings() -> None:
     """Ben gave what anna gave first; her second thoughts stand in a table of their own."""
     view, _ = study()
     tables = bedside.agree(view.ratings, metrics="empathy", raters="human:*", scales="empathy=1-5")
-    assert [table.name for table in tables] == ["agreement", "retest"]
+    assert [table.name for table in tables] == ["agreement", "generalisability", "retest"]
     (people,) = (agreement for agreement in tables.results if agreement.kind == "people")
     assert people.statistics["kappa"].estimate == 1.0
     assert [record["rater"] for record in tables["retest"].records] == ["human:anna", "human:ben"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from scipy.stats import wilcoxon as scipy_wilcoxon
 from statsmodels.stats.power import TTestPower
 
+import bedside
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.analysis.study_size import pilot_differences, sizes_for_difference, sizes_for_kappa
 from bedside.ratings.table import frame_of
@@ -150,3 +152,88 @@ def test_impossible_plans_are_one_line(arguments: list[str], words: str, capsys:
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     exit_code("plan", "difference", "--difference", "1", "--sd", "1", "--json")
     assert json.loads(capsys.readouterr().out)[0]["rows"][0]["pairs"] == 10
+
+
+def pilot_sheet(path: Path, *, passes: int = 1, raters: str = "abcde", cases: int = 30) -> Path:
+    """Ratings of two systems from 1 to 5; half of the variance is of cases, the mean of A half a level higher."""
+    rng = np.random.default_rng(12)
+    case, rater = rng.normal(size=cases), 0.15 * rng.normal(size=len(raters))
+    rows = [
+        f"{system}{i},{system},{i},{name},warmth,"
+        f"{np.clip(round(3 + own + case[i] + rater[j] + rng.normal() * 0.8), 1, 5)},{often}"
+        for system, own in (("A", 0.5), ("B", 0.0)) for i in range(cases) for j, name in enumerate(raters)
+        for often in range(passes)
+    ]  # fmt: skip
+    path.write_text("item,system,case,rater,metric,value,replicate\n" + "\n".join(rows) + "\n")
+    return path
+
+
+def test_a_plan_after_a_pilot(tmp_path: Path) -> None:
+    """The cheapest design that reaches it comes first, and reaches it with the chance asked for."""
+    sheet = pilot_sheet(tmp_path / "pilot.csv", passes=2)
+    tables = bedside.plan_raters(sheet, systems="A", scales="1-5")
+    first, *others = tables[0].records
+    study = tables.results.study
+    assert study.of_repeats is not None
+    assert first["reaches"]
+    assert first["ratings"] == min(record["ratings"] for record in tables[0].records if record["reaches"])
+    assert all(record["ratings"] >= first["ratings"] for record in others if record["reaches"])
+    parts, n, k = study.parts, first["raters"], first["passes"]
+    assert first["coefficient"] == pytest.approx(parts[0] / (parts[0] + (parts[1] + parts[2] + parts[3] / k) / n))
+    assert tables[0].title.startswith("3 raters, 2 times each, reach Φ .80 on Warmth (A) with a chance of ")
+    assert (n, k) == (3, 2)
+    # By hand: the share of draws in which the coefficient is .80.
+    drawn = study.drawn
+    share = drawn[0] / (drawn[0] + (drawn[1] + drawn[2] + drawn[3] / k) / n)
+    assert first["chance"] == pytest.approx(float((share >= 0.8).mean()))
+    found = bedside.plan_raters(sheet, systems=("A", "B"), difference=0.5, scales="1-5", raters=[3, 6], passes=[1])
+    (record, *_) = found[0].records
+    assert record["ratings"] == 2 * record["cases"] * record["raters"]
+    assert found.results.levels is not None
+    assert found.results.study.cases == 30
+    assert record["chance"] >= 0.79
+
+
+def test_where_no_plan_reaches_a_coefficient_the_answer_says_what_it_takes(tmp_path: Path) -> None:
+    """The raters by Spearman and Brown from Φ of one; that too many are needed; that a second pass is not known."""
+    sheet = pilot_sheet(tmp_path / "pilot.csv", passes=2)
+    tables = bedside.plan_raters(sheet, systems="A", scales="1-5", raters=[1, 2], passes=[1])
+    one = tables.results.study.coefficient("absolute", raters=1, repeats=1).estimate
+    assert one is not None
+    needed = math.ceil(0.8 / 0.2 * (1 - one) / one)
+    said = f"Φ .80 on Warmth (A) needs {needed} raters or more by the pilot's estimates, and the plans have at most 2"
+    assert tables[0].title == said
+    (table,) = bedside.plan_raters(sheet, systems="A", scales="1-5", dependability=0.9999, passes=[2])
+    assert "needs more than 1,000 raters, 2 times each, by the pilot's estimates" in table.title
+    few = pilot_sheet(tmp_path / "few.csv", raters="abc", cases=6)
+    (table,) = bedside.plan_raters(few, scales="1-5", passes=[2])
+    assert table.title == "How many raters reach Φ .80 on Warmth is not known: nobody rated anything twice"
+
+
+def test_what_a_pilot_does_not_tell_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sheet = pilot_sheet(tmp_path / "pilot.csv", raters="abc", cases=6)
+    (table,) = bedside.plan_raters(
+        sheet, systems=("A", "B"), difference=0.3, scales="1-5", raters=[2, 4], passes=[1, 2]
+    )
+    assert "is not known: the pilot is too small to tell. A pilot of" in table.title
+    assert {record["missing"] for record in table.records} == {
+        "raters like these need 3 or more", "nobody rated anything twice", "the pilot is too small to tell",
+    }  # fmt: skip
+    notes = " ".join(table.notes)
+    assert "what a second pass of the same rater brings is not known" in notes
+    assert "what a second transcript of a case brings is not known" in notes
+    for arguments, words in (
+        (["--half-width", ".3"], "--systems: these aren't systems"),
+        (["--difference", "9", "--systems", "A,B", "--scale", "1-5"], "--difference: means around"),
+        (["--dependability", "1"], "--dependability: it must lie above 0 and below 1"),
+        (["--dependability", ".7", "--half-width", ".3"], "--dependability and --half-width: each is a"),
+        (["--raters", "0"], "--raters and --passes: a study has at least one rater"),
+    ):
+        assert exit_code("plan", "raters", "--pilot", str(sheet), *arguments) == 2, words
+        assert words in capsys.readouterr().err
+    alone = pilot_sheet(tmp_path / "alone.csv", raters="a")
+    assert exit_code("plan", "raters", "--pilot", str(alone)) == 2
+    assert (
+        "is not known: fewer than two cases or raters; let 3 raters or more rate the same cases"
+        in capsys.readouterr().err
+    )

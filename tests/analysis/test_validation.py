@@ -332,6 +332,23 @@ def test_a_judge_that_never_flags_or_does_at_random_is_not_let_in() -> None:
     assert checked.why in ("", f"it never gives 1, which people gave to {given} units")
 
 
+def test_of_five_levels_the_answer_says_that_the_loss_is_not_asked(tmp_path: Path) -> None:
+    """Beside the verdict, where errors were given costs; and of a metric of two levels it is asked."""
+    rng = np.random.default_rng(5)
+    rows = [
+        f"t{unit},{rater},{rng.integers(2)},{rng.integers(1, 6)}"
+        for unit in range(60) for rater in ("judge:m", "anna", "ben")
+    ]  # fmt: skip
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text("\n".join(["item,rater,danger,empathy", *rows]), "utf-8")
+    scales = ["danger=0,1", "empathy=1-5"]
+    said = "The loss is not asked of Empathy: it takes two levels, or a level that fails."
+    for loss, warned in (({"miss": "10"}, [said]), (None, [])):
+        tables = {table.name: table for table in bedside.validate(sheet, scales=scales, loss=loss)}
+        notes = tables["validation_1"].notes
+        assert [note for note in notes if getattr(note, "warns", False) and "loss" in note] == warned
+
+
 def test_a_judge_as_good_as_a_person_is_let_in() -> None:
     truth, people = danger(300, 5, prevalence=0.3)
     checked = validation_of(view_of(flipped(truth, 6, 0.05), people))
@@ -522,6 +539,27 @@ def test_numbers_on_no_scale_are_checked_by_alpha() -> None:
     )  # fmt: skip
 
 
+def test_few_whole_numbers_on_no_scale_are_levels() -> None:
+    """A judge that misses most of a rare top level is let in by none of 12 studies, with a scale and without."""
+    rng = np.random.default_rng(23)
+    for _ in range(12):
+        truth = np.where(rng.random(300) < 0.08, 2.0, rng.integers(0, 2, 300))
+
+        def rated(finds: float, truth: Array = truth) -> Array:
+            return np.where((truth == 2) & (rng.random(300) > finds), 1.0, truth)
+
+        view = view_of(rated(0.2), np.column_stack([rated(0.8) for _ in range(3)]))
+        on_scale, on_none = (
+            validation_of(replace(view, scales=scales)) for scales in ({"danger": Scale((0.0, 1.0, 2.0), True)}, {})
+        )
+        assert [decision.words for decision in on_none.decisions] == ["≥ 1", "≥ 2"]
+        assert on_none.stands_in is not True
+        found = [
+            [test.estimate for decision in each.decisions for test in decision.tests] for each in (on_none, on_scale)
+        ]
+        assert found[0] == found[1]
+
+
 def test_labels_are_checked_by_the_rarer_of_two() -> None:
     truth, people = danger(120, 20, prevalence=0.2)
     view = view_of(truth, people)
@@ -596,6 +634,18 @@ def test_two_people_and_few_transcripts_have_no_verdict(rates: Any) -> None:
     assert test.replaceable is None
     verdict = verdict_on(units, test, None, (0.0, 1.0), ())
     assert (verdict.stands_in, verdict.why) == (None, "200 units of 10 cases, rated by two people, who need 15 cases")
+
+
+@pytest.mark.parametrize(("epsilon", "words"), [(0.2, "all or none would fail"), (0.0, "a margin (ε) above 0")])
+def test_without_a_decision_the_reason_is_its_own(rates: Any, epsilon: float, words: str) -> None:
+    """Of five levels that all pass, or fail, nothing is decided; a margin of 0 asks nothing."""
+    judge, people, cases = rates.on_levels(200, rates.EVEN, "as good")(np.random.default_rng(0))
+    test = alternative_annotator(judge, people, epsilon=epsilon)
+    verdict = verdict_on(
+        checked_units_of(judge, people, cases), test, krippendorff_alpha(people, metric="ordinal"), rates.FIVE, ()
+    )
+    assert verdict.stands_in is None
+    assert words in verdict.why
 
 
 @pytest.mark.parametrize(("scale", "units"), [("yes or no", 90), ("five levels", 220)])

@@ -13,7 +13,7 @@ from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.scoring.score import score
-from tests.annotation.builders import fill_csv, fill_xlsx
+from tests.annotation.builders import fill_csv, fill_xlsx, keep
 from tests.annotation.study import JUDGE, levels, rating_plan, write_transcripts
 from tests.annotation.tool_stand_ins import argilla
 from tests.conftest import Call, works
@@ -103,7 +103,7 @@ def test_a_plan_says_where_its_run_was_drawn(call: Call, tmp_path: Path) -> None
     shutil.move(tmp_path / "all" / "studies", tmp_path / "others")
     code, _, said = call("annotate", "export", "all/plans/plan.json")
     assert (code, said.count("\n")) == (2, 1)
-    assert "not beside it, nor at all/studies/one, where it was drawn; name the run with --run" in said
+    assert "not beside it, nor at all/studies/one, where the plan looks for it; name the run with --run" in said
     file = tmp_path / "all" / "plans" / "plan.json"
     plan = read_plan(file)
     write_plan(plan.model_copy(update={"folder": ""}), file)
@@ -226,3 +226,32 @@ def without_goals(folder: Path, keeping: int) -> Run:
     with run.locked():
         run.add(frame_of(rows).lazy(), run.manifest)
     return run
+
+
+def test_a_study_that_runs_is_said_to_and_one_that_is_done_is_not(call: Call, run: Run) -> None:
+    plan = rating_plan(run, raters=("anna",), overlap=1)
+    half = {item.id for item in plan.items[:6]}
+    keep(run, plan, lambda item, rater: levels(item, rater) if item in half else None)
+    running = "A look at a running study: 6 of 12 planned answers are in; intervals hold"
+    for command in ("compare", "estimate"):
+        once, always = (" ".join(works(call, command, "run", *more)[0].split()) for more in ((), ("--looks",)))
+        assert f"{running} for one look. Add --looks." in once
+        assert f"{running} at every look, for these raters." in always
+        tables = {table["table"]: table["rows"] for table in json.loads(works(call, command, "run", "--json")[0])}
+        look = next(row for row in tables["findings"] if row["kind"] == "one look")
+        assert (look["measures"][0]["n"], look["measures"][0]["of"]) == (6, 12)
+    # Where there are no intervals for every look, none are offered.
+    for words in (["compare", "run", "--margin", "0.5"], ["validate", "run"], ["agree", "run"]):
+        said = " ".join(works(call, *words)[0].split())
+        assert (f"{running} for one look." in said, "Add --looks" in said) == (True, False), words
+    # What no person rated doesn't wait for people.
+    assert "running study" not in works(call, "compare", "run", "--raters", "judge:*")[0]
+    keep(Run(run.path), plan, levels)
+    for command in ("compare", "estimate"):
+        assert "running study" not in works(call, command, "run")[0]
+        assert "hold at every look" in " ".join(works(call, command, "run", "--looks", "--all", "--notes")[0].split())
+
+
+def test_a_margin_is_for_one_look(call: Call) -> None:
+    code, _, err = call("compare", "run", "--margin", 0.5, "--looks")
+    assert (code, "--margin: a margin is tested at one look only" in err) == (2, True)

@@ -29,7 +29,7 @@ from bedside.judges.prompt import Conversation, Prompt, Question
 from bedside.judges.raters import rubric_rater
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.judges.settings import JudgeSettings
-from bedside.ratings.run import Run
+from bedside.ratings.run import Run, write_manifest
 from bedside.scoring.judging_batches import write_batch
 from bedside.scoring.judging_orders import JudgingWork
 from bedside.scoring.run_judging import judge_run
@@ -205,6 +205,7 @@ def old_run(folder: Path, speaker: str) -> Run:
     for part in (run.path / "transcripts").glob("*.parquet"):
         table = pl.read_parquet(part).with_columns(pl.lit(content).alias("content"))
         table.write_parquet(part)
+    write_manifest(run.path, run.manifest)
     return Run(run.path)
 
 

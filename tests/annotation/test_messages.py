@@ -196,7 +196,8 @@ GOLDEN = {
     ),
     "nobody who takes over": "`to`: all others have what ben hasn't answered; name somebody new",
     "shares that are damaged": (
-        "FOLDER/run/annotations/HASH/reassigned.json: the file of who rates what now is damaged; restore it from a copy"
+        "FOLDER/run/annotations/HASH/reassigned.json: the file of who rates what now isn't as bedside wrote it "
+        "(its seal doesn't fit); restore it from a copy"
     ),
     "answers that are damaged": (
         "FOLDER/run/annotations/HASH/answers.jsonl:5: the store of answers is damaged; restore it from a copy"

@@ -26,7 +26,7 @@ from bedside.core.errors import DataError, InputError
 from bedside.judges.rubrics.prompt_words import languages
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.rubrics.rubric_files import RUBRICS
-from bedside.ratings.run import Run
+from bedside.ratings.run import Run, write_manifest
 from bedside.reports.build import cited
 from bedside.transcripts.transcript import Transcript, Turn
 from tests.annotation.builders import (
@@ -161,6 +161,7 @@ def test_what_became_too_long_or_was_not_judged_is_refused(run: Run, monkeypatch
     plan = rating_plan(run, mode="audit", rubrics=(EMPATHY,))
     kept = run.ratings.filter(pl.col("transcript_id") != plan.items[0].transcript)
     kept.write_parquet(run.path / "ratings.parquet")
+    write_manifest(run.path, run.manifest)
     with pytest.raises(DataError, match=f"{JUDGE} has not rated transcript"):
         label_studio_tasks(plan, Run(run.path))
     short = rating_plan(run, per=2)

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+import bedside
 from bedside.analysis.agreement import agree
 from bedside.analysis.ratings_view import open_ratings_view
-from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.annotation_plan import AnnotationPlan, round_of
 from bedside.annotation.known_answers import f1, list_agreement, matched_entries
-from bedside.annotation.plan_progress import RaterShare, plan_progress
+from bedside.annotation.plan_file import write_plan
+from bedside.annotation.plan_progress import RaterShare, StudyProgress, plan_progress, study_progress
 from bedside.annotation.proposals import follow_up_plan, propose
 from bedside.annotation.sampling import rater_slots
 from bedside.annotation.training_cases import TrainingCase
@@ -48,6 +50,53 @@ def test_done_skipped_and_open_are_counted_by_stratum(run: Run) -> None:
     found = plan_progress(Run(run.path), plan)
     assert found.shares[3] == RaterShare("ben", None, 12, 0, 12, None)
     assert not [row for row in found.agreement if row.kind == "people"]
+
+
+def test_a_study_runs_until_nothing_is_open(run: Run) -> None:
+    """Known items, other rounds and plans that nobody answered don't count; what is skipped is not open."""
+    training = [TrainingCase(run.index["id"][0], {"empathy": "4", "goal_alignment": "2"})]
+    plan = rating_plan(run, raters=("anna", "ben"), per=8, training=training)
+    rounds = [round_of(plan)]
+    assert study_progress(run, rounds) == StudyProgress()
+    keep(run, plan, lambda item, rater: levels(item, rater) if rater == "anna" else None)
+    transcripts = frozenset(item.transcript for item in plan.items)
+    assert study_progress(Run(run.path), rounds) == StudyProgress(16, 8, 8, transcripts, transcripts)
+    assert study_progress(Run(run.path), ["another"]) == StudyProgress()
+    keep(Run(run.path), plan, lambda item, rater: levels(item, rater) if rater == "ben" else None, was_cancelled=True)
+    assert study_progress(Run(run.path), rounds) == StudyProgress(16, 8, 0, transcripts)
+
+
+@pytest.mark.parametrize("way", ["page", "sheet"])
+def test_at_a_look_only_cases_count_that_nobody_is_to_rate_any_more(run: Run, tmp_path: Path, way: str) -> None:
+    """Anna has rated all of 12 items, Ben 4 of them, the two of a case: 16 of 24 answers, 8 transcripts wait. In a
+    sheet raters may be called otherwise than in the plan, which is found by its units."""
+    plan = rating_plan(run, raters=("anna", "ben"), per=12)
+    cases = dict(run.index.select("id", "case_id").iter_rows())
+    chosen = sorted(set(cases.values()))[:2]
+    done = {item.id for item in plan.items if cases[item.transcript] in chosen}
+    if way == "page":
+        keep(run, plan, lambda item, rater: levels(item, rater) if rater == "anna" or item in done else None)
+    else:
+        rated = [(item, rater) for item in plan.items for rater in ("P1", "P2") if rater == "P1" or item.id in done]
+        file = tmp_path / "sheet.csv"
+        rows = "".join(f"{item.transcript},{rater},empathy,{1 + at % 5}\n" for at, (item, rater) in enumerate(rated))
+        file.write_text(f"item,rater,metric,value\n{rows}")
+        write_plan(plan, tmp_path / "plan.json")
+        bedside.import_ratings(run.path, file, scales="1-5", plan=tmp_path / "plan.json")
+    every = frozenset(item.transcript for item in plan.items)
+    waiting = frozenset(item.transcript for item in plan.items if item.id not in done)
+    found = study_progress(Run(run.path), [round_of(plan)])
+    assert found == StudyProgress(24, 16, 8, every, waiting)
+    now, always = (
+        bedside.compare(run.path, metrics="empathy", raters="human:*", looks=looks) for looks in (False, True)
+    )
+    kinds = {
+        finding.kind: [(own.n, own.of) for own in finding.measures]
+        for each in (now, always)
+        for finding in each.findings
+    }
+    assert (kinds["one look"], kinds["every look"]) == ([(16, 24)], [(16, 24), (8, None)])
+    assert [tables.results.pairs[0].cases_a for tables in (now, always)] == [6, 2]
 
 
 def test_agreement_so_far_is_of_the_plan_and_beside_the_judge(run: Run) -> None:

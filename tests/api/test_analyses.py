@@ -43,16 +43,17 @@ def test_means_are_those_of_the_ratings(run: bedside.Run) -> None:
 
 
 def test_tables_by_position_and_name(run: bedside.Run) -> None:
-    made = bedside.compare(run, metrics=["empathy"])
+    made = bedside.compare(run, metrics=["empathy"], odds_ratios=True)
     assert isinstance(made, Tables)
     assert made["comparison"] is made[-1]
-    assert [table.name for table in made[0:2]] == ["overall", "comparison"]
+    assert made.names == ("overall", "ordered", "comparison")
+    assert [table.name for table in made[0:2]] == ["overall", "ordered"]
     with pytest.raises(bedside.BedsideError, match="'comparisn'; did you mean comparison"):
         made["comparisn"]
 
 
 def test_tables_show_themselves(run: bedside.Run) -> None:
-    (table,) = bedside.agree(run, metrics=["empathy"])
+    table, _ = bedside.agree(run, metrics=["empathy"])
     assert repr(table) == "Table('agreement', 1 rows)"
     assert "| Empathy |" in str(table)
     assert "<th" in table._repr_html_()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
@@ -11,14 +12,19 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import scipy.stats
+import yaml
 
 import bedside
 from bedside.api.benchmarking import Benchmark
-from bedside.core.errors import BedsideError
+from bedside.core.errors import BedsideError, InputError
+from bedside.reports.simulations import sensitivity_table
+from bedside.reports.table import Table
 from tests.conftest import exit_code
 from tests.judges.llm.server import Action, JudgeServer, Received, fitting
 from tests.soak import budget
@@ -28,6 +34,7 @@ TOYS = ("script:good", "script:brisk")
 OWN = {
     "benchmark.json", ".benchmark.lock", "run/manifest.json", "run/simulations.json", "talks/manifest.json",
     "talks/log.sqlite", "run/judgements.sqlite", "talks/.simulation.lock",
+    "run/report/written.json",
 }  # fmt: skip
 
 
@@ -237,8 +244,7 @@ def test_a_different_call_on_the_folder_says_what_differs(tmp_path: Path) -> Non
     cases.write_text(bundled.read_text("utf-8"), "utf-8")
     given: dict[str, Any] = {"clinician": "script:brisk", "cases": str(cases), "sample": 1}
     done = bedside.benchmark("note2chat", out, **given)
-    assert [record["cell"] for record in done.leaderboard.records] == []
-    assert done.leaderboard.notes[0].startswith("None of the suite's main measures has a value")
+    assert [record["cell"] for record in done.leaderboard.records] == ["facts_told/script:brisk"]
     assert any(note.startswith("Without a value: History taking: F1") for note in done.leaderboard.notes)
     for change, words in (
         ({"seed": 1}, r"seed \(0, now 1\)"),
@@ -347,6 +353,38 @@ def test_what_it_would_take_without_a_judge(tmp_path: Path) -> None:
     assert "No judge is named" in tables["benchmark_plan"].notes[0]
 
 
+@pytest.mark.parametrize(("cases", "systems", "alpha"), [(60, 2, 0.05), (12, 3, 0.05 / 3)])
+def test_the_difference_that_cases_can_tell_apart(cases: int, systems: int, alpha: float) -> None:
+    from statsmodels.stats.power import TTestPower
+
+    from bedside.reports.number_text import decimal
+    from bedside.reports.simulations import BenchmarkPreview, PilotSpread, benchmark_estimates
+
+    simulation = bedside.preview_simulation(None, "note2chat", clinician="rules", sample=1)
+    preview = BenchmarkPreview(simulation, (), 0, 8, cases, systems)
+    effect = TTestPower().solve_power(nobs=cases, alpha=alpha, power=0.8)
+    assert preview.detectable(0.4) == pytest.approx(0.4 * effect, rel=1e-4)
+    assert replace(preview, cases=1).detectable(0.4) is None
+    (assumed,) = [text for text in benchmark_estimates.texts(preview) if text.startswith("With these")]
+    first = assumed.partition(". That is")[0]
+    vary = "if differences vary by 40% of it between cases (an assumed SD)"
+    assert first.endswith(f"{decimal(0.4 * effect)} of a measure's scale apart, {vary}")
+    known = replace(preview, pilot=PilotSpread("Facts told", 0.2, 5))
+    (said,) = [text for text in benchmark_estimates.texts(known) if text.startswith("With these")]
+    assert f"tell {decimal(0.2 * effect)} of Facts told apart, if differences vary as in the 5 cases" in said
+    assert "assumed" not in said
+
+
+@pytest.mark.slow
+def test_the_pilot_is_what_is_in_the_folder(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"clinician": TOYS}
+    bedside.benchmark("note2chat", tmp_path / "bench", **asked, sample=3)
+    found = bedside.preview_benchmark("note2chat", **asked, out=tmp_path / "bench").results.pilot
+    assert found is not None
+    assert (found.title, found.cases) == ("Facts told", 3)
+    assert bedside.preview_benchmark("note2chat", **asked, out=tmp_path / "none").results.pilot is None
+
+
 @pytest.mark.slow
 @pytest.mark.server
 def test_what_is_previewed_is_asked_where_toys_talk(tmp_path: Path) -> None:
@@ -365,3 +403,103 @@ def test_what_is_previewed_is_asked_where_toys_talk(tmp_path: Path) -> None:
         assert asked[1]["cost"] == pytest.approx((asked[1]["input_tokens"] + 2 * asked[1]["output_tokens"]) / 1e6)
         more = bedside.preview_benchmark("medconceal", **given, repeats=5)["benchmark_plan"].records
         assert more[1]["calls"] == 5 * asked[1]["calls"]
+
+
+def test_two_sites_share_a_cast_and_a_leaderboard_mixes_no_two(tmp_path: Path) -> None:
+    file = tmp_path / "ward.yaml"
+    played: dict[str, Any] = {"patient": "script:good", "evaluator": "rules", "sample": 1}
+    first = bedside.benchmark("note2chat", tmp_path / "a", clinician="rules", **played, seed=3, write_cast=file)
+    second = bedside.benchmark("note2chat", tmp_path / "b", clinician=TOYS[0], sample=1, cast=file)
+    casts = [
+        json.loads((each.simulation.folder / "manifest.json").read_text("utf-8"))["cast"] for each in (first, second)
+    ]
+    assert [cast["by"] for cast in casts] == ["", "ward"]
+    assert casts[0]["sha256"] == casts[1]["sha256"]
+    assert any(casts[0]["sha256"][:12] in note for note in second.leaderboard.notes)
+    with pytest.raises(InputError, match="the cast is of note2chat, and medconceal is simulated"):
+        bedside.preview_benchmark("medconceal", clinician=TOYS[0], cast=file, options={"parameters": "authors"})
+    # More of the same goes on from the file that was named.
+    assert bedside.extend_benchmark(tmp_path / "b", clinician=TOYS[1]).complete
+
+    def leaderboard(*benchmarks: Benchmark) -> Table:
+        folders = [each.simulation.folder for each in benchmarks]
+        run = bedside.score(folders, tmp_path / f"run-{len(list(tmp_path.iterdir()))}", suite="note2chat").run
+        return bedside.report(run, tables=["leaderboard"]).tables["leaderboard"]
+
+    assert {row.cells[1].text.removesuffix(" (toy)") for row in leaderboard(first, second).rows} == {"rules-toy", *TOYS}
+    other = bedside.benchmark("note2chat", tmp_path / "c", clinician=TOYS[1], **played, seed=4)
+    mixed = leaderboard(first, other)
+    assert (mixed.rows, mixed.records) == ((), ())
+
+
+def test_patients_are_swapped_and_the_orders_compared(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"clinician": ("rules", *TOYS), "evaluator": "rules", "sample": 2}
+    done = bedside.benchmark("medconceal", tmp_path / "swap", patient="rules,script:good", **given)
+    (other,) = done.swapped
+    assert other.folder == tmp_path / "swap" / "casts" / "script-good+rules"
+    assert done.complete
+    assert done.sensitivity is not None
+    assert [record["cast"] for record in done.sensitivity.records] == ["rules-toy, rules-toy", "script:good, rules-toy"]
+    alone = bedside.benchmark("medconceal", tmp_path / "alone", patient="script:good", **given)
+    assert alone.leaderboard.records == other.leaderboard.records
+    assert alone.sensitivity is None
+    # The first is a benchmark as without the others, and goes on as one.
+    assert bedside.benchmark("medconceal", tmp_path / "swap", **given).asked == 0
+
+
+def test_rank_correlation_of_swapped_casts() -> None:
+    def board(**means: float) -> Table:
+        records = [{"system": name, "mean": mean, "orders": True, "cast": "p, e"} for name, mean in means.items()]
+        return Table("leaderboard", "", (), (), (), tuple(records))
+
+    boards = [board(a=0.9, b=0.5, c=0.4, d=0.1), board(b=0.8, a=0.7, d=0.3, c=0.2)]
+    found = sensitivity_table(boards)
+    tau = scipy.stats.kendalltau([4, 3, 2, 1], [3, 4, 1, 2]).statistic
+    assert [record["tau"] for record in found.records] == pytest.approx([1, tau])
+    assert sensitivity_table([board(a=0.9, b=0.1)] * 2).records[1]["tau"] is None
+
+
+def test_another_cast_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "ward.yaml"
+    bedside.benchmark("note2chat", tmp_path / "a", clinician="rules", sample=1, write_cast=file)
+
+    def refusal(**asked: Any) -> str:
+        with pytest.raises(InputError) as caught:
+            bedside.benchmark("note2chat", tmp_path / "b", clinician="rules", sample=1, cast=file, **asked)
+        return caught.value.what
+
+    assert refusal(seed=5).endswith(": seed")
+    assert refusal(patient="script:good").endswith(": patient")
+    assert refusal(options={"brief": "tuned"}).endswith(": parameters")
+    cast = yaml.safe_load(file.read_text("utf-8"))
+    cast["depends on"]["prompts"] = "0" * 64
+    file.write_text(yaml.safe_dump(cast), "utf-8")
+    assert "SHA-256" in refusal()
+    content = json.dumps(cast["depends on"], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    cast["sha256"] = hashlib.sha256(content.encode()).hexdigest()
+    file.write_text(yaml.safe_dump(cast), "utf-8")
+    assert refusal().endswith(": prompts")
+    assert not (tmp_path / "b").exists()
+    with pytest.raises(InputError):
+        bedside.benchmark("note2chat", tmp_path / "b", clinician="rules", patient=print, write_cast=file)
+
+
+def test_what_is_said_beside_a_cast_is_never_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "ward.yaml"
+    who: dict[str, Any] = {"clinician": "rules", "sample": 1}
+    bedside.benchmark(
+        "note2chat", tmp_path / "a", **who, patient="script:good", evaluator="rules", seed=3, write_cast=file
+    )
+    for asked in ({"seed": 0}, {"patient": "rules"}):
+        with pytest.raises(InputError) as caught:
+            bedside.preview_benchmark("note2chat", **who, cast=file, **asked)
+        assert caught.value.what.endswith(f": {next(iter(asked))}")
+    bedside.preview_benchmark("note2chat", **who, cast=file, seed=3, patient="script:good", evaluator="rules")
+
+
+def test_a_person_needs_not_answer_trivial_clinicians(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"clinician": "rules", "patient": "human:anna", "evaluator": "rules", "floor": True}
+    with pytest.raises(InputError) as caught:
+        bedside.benchmark("note2chat", tmp_path / "a", **asked)
+    assert caught.value.where == "`floor`"
+    assert not (tmp_path / "a").exists()

@@ -18,18 +18,26 @@ from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.metrics import FAMILIES
 from bedside.ratings.run import Run
 from bedside.ratings.suites import SUITES
+from bedside.scoring.score import score
 from tests.judges.llm.server import Action, JudgeServer, Received
+from tests.scoring.test_spread import Here
 
 PROTOCOLS = ("calm-it", "mdd5k", "medconceal", "multisense", "note2chat")
 #: Settings in which the clinician speaks for itself.
 FREE = {"calm-it": "free", "mdd5k": "direct", "multisense": "free"}
 #: Turns before the clinician's own first message.
 BEFORE = {"calm-it": 2, "multisense": 1, "note2chat": 1}
+#: Each topic is asked about openly and stayed with, as a reserved patient wants it.
 QUESTIONS = (
-    "What worries you most about this?", "How do you feel about the plan?", "What is on your mind?",
-    "What would make this easier?", "What have you heard about it?", "Who supports you?", "What does it cost you?",
-    "Is there something you did not say yet?",
-)  # fmt: skip
+    "What worries you most at the moment? I would like to hear it.",
+    "That sounds hard. Please say more, what else is on your mind with it?",
+    "What have you heard about your illness that bothers you?",
+    "What do you believe could help or harm you? Go on, whatever weighs on you.",
+    "For many, money comes into it. How does what all this costs weigh on you?",
+    "What would you tell me if you need not pay for it? What else troubles you there?",
+    "Sometimes what might happen is the worst of all. What are you afraid of when you lie awake?",
+    "What frightens you most when you picture next year?",
+)
 
 
 def works(request: dict[str, Any]) -> Any:
@@ -68,7 +76,7 @@ def agents() -> list[Any]:
 
 
 def test_the_honest_agent_leads_and_the_others_have_half(tmp_path: Path) -> None:
-    """Six cases: all are alike on three, and on three others one works on, and the others fail."""
+    """Six cases: all are alike on three, and on three others one works on, and the others fail, which counts as 0."""
     done = bedside.benchmark(
         "medconceal", tmp_path / "out", clinician=agents(), settings="confirmation-8", max_concurrency=1
     )
@@ -77,11 +85,22 @@ def test_the_honest_agent_leads_and_the_others_have_half(tmp_path: Path) -> None
     assert names[0] == "works"
     assert set(names[1:]) == {"idle", "silent", "raising", "late", "huge"}
     records = {record["system"].rpartition(":")[2]: record for record in board.records}
-    assert records["works"]["mean"] == 1.0
+    run = Run(tmp_path / "out/run")
+    rated = run.ratings.filter(metric="reveal_rate").join(
+        run.index.select("id", "case_id"), left_on="transcript_id", right_on="id"
+    )
+    revealed = {
+        system.rpartition(":")[2]: dict(of_system.sort("case_id").select("case_id", "value").iter_rows())
+        for (system,), of_system in rated.group_by("system")
+    }
+    assert records["works"]["mean"] == pytest.approx(sum(revealed["works"].values()) / 6)
     for name in names[1:]:
         record = records[name]
-        # Three cases at 1, three at 0.
-        assert (record["mean"], record["mean_with_worst"]) == (0.5, 0.5)
+        half = [case for case, value in revealed[name].items() if value]
+        assert len(half) == 3
+        assert [revealed[name][case] for case in half] == [revealed["works"][case] for case in half]
+        mean = sum(revealed["works"][case] for case in half) / 6
+        assert (record["mean"], record["mean_with_worst"]) == pytest.approx((mean, mean))
         assert (record["planned"], record["completed"], record["failed"], record["missing"]) == (6, 3, 3, 0)
         assert (record["cases"], record["planned_cases"]) == (6, 6)
     heads = [column.title for column in board.columns]
@@ -101,7 +120,8 @@ def test_the_honest_agent_leads_and_the_others_have_half(tmp_path: Path) -> None
     }
     compared = bedside.compare(Run(tmp_path / "out/run"), metrics=["reveal_rate"])
     pairs = [pair for pair in compared.results.pairs if "works" in pair.a + pair.b]
-    assert [abs(pair.difference.estimate or 0.0) for pair in pairs] == [0.5] * 5
+    lost = records["works"]["mean"] - records["idle"]["mean"]
+    assert [abs(pair.difference.estimate or 0.0) for pair in pairs] == pytest.approx([lost] * 5)
     # What failed stays failed: nothing is asked again, and the bytes are the same.
     before = (tmp_path / "out/talks/transcripts.jsonl").read_bytes()
     again = bedside.benchmark(
@@ -235,7 +255,8 @@ def test_a_patient_that_is_none_is_missing_by_its_own_doing(tmp_path: Path, line
     assert talks.summary.counts.failed == {("patient", reason): 1}
     # Of the last message it is asked three times; what is said the third time is one too many.
     assert [request["attempt"] for request in told][-3:] == [1, 2, 3]
-    assert len(told) == (3 if reason != "stuck" else 1 + 3 + 3)
+    # "I am fine" denies what is asked about: a line of the case's own stands in for it once.
+    assert len(told) == (3 if reason != "stuck" else 1 + 3 + 3 + 3)
     before = (tmp_path / "talks/failed.jsonl").read_bytes()
     again = bedside.simulate(None, "medconceal", tmp_path / "talks", **options)
     assert again.summary.calls.asked == 0
@@ -282,3 +303,83 @@ def test_failures_of_earlier_simulations_are_read_for_what_they_were(tmp_path: P
     failed = {talk.case: bool(talk.failed) for talk in read.talks if talk.case.startswith("c")}
     assert failed == {f"c{number}": own for number, (*_, own) in enumerate(reasons)}
     assert sum(talk.lost for talk in read.talks) == 3 + 3
+
+
+OWN = """
+name: own
+title: Own
+description: Made up for a test.
+source: nobody
+metrics: [structure]
+rubrics: [risk_asked, empathy, risk_no_harm]
+failed: {exchanges: 7, risk_asked: 1, empathy: 2}
+"""
+
+
+def begins_and_breaks(request: dict[str, Any]) -> Any:
+    return works(request) if request["turn"] < 2 else breaks()
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(
+    ("suite", "exchanges", "rubrics"),
+    [
+        # It leaves out `risk_no_harm`: who says nothing does no harm.
+        ("escalation", 1, {"risk_asked": 0, "risk_help": 0, "risk_stayed": 0, "risk_no_harm": None, "partnership": 1}),
+        ("own", 7, {"risk_asked": 1, "empathy": 2, "risk_no_harm": None, "risk_help": 0, "partnership": 1}),
+    ],
+)
+def test_the_suite_asked_for_says_what_failed_conversations_are_rated_with(
+    tmp_path: Path, suite: str, exchanges: int, rubrics: dict[str, float | None]
+) -> None:
+    """Its values go before the protocol's; a rubric that no suite lists has its worst level, as `partnership` (1–5)."""
+    talks = bedside.simulate(
+        "bundled:risk", "medconceal", tmp_path / "talks", clinician=begins_and_breaks, settings="confirmation-8",
+        sample=1,
+    )  # fmt: skip
+    path = tmp_path / "own.yaml"
+    path.write_text(OWN, "utf-8")
+    asked = str(path) if suite == "own" else suite
+    with JudgeServer(lambda request, number: Action()) as server:
+        scored = bedside.score(talks.folder, tmp_path / "run", suite=asked).run
+        bedside.judge(scored, server.judge, rubrics=list(rubrics))
+        # A run of another suite, judged by this one, and judged again: the run keeps what it was asked.
+        later = bedside.score(talks.folder, tmp_path / "later", suite="medconceal").run
+        bedside.judge(later, server.judge, rubrics=list(rubrics), suite=asked)
+        bedside.judge(later, server.judge, rubrics=list(rubrics), passes=2)
+    assert not server.received
+    for run in (scored, later):
+        rated = run.ratings.filter(pl.col("metric").is_in(list(rubrics)))
+        assert set(rated.select("metric", "value").iter_rows()) == set(rubrics.items())
+    workers = score([talks.folder], tmp_path / "workers", suite=asked, engine=Here()).run
+    assert [list(run.ratings.filter(metric="exchanges")["value"]) for run in (scored, workers)] == [[exchanges]] * 2
+
+
+#: A flow of one question, and what becomes of the person.
+STEPS = """
+rubric: steps
+questions:
+  - {id: 1, dimension: Safety, severity: Red, question: "Is there danger?"}
+results:
+  - {when: {severity: Red}, level: Harmful}
+  - {otherwise: Fine}
+"""
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(("named", "label"), [("harmful", "Harmful"), ("Terrible", None)])
+def test_the_worst_of_a_flows_result_is_a_label(tmp_path: Path, named: str, label: str | None) -> None:
+    """One that the flow doesn't have is missing, never a number."""
+    talks = bedside.simulate(
+        "bundled:risk", "medconceal", tmp_path / "talks", clinician=begins_and_breaks, settings="confirmation-8",
+        sample=1,
+    )  # fmt: skip
+    (tmp_path / "steps.yaml").write_text(STEPS, "utf-8")
+    own = OWN.partition("rubrics:")[0] + f"rubrics: [steps.yaml]\nfailed: {{steps_safety: {named}}}\n"
+    (tmp_path / "own.yaml").write_text(own, "utf-8")
+    run = bedside.score(talks.folder, tmp_path / "run", suite=str(tmp_path / "own.yaml")).run
+    with JudgeServer(lambda request, number: Action()) as server:
+        bedside.judge(run, server.judge, suite=str(tmp_path / "own.yaml"))
+    assert not server.received
+    rated = bedside.read_run(run.path).ratings.filter(metric="steps_safety").select("value", "label").rows()
+    assert set(rated) == {(None, label)}

@@ -25,7 +25,7 @@ from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.sampling import make_plan
 from bedside.api.run_files import merge
 from bedside.core.errors import BedsideError, InputError, RunError
-from bedside.ratings.run import Run, run_simulations
+from bedside.ratings.run import Run, run_simulations, write_manifest
 from bedside.ratings.table import KEY, frame_of
 from bedside.reports.methods import methods
 from bedside.scoring.judging_orders import JudgingWork, rubrics_of
@@ -280,6 +280,7 @@ def test_simulations_go_along_each_once(tmp_path: Path) -> None:
     for run in runs:
         kept = [{"path": "/there", "manifest": {}, "failures": [failure]}]
         (run.path / "simulations.json").write_text(json.dumps(kept))
+        write_manifest(run.path, run.manifest)
     assert len(run_simulations(merge(runs, tmp_path / "out").run.path)) == 1
     named = run_simulations(merge(runs, tmp_path / "named", systems=["x", "y"]).run.path)
     assert [each.failures[0]["id"] for each in named] == ["x/f", "y/f"]

@@ -68,9 +68,12 @@ SEVERAL: dict[str, dict[str, Any]] = {
     "preview_simulation": {"settings": "26-messages", "lengths": "30"},
     "benchmark": {"judges": "", "settings": "26-messages", "lengths": "30"},
     "preview_benchmark": {"judges": "", "settings": "26-messages", "lengths": "30"},
-    "tune_judge": {"rounds": "all"},
-    "preview_tuning": {"rounds": "all"},
+    "tune_judge": {"rounds": "all", "show": "tools"},
+    "preview_tuning": {"rounds": "all", "show": "tools"},
+    "judge_drift": {"rubrics": "empathy"},
+    "preview_drift": {"rubrics": "empathy"},
     "jury": {"judges": "judge:a", "metrics": "empathy", "rounds": "all", "scales": "empathy=1-5"},
+    "cascade": {"judges": "judge:a", "metrics": "empathy", "rounds": "all", "scales": "empathy=1-5"},
     "learn_rater": {"rounds": "all", "scales": "empathy=1-5"},
     "rate": {"transcripts": str(TALKS)},
     "merge": {"runs": str(TALKS), "systems": "steady"},
@@ -87,11 +90,16 @@ SEVERAL: dict[str, dict[str, Any]] = {
     "plan_difference": {
         "missing": "99", "rounds": "all", "match": "none", "systems": "steady", "scales": "empathy=1-5",
     },
+    "plan_raters": {
+        "missing": "99", "rounds": "all", "match": "none", "systems": "steady", "scales": "empathy=1-5",
+        "raters": "3", "passes": "1",
+    },
     "doctor": {"judges": ""},
     "view": {"systems": "steady"},
     "reassign": {"to": "dora"},
     "serve_label_studio": {"raters": "anna"},
     "scrub": {"paths": str(TALKS)},
+    "verify": {"paths": str(TALKS)},
     "read_transcripts": {"paths": str(TALKS)},
 }  # fmt: skip
 #: Arguments that take several numbers.

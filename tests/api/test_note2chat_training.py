@@ -11,7 +11,7 @@ import pytest
 
 from bedside.api.note2chat_training import Asking, read_talks, write_dialogues
 from bedside.core.errors import BedsideError, InputError
-from bedside.metrics.protocols import note2chat
+from bedside.metrics.protocols.note2chat import history as note2chat_history, labels as note2chat_labels
 from bedside.simulation.simulate import SimulationSettings
 from bedside.simulation.simulators.calls import Call
 from bedside.simulation.simulators.case_files import read_cases
@@ -67,8 +67,8 @@ def test_notes_become_cases_and_cases_interviews(tmp_path: Path) -> None:
         assert [turn.role for turn in talk.turns] == ["patient", "clinician"] * (len(talk.turns) // 2)
         assert case.note is not None
         assert case.note.opening == talk.turns[0].text
-        (rater,) = note2chat.label_raters(talk)
-        found = note2chat.history(talk, note2chat.rater_labels(talk, rater))
+        (rater,) = note2chat_labels.label_raters(talk)
+        found = note2chat_history.history(talk, note2chat_labels.rater_labels(talk, rater))
         assert not isinstance(found, str)
         assert (found.recall.value, found.rank) == (1.0, 0)
     manifest = json.loads((tmp_path / "dialogues" / "manifest.json").read_text())
@@ -116,7 +116,7 @@ def test_each_part_is_asked_of_whom_it_is_given_to(tmp_path: Path) -> None:
     assert {purpose for purpose, _ in writer.sites} == {"decision_tree", "guided_dialogue"}
     assert {purpose for purpose, _ in critic.sites} == {"critic"}
     assert {purpose for purpose, _ in checker.sites} == {"finding_place", "diagnosis_place"}
-    (rater,) = note2chat.label_raters(read_talks(tmp_path / "d" / "transcripts.jsonl")[0])
+    (rater,) = note2chat_labels.label_raters(read_talks(tmp_path / "d" / "transcripts.jsonl")[0])
     assert "Checker" in rater
     with pytest.raises(InputError, match="two different actors"):
         write_dialogues(SIMULATOR.cases, tmp_path / "e", Asking(Calls(), {"critic": Calls()}))

@@ -173,7 +173,7 @@ def test_a_difference_that_is_there_is_the_first_that_is_said(call: Call, tmp_pa
     path = sheet(tmp_path / "ratings.csv", metrics=1, systems=2, cases=12)
     out, _ = works(call, "compare", path, "--scale", "1-5", "--raters", "human:*")
     assert out.startswith("s0 is above s1 on warmth0; whether higher is better there is not known ")
-    assert "(12 cases)" in " ".join(out.split())
+    assert "(12 cases; for these 2 raters)" in " ".join(out.split())
 
 
 def test_what_is_left_out_is_counted_and_printed_where_it_is_asked_for(

@@ -16,15 +16,22 @@ TOYS = ("--clinician", "script:good", "--clinician", "script:brisk", "--sample",
 @pytest.mark.slow
 def test_it_says_who_is_where_goes_on_and_takes_new_systems(call: Call, tmp_path: Path) -> None:
     out, err = works(call, "benchmark", "medconceal", *TOYS)
-    assert out.lstrip().startswith("Leaderboard")
-    assert "script:brisk (toy)" in out
+    answer, _, rest = out.partition("Rank")
+    assert " ".join(answer.split()).startswith(
+        "No system is shown to lead on Reveal rate (confirmation) (2 cases): script"
+    )
+    assert "script:brisk (toy)" in rest
+    assert "Toys are" in rest
+    assert "Letters" not in rest
+    assert out.count("\n") <= 24
     assert "4 conversations of 4 in bench/talks; 100 calls of actors and 0 of judges asked now." in out
     assert "No judge was named: what follows from the suite's 10 rubrics is missing. bedside score bench/talks" in out
     assert "The report: bench/run/report/report.html" in out
     _, out, _ = call("benchmark", "run", "medconceal", *TOYS, "--json")
     (table,) = json.loads(out)
     assert {row["system"] for row in table["rows"]} == {"script:good", "script:brisk"}
-    out, err = works(call, "benchmark", "add", "bench", "--clinician", "rules")
+    out, err = works(call, "benchmark", "add", "bench", "--clinician", "rules", "--notes")
+    assert "Letters: two systems that share one" in " ".join(out.split())
     assert "6 conversations of 6 in bench/talks; 50 calls of actors and 0 of judges asked now." in out
     err = refusal(call, "benchmark", "medconceal", *TOYS)
     assert "the benchmark in this folder is another one: clinicians (without: rules-toy)" in err
@@ -48,6 +55,21 @@ def test_a_dry_run_has_all_three_steps_and_writes_nothing(call: Call, tmp_path: 
     assert sum(row["calls"] for row in simulated["rows"]) == whole["rows"][0]["calls"]
     assert {row["judge"] for row in judged["rows"]} == {"judge:judge"}
     assert not (tmp_path / "bench").exists()
+
+
+def test_a_dry_run_says_first_what_it_comes_to(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    models = ("http://localhost:9/v1#one", "http://localhost:9/v1#two")
+    command = ("benchmark", "note2chat", *(x for name in models for x in ("--clinician", name)), "--sample", "2")
+    priced, _ = works(call, *command, "--price", "in=1,out=2", "--dry-run")
+    lines = priced.splitlines()
+    assert lines[0] == "Nothing was asked. It would be 4 conversations: 2 cases with 2 systems."
+    assert lines[1].startswith("That takes about ")
+    assert "No judge is named: what needs one will be missing." in lines[:6]
+    assert len(lines) <= 20
+    assert "what it costs isn't known" in works(call, *command, "--dry-run")[0]
+    whole, _ = works(call, *command, "--price", "in=1,out=2", "--dry-run", "--all", "--notes")
+    assert {"What would be asked (nothing was)", *lines[:2]} <= {line.strip() for line in whole.splitlines()}
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ MORE_OFFERS = [
     (["score", "--judge", "ope"], ["openai/", "openrouter/"]),
     (["report", "run", "--table", "res"], ["results"]),
     (["report", "run", "--format", "md,la"], ["md,latex"]),
-    (["compare", "run", "--test", "m"], ["mcnemar", "mannwhitney"]),
+    (["compare", "run", "--test", "m"], ["mcnemar", "mcnemar-mid-p", "mannwhitney"]),
     (["agree", "run", "--raters", "human"], [r"human:\*", "human:anna", "human:ben"]),
     # bash takes a colon for a word of its own, and sets in what comes after.
     (["agree", "run", "--raters", "human", ":", "a"], ["anna"]),
@@ -95,7 +95,7 @@ MORE_OFFERS = [
     (["simulate", "--protocol", "note"], ["note2chat"]),
     (["simulate", "--protocol", "note2chat", "--setting", "26-messages,"], ["26-messages,40-messages"]),
     (["simulate", "--protocol", "medconceal", "--clinician", "ru"], ["rules"]),
-    (["simulate", "--protocol", "medconceal", "--clinician", "script", ":", "g"], ["good"]),
+    (["simulate", "--protocol", "medconceal", "--clinician", "script", ":", "g"], ["good", "good-and-patient"]),
     (["simulate", "--protocol", "medconceal", "--set", "medconceal.cu"], ["medconceal.cues="]),
     (["simulate", "che"], ["check"]),
     (["simulate", "--protocol", "medconceal", "--clin"], ["--clinician"]),

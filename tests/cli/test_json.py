@@ -105,6 +105,7 @@ def test_a_study(call: Call, tmp_path: Path) -> None:
     (merged,) = tables(call, "merge", "run", "other", "--out", "both")["merged"]
     assert merged["transcripts"] == 13
     assert tables(call, "doctor")
+    assert {row["state"] for row in tables(call, "verify", "run")["files"]} == {"as written"}
     assert tables(call, "plan", "kappa")
 
 

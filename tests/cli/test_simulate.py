@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -217,9 +218,88 @@ def test_the_protocols_are_listed_and_shown(call: Call) -> None:
     assert "asthma" in refusal(call, "show", "note2chat", "--kind", "protocols", "--case", "asthma")
 
 
+def test_a_protocol_of_ones_own_from_a_new_folder_to_the_leaderboard(call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "my-study" / "protocol.yaml"
+    _, out, _ = call("simulate", "new", tmp_path / "my-study")
+    assert "Wrote 5 files" in out
+    assert "already there" in refusal(call, "simulate", "new", tmp_path / "my-study")
+    assert "can't be called 'My Study'" in refusal(call, "simulate", "new", tmp_path / "My Study")
+    assert call("simulate", "check", file)[1].strip() == f"{file}: good (4 people)"
+    shown = call("show", file, "--case", "Bruno")[1]
+    assert "You are Bruno, 58 years old." in shown
+    assert "Only the patient is told: mood, week, worry, style" in shown
+    assert shown.partition("What the clinician is told, Bruno:")[2].split()[:5] == "You check in with Bruno,".split()
+    assert "Bruna" in refusal(call, "show", file, "--case", "Bruna")
+    works(call, "simulate", "--protocol", file, "--clinician", "rules", "--set", "my-study.patient_max_tokens=9",
+          "--out", tmp_path / "talks")  # fmt: skip
+    assert f"The suite is {file.with_name('suite.yaml')}" in works(call, "score", tmp_path / "talks", "--out", "own")[1]
+    works(call, "benchmark", file, "--clinician", "rules", "--sample", 2, "--out", tmp_path / "bench")
+    out, _ = works(call, "benchmark", "add", tmp_path / "bench", "--clinician", "trivial:echo")
+    assert "Open-question ratio" in out
+    (file.parent / "clinician.txt").write_text("You check in with {name}.", "utf-8")
+    again = ("--clinician", "rules", "--clinician", "trivial:echo", "--sample", 2, "--out", tmp_path / "bench")
+    assert "files (changed: clinician.txt)" in refusal(call, "benchmark", file, *again)
+    (file.parent / "suite.yaml").unlink()
+    file.write_text(file.read_text("utf-8").replace("suite: suite.yaml", ""), "utf-8")
+    assert "has no suite" in refusal(call, "benchmark", file, "--clinician", "rules", "--out", tmp_path / "other")
+
+
+def test_people_who_give_themselves_away_are_listed(call: Call, tmp_path: Path) -> None:
+    call("simulate", "new", tmp_path / "own")
+    clinician = tmp_path / "own" / "clinician.txt"
+    clinician.write_text("You see {name}, who failed an exam and told nobody.", "utf-8")
+    code, _, err = call("simulate", "check", tmp_path / "own" / "protocol.yaml")
+    assert code == 2
+    assert re.search(r"people.csv:4: error: Chandra: Its 'week', which the clinician may not know", err)
+    assert "1 error in the people" in err
+
+
+def test_a_field_counts_once_under_all_its_names(call: Call, tmp_path: Path) -> None:
+    call("simulate", "new", tmp_path / "own")
+    file = tmp_path / "own" / "protocol.yaml"
+    text = re.sub("knows: .*", "knows: [job, name]", file.read_text("utf-8"))
+    file.write_text(f"{text}fields: {{job: style, felt: mood}}\n", "utf-8")
+    file.with_name("clinician.txt").write_text("You see {name}: {job}", "utf-8")
+    file.with_name("patient.txt").write_text("You are {name}: {felt}", "utf-8")
+    file.write_text(file.read_text("utf-8").replace("opens: false", "opens: My week {week}"), "utf-8")
+    shown = call("show", file)[1]
+    assert "Both are told: name, week\n" in shown
+    assert "Only the patient is told: mood, felt\n" in shown
+    assert "Only the clinician is told: style, job\n" in shown
+    (nobody,) = re.findall("Nobody is told: (.*)", shown)
+    assert not {"style", "job", "mood", "felt", "name"} & set(nobody.split(", "))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("rubrics: [empathy]", "rubrics: [empathyy]", "there is no rubric 'empathyy'; did you mean empathy"),
+        ("rubrics: [empathy]", "rubrics: [nope.yaml]", "nope.yaml"),
+        ("    kind: results", "    kind: results\n    colour: red", "table results: colour: unknown key"),
+        ("main: [empathy,", "main: [zzz,", "main: there is no tabulated measure 'zzz'"),
+        ("metrics: [structure,", "metrics: [structures,", "'structures'"),
+    ],
+)
+def test_a_suite_is_checked_before_anybody_is_asked(call: Call, tmp_path: Path, old: str, new: str, words: str) -> None:
+    call("simulate", "new", tmp_path / "own")
+    file, out = tmp_path / "own" / "protocol.yaml", tmp_path / "out"
+    suite = file.with_name("suite.yaml")
+    suite.write_text(suite.read_text("utf-8").replace(old, new, 1), "utf-8")
+    for asked in (
+        ("simulate", "check", file),
+        ("simulate", "--protocol", file, "--clinician", "rules", "--out", out),
+        ("benchmark", file, "--clinician", "rules", "--out", out),
+        ("benchmark", file, "--clinician", "rules", "--dry-run"),
+    ):
+        said = refusal(call, *asked)
+        assert f"{suite}: " in said
+        assert words in said
+    assert not out.exists()
+
+
 def test_time_at_the_keyboard_is_for_somebody_who_sits_there(call: Call) -> None:
     said = refusal(call, "simulate", "--protocol", "medconceal", "--clinician", "rules", "--minutes", 5)
-    assert "--minutes: nobody sits at the keyboard" in said
+    assert "--minutes: no person takes part" in said
     said = refusal(call, "simulate", "--protocol", "medconceal", "--clinician", "rules", "--patient", "human:b")
     assert "--evaluator: a person plays the patient" in said
 

@@ -24,12 +24,37 @@ def test_algorithms_alone(call: Call, talks: Path, tmp_path: Path) -> None:
     turns = [{"role": "clinician", "text": "How are you?"}, {"role": "patient", "text": "I sleep badly these days."}]
     sessions.write_text(json.dumps({"id": "real-1", "language": "en", "turns": turns}) + "\n", "utf-8")
     out, _ = works(call, "simulate", "quality", talks, "--out", "quality", "--reference", sessions, "--json")
-    (table,) = json.loads(out)
+    table, alike = json.loads(out)
+    assert {row["verdict"] for row in alike["rows"]} == {"not known", None}, "one real session tells nothing"
     rows = {(row["metric"], row["system"]): row for row in table["rows"]}
     assert rows["words_per_turn.patient", "script:brisk"]["reference"] == 5
     assert rows["self_bleu_repeats", "script:brisk"]["n"] == 4
     assert not [row for row in table["rows"] if row["aspect"] == "case"]
     assert (tmp_path / "quality-reference" / "manifest.json").is_file()
+
+
+def test_a_simulated_reference_is_called_so_and_another_margin_named(call: Call, talks: Path) -> None:
+    command = ("simulate", "quality", talks, "--out", "quality", "--reference", talks, "--margin", "0.2")
+    out, _ = works(call, *command, "--all", "--notes")
+    words = " ".join(out.split())
+    assert words.startswith("With script:brisk, patients talk like those of the reference (simulated) in 0 of")
+    assert "features within ± 0.2 SDs" in words
+    assert "They were not held against real sessions: --reference does." in words
+    assert "Beside sessions that are simulated too" in words
+    assert "real ones" not in words
+    assert "Real cases" not in words
+
+
+def test_it_fits_a_screen(call: Call, talks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    out, _ = works(call, "simulate", "quality", talks, "--out", "quality")
+    lines = out.splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    shown = [tuple(map(str.strip, line.strip().rsplit(" ", 1))) for line in lines]
+    assert {("Hidden text sent to a side", "0.000"), ("Self-BLEU between repeats", "1.000")} <= set(shown)
+    whole, _ = works(call, "simulate", "quality", talks, "--out", "quality", "--all")
+    assert len(whole.splitlines()) > len(lines)
 
 
 def test_another_folder_is_refused(call: Call, tmp_path: Path) -> None:
@@ -50,8 +75,8 @@ def test_a_judge_is_asked_once_and_sees_the_case(call: Call, talks: Path) -> Non
         command = ("simulate", "quality", talks, "--judge", server.judge, "--out", "judged", "--json")
         out, _ = works(call, *command)
         asked = server.count
-        # Two rubrics of two cases, whose repeats by rules are the same words; note2chat has no personas with a trait.
-        assert asked == 4
+        # Three rubrics of two cases, whose repeats by rules are the same words; note2chat has no personas with a trait.
+        assert asked == 6
         fact = json.loads((talks / "transcripts.jsonl").read_text("utf-8").splitlines()[0])["reference"][
             "patient_facts"
         ][0]
@@ -60,7 +85,7 @@ def test_a_judge_is_asked_once_and_sees_the_case(call: Call, talks: Path) -> Non
         assert server.count == asked
     (table,) = json.loads(out)
     judged = {row["metric"] for row in table["rows"] if row["raters"].startswith("judge:")}
-    assert judged == {"case_contradiction_level", "case_invention"}
+    assert judged == {"case_contradiction_level", "case_invention", "patient_faults"}
 
 
 def test_the_card_says_that_nobody_checked(call: Call, talks: Path) -> None:

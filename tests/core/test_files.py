@@ -6,13 +6,14 @@ import os
 import sqlite3
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path, PureWindowsPath
 
 import pytest
 
 from bedside.core import files
 from bedside.core.errors import BedsideError, InputError
+from bedside.core.files import making
 
 
 @pytest.fixture(autouse=True)
@@ -101,3 +102,21 @@ def test_names_that_some_system_has_no_file_of() -> None:
     assert all(map(files.can_name_a_file, ("anna", "console", "a.con", "com10", "患者 1", ".hidden")))
     refused = ("con", "Aux.json", "COM1.tar.gz", "nul", "a:b", "a\\b", "a/b", "a?", "a.", "a ", "a\n")
     assert not any(map(files.can_name_a_file, refused))
+
+
+def test_a_folder_that_fails_goes_also_while_a_thread_writes_into_it(tmp_path: Path) -> None:
+    for _ in range(12):
+        with suppress(KeyboardInterrupt), making(tmp_path / "run") as folder:
+            thread = threading.Thread(target=_touch_many, args=(folder,))
+            thread.start()
+            while not (folder / "50").exists():
+                time.sleep(0.001)
+            raise KeyboardInterrupt
+        thread.join()
+        assert list(tmp_path.iterdir()) == []
+
+
+def _touch_many(folder: Path) -> None:
+    for number in range(3_000):
+        with suppress(OSError):
+            (folder / f"{number}").touch()

@@ -20,13 +20,15 @@ SCALES = ("empathy=1-5", "safe=0,1")
 QUESTIONS = {name: getattr(bedside, name) for name in bedside.__all__ if hasattr(getattr(bedside, name), "settings")}
 #: The commands of the functions that have another name.
 COMMANDS = {
-    "judge_pairs": "judge pairs", "tune_judge": "judge tune", "learn_rater": "judge learn", "jury": "judge jury",
+    "judge_pairs": "judge pairs", "judge_drift": "judge drift",
+    "tune_judge": "judge tune", "learn_rater": "judge learn", "jury": "judge jury",
+    "cascade": "judge cascade", "route": "judge route",
     "import_ratings": "ratings import", "benchmark": "benchmark run", "extend_benchmark": "benchmark add",
     "simulation_quality": "simulate quality", "adjudicate": "annotate adjudicate",
     "annotation_status": "annotate status", "answer_revisions": "annotate revisions",
     "export_tasks": "annotate export", "import_answers": "annotate import", "propose_next": "annotate next",
     "pull": "annotate pull", "push": "annotate push", "rating_page": "annotate page", "plan_kappa": "plan kappa",
-    "plan_judge": "plan judge",
+    "plan_judge": "plan judge", "plan_raters": "plan raters",
     "plan_difference": "plan difference", "train_coder": "train coder", "evaluate_coder": "train test-coder",
     "fit_redirection": "train redirection", "judgements": "judge answers list", "reassign": "annotate reassign",
     "import_judgements": "judge answers import", "export_judgements": "judge answers export",

@@ -32,9 +32,9 @@ def test_everything_on_it_runs(
             code, out, err = call(*words)
             assert code == 0, f"{line}\n{err}"
             if "--dry-run" in line:
-                assert "What the benchmark would take" in out
+                assert out.startswith("Nothing was asked.")
             else:
-                assert "Leaderboard" in out
+                assert "Rank" in out
     for folder in ("bench", "trial"):
         assert (tmp_path / folder / "run/report/report.html").is_file()
     monkeypatch.chdir(tmp_path)

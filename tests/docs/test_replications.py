@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from types import ModuleType
@@ -13,9 +15,9 @@ import pytest
 
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.ratings.suites.published_numbers import published_numbers
-from replications import mdd5k, multisense, textbooks
+from replications import annomi, mdd5k, mindeval, multisense, textbooks
 from replications.__main__ import PAPERS, SOURCES
-from replications._figures import PRINTED, STATUSES, Figure, counts
+from replications._figures import PRINTED, STATUSES, Figure, counts, section
 from tests.conftest import DATA
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -103,6 +105,26 @@ def test_what_annomi_printed_is_known() -> None:
     assert ".74 main behaviour and\n.47 client talk (both as published)" in FACTS.read_text("utf-8")
 
 
+def test_a_page_without_data_has_dashes_and_a_wrong_call_says_what_is_right(tmp_path: Path) -> None:
+    lines = [
+        line for source in SOURCES for line in section(source, source.figures(tmp_path, tmp_path), ()).splitlines()
+    ]
+    lacking = [line for line in lines if "the data are not at hand" in line]
+    assert all(" | – | from data | " in line for line in lacking)
+    assert not any("None" in line for line in lines)
+    assert (
+        len(lacking) == sum(one.ours is None for source in SOURCES for one in source.figures(tmp_path, tmp_path)) > 20
+    )
+    assert [source.held(tmp_path) for source in (annomi, mdd5k, mindeval)] == ["", "", ""]
+    for given, said in ((["--help"], "usage: python -m replications"), ([], "data"), (["/nowhere"], "/nowhere is no")):
+        ended = subprocess.run(
+            [sys.executable, "-m", "replications", *given], cwd=DOCS.parent, capture_output=True, text=True, check=False
+        )
+        assert ended.returncode == (0 if given == ["--help"] else 2)
+        assert said in ended.stdout + ended.stderr
+        assert "Traceback" not in ended.stderr
+
+
 def test_textbooks_examples_come_out_as_the_page_has_them() -> None:
     assert all(one.agrees for one in textbooks.figures())
     assert textbooks.table() in (DOCS / "statistics.md").read_text("utf-8")
@@ -130,10 +152,18 @@ def test_mdd5ks_characters_are_pooled_or_averaged_as_counted_by_hand(tmp_path: P
     table = mdd5k.dataset(run)
     for side, row in (("doctor", "Avg. words #doc"), ("patient", "Avg. words #pat")):
         pooled = sum(map(sum, said[side])) / sum(map(len, said[side]))
-        assert table[row] == pytest.approx(pooled, abs=0.05)
+        assert table[row] == pytest.approx(pooled)
         mean = sum(sum(own) / len(own) for own in said[side]) / len(talks)
         assert mdd5k.means_of_dialogues(open_ratings_view(run.path))[side] == pytest.approx(mean)
         assert abs(pooled - mean) > 0.5
+    exchanges, last = sum(map(len, talks)), sum(own[-1] for own in said["patient"])
+    doctor, patient = (sum(map(sum, said[side])) for side in said)
+    assert table["Avg. words #dial"] == pytest.approx((doctor + patient) / len(talks))
+    assert mdd5k.by_script(run) == pytest.approx({
+        "Avg. words #dial": (doctor + patient - last) / len(talks),
+        "Avg. words #doc": doctor / (exchanges + len(talks)),
+        "Avg. words #pat": (patient - last) / exchanges,
+    })  # fmt: skip
     codes = {json.loads(file.read_text("utf-8"))["ICD_Code"] for file in (DATA / "mdd5k" / "labels").glob("*.json")}
     assert table["Illness"] == len({one for code in codes for one in code.split(",")})
     assert len(mdd5k.diagnoses(run)) == len(talks)

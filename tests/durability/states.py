@@ -105,7 +105,7 @@ def see_run(folder: Path) -> tuple[int, int]:
 
 
 #: What tells when something was done or how much was left of it then, not what.
-_WHEN = {"date", "received", "judges"}
+_WHEN = {"date", "received", "judges", "seal", "digest"}
 
 
 def comparable(files: Mapping[str, bytes]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache, partial
 from pathlib import Path
 from random import Random
@@ -20,7 +20,7 @@ import yaml
 import bedside
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.core.errors import BedsideError
-from bedside.ratings.run import keep_simulations, run_simulations
+from bedside.ratings.run import keep_simulations, run_simulations, write_manifest
 from bedside.reports.build import build_tables
 from bedside.reports.explanation import states_tables
 from bedside.reports.simulations import (
@@ -36,9 +36,9 @@ from bedside.simulation.simulators.case_files import case_text, check_cases, rea
 from bedside.simulation.simulators.contract import SIMULATORS
 from bedside.simulation.simulators.prompt_files import prompts_in
 from bedside.simulation.simulators.scripts import read_script
-from bedside.simulation.talks_folder import read_failures, write_talks
+from bedside.simulation.talks_folder import read_failures, write_manifest as write_talks_manifest, write_talks
 from bedside.transcripts.reading import Reading
-from bedside.transcripts.simulation_folder import simulated_protocol
+from bedside.transcripts.simulation_folder import simulated_suite
 from tests.analysis.simulated_run import simulation
 from tests.fuzz import mutate
 from tests.fuzz.error_lines import one_line
@@ -291,16 +291,24 @@ def _talks_file(name: str, folder: Path, data: bytes) -> None:
     """A file of the simulation's folder: read where it stands, kept by a run, and reported."""
     talks, run = _fresh(folder, _scored() / "talks"), _fresh(folder, _scored() / "run")
     (talks / name).write_bytes(data)
+    with suppress(ValueError, RecursionError, AttributeError):  # as if it had been written so
+        write_talks_manifest(talks, json.loads((talks / "manifest.json").read_bytes()))
     _each(
         lambda: [transcript.to_json() for transcript in Reading([talks])],
-        lambda: simulated_protocol([talks]),
+        lambda: simulated_suite([talks]),
         lambda: list(read_failures(talks)),
     )
     kept = json.loads((run / "simulations.json").read_text("utf-8"))
     kept[0]["path"] = str(talks)
     (run / "simulations.json").write_text(json.dumps(kept), "utf-8")
+    _written(run)
     _each(lambda: keep_simulations(run, [str(talks / "transcripts.jsonl")]))
     _reported(run)
+
+
+def _written(run: Path) -> None:
+    """As if the run's files had been written as they are: of others nothing is read."""
+    write_manifest(run, json.loads((run / "manifest.json").read_bytes()))
 
 
 def _make_kept(random: Random) -> bytes:
@@ -310,6 +318,7 @@ def _make_kept(random: Random) -> bytes:
 def _kept(folder: Path, data: bytes) -> None:
     run = _fresh(folder, _scored() / "run")
     (run / "simulations.json").write_bytes(data)
+    _written(run)
     _each(lambda: run_simulations(run))
     _reported(run)
 

@@ -16,6 +16,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
@@ -56,7 +57,7 @@ from bedside.metrics.protocols.note2chat import labels as note2chat
 from bedside.ratings.form_contract import RATING_FORMS
 from bedside.ratings.rating_files import import_ratings, read_rating_file
 from bedside.ratings.rating_reading import RatingReading
-from bedside.ratings.run import Run
+from bedside.ratings.run import Run, write_manifest
 from bedside.ratings.scales import parse_scales
 from bedside.ratings.suites.suite import parse_suite
 from bedside.transcripts.json_source import ArrayError, array_items, beginning
@@ -1272,6 +1273,9 @@ def _manifest(folder: Path, data: bytes) -> None:
             Run(run), _plans()["rate"], read_export(_plans()["rate"], _export("rate"), RATERS, where="x").answers
         )
     (run / "manifest.json").write_bytes(data)
+    # Sealed again: what stands behind a seal that doesn't fit is never looked at.
+    with suppress(ValueError, RecursionError, TypeError):
+        write_manifest(run, json.loads(data))
     _looked(run)
 
 
@@ -1316,6 +1320,8 @@ def _run_file(folder: Path, data: bytes) -> None:
     for name, content in _run_files():
         (folder / "run" / name).write_bytes(content)
     (folder / "run" / _run_files()[number][0]).write_bytes(data[1:])
+    # Written so, as it were: of a file that isn't as it was written nothing is read.
+    write_manifest(folder / "run", json.loads((folder / "run" / "manifest.json").read_bytes()))
     _looked(folder / "run")
 
 

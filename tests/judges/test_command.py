@@ -113,6 +113,7 @@ NOBODY = "--judge openai/x"
         (f"{NOBODY} --codes question --prompt-language de", "behaviour codes are asked in English only"),
         (f"{NOBODY} --rubrics empathy --engine local --max-calls 5", "can't share a limit"),
         (f"{NOBODY} --rubrics empathy --engine local --max-cost 1", "can't share a limit of costs"),
+        (f"{NOBODY} --rubrics empathy --engine local --rpm 60", "can't share a limit a minute"),
         (f"{NOBODY} --rubrics empathy --engine local --no-text", "keeps no text"),
         ("--rubrics empathy", "no judge is named"),
         ("--dry-run", "no judge is named"),

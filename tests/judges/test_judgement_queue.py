@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,8 @@ import textwrap
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -25,6 +27,7 @@ pytest.importorskip("aiohttp")
 
 from bedside.core.errors import InputError
 from bedside.judges.counts import JudgingProgress, JudgingSummary
+from bedside.judges.judgement_queue import CallOrder
 from bedside.judges.llm.endpoints import model_name
 from bedside.judges.llm.prices import Price
 from bedside.judges.llm.protocol import LanguageModelError
@@ -175,6 +178,60 @@ def test_concurrency_is_bounded_and_used(bench: Bench) -> None:
         assert server.most_in_flight == 7
 
 
+@pytest.mark.parametrize(("transcripts", "rubrics", "width"), [(24, 4, 8), (12, 7, 64), (50, 3, 16), (1, 6, 4)])
+def test_the_first_call_that_begins_so_is_answered_before_the_others(
+    transcripts: int, rubrics: int, width: int
+) -> None:
+    @dataclass
+    class Planned:
+        opening: str
+        shared: bool = False
+
+    async def rounds() -> int:
+        order: Any = CallOrder(width)
+        for number in range(transcripts):
+            for _ in range(rubrics):
+                order.put(Planned(str(number)))
+        left, count, answered = transcripts * rubrics, 0, set[str]()
+        while left:
+            taken: list[Planned] = []
+            with suppress(TimeoutError):
+                while len(taken) < width:
+                    taken.append(await asyncio.wait_for(order.get(), 0.001))
+            assert len({call.opening for call in taken if call.opening not in answered}) == sum(
+                call.opening not in answered for call in taken
+            )
+            for call in taken:
+                assert call.shared
+                order.done(call)
+            answered |= {call.opening for call in taken}
+            left, count = left - len(taken), count + 1
+        return count
+
+    least = -(-transcripts * rubrics // width)
+    assert asyncio.run(rounds()) <= (least if transcripts >= width else least + 1)
+
+
+def test_prompt_caches_are_of_use(bench: Bench) -> None:
+    answered, after = set[str](), 0
+
+    class Caching(JudgeServer):
+        async def _handle(self, request: Any) -> Any:
+            nonlocal after
+            (talk,) = re.findall(r"talk \d+", (await request.read()).decode())
+            after += talk in answered
+            response = await super()._handle(request)
+            answered.add(talk)
+            return response
+
+    with Caching(latency=0.05) as server:
+        bench.judge(
+            server, talks(24), ("empathy", "partnership", "question_quality", "effectiveness"), max_concurrency=8
+        )
+        assert (server.count, server.most_in_flight) == (96, 8)
+    assert after == 72
+
+
 def test_transcripts_are_taken_as_they_are_needed(bench: Bench) -> None:
     taken, ahead = 0, 0
 
@@ -246,6 +303,33 @@ def test_unknown_tokens_are_an_unknown_cost(bench: Bench) -> None:
         judged = bench.judge(server, talks(1), ("empathy",), price=Price(1, 1))
     assert judged.rubrics[0].cost is None
     assert bench.stored[0].input_tokens is None
+
+
+def test_one_reply_of_unknown_tokens_is_an_unknown_cost(bench: Bench) -> None:
+    with JudgeServer(first(1, text=OFF_SCALE, extra={"usage": None})) as server:
+        judged = bench.judge(server, talks(1), ("empathy",), price=Price(1, 1))
+    assert (judged.rubrics[0].cost, bench.stored[0].cost) == (None, None)
+    assert bench.stored[0].input_tokens, "of the second"
+
+
+def test_more_tokens_in_the_cache_than_in_the_prompt_give_no_credit() -> None:
+    """As of servers that count them beside the prompt's."""
+    assert Price(1.0, 2.0, cached=0.1).of(100, 10, 5000) == pytest.approx((5000 * 0.1 + 10 * 2) / 1e6)
+
+
+@pytest.mark.parametrize("usage", [{"prompt_tokens": 1000, "completion_tokens": 500}, {}])
+def test_a_limit_of_costs_counts_what_is_under_way(bench: Bench, usage: dict[str, int]) -> None:
+    options: dict[str, Any] = {"max_concurrency": 64, "price": Price(1.0, 10.0), "max_cost": 0.5}
+    text = json.dumps({"reason": "x" * 1980, "score": 3})
+    with JudgeServer(always(extra={"usage": usage}, text=text), 0.05) as server:
+        judged = bench.judge(server, talks(400), NAMES[:1], **options)
+    # Where the provider counts no tokens, four characters are taken for one.
+    tokens = [(1000, 500) if usage else (-(-len(sent.prompt) // 4), -(-len(text) // 4)) for sent in server.received]
+    costs = [(prompt + 10 * reply) / 1e6 for prompt, reply in tokens]
+    assert sum(costs) - min(costs) < 0.5 <= sum(costs), "the one that reaches the limit is the last"
+    assert (judged.calls, judged.rubrics[0].not_asked) == (server.count, 400 - server.count)
+    assert server.most_in_flight >= 10
+    assert set(bench.column("error")) == {None, "not asked: the limit of 0.5 US dollars was reached"}
 
 
 def test_the_plan_is_what_is_then_asked(bench: Bench) -> None:
@@ -416,7 +500,7 @@ def test_one_that_fails_is_an_error_and_the_run_goes_on(bench: Bench, status: in
     broken = True
 
     def script(request: Received, number: int) -> Action:
-        fails = broken and "talk 3." in request.prompt and number > 5
+        fails = broken and "talk 3." in request.prompt and number > 3
         return Action(status=status) if fails else Action()
 
     with JudgeServer(script) as server:
@@ -516,6 +600,65 @@ def test_what_was_paid_for_before_a_stop_counts(bench: Bench) -> None:
         assert after.cost == pytest.approx((after.input_tokens + after.output_tokens) / 1e6)
         assert after.cost > before.cost > 0
         assert "score: not one of" in server.received[1].body["messages"][2]["content"]
+
+
+TOO_LONG = b'{"error": {"message": "too long", "code": "context_length_exceeded"}}'
+NO_CREDIT = b'{"error": {"message": "You exceeded your current quota.", "code": "insufficient_quota"}}'
+
+
+def in_words(request: Received, then: Action) -> Action:
+    """A reply that is none, and something else to whom that is objected to."""
+    return then if len(request.body["messages"]) > 1 else Action(text="It was fine.")
+
+
+def test_what_is_too_long_with_the_reply_is_asked_without_it(bench: Bench) -> None:
+    def script(request: Received, number: int) -> Action:
+        return in_words(request, Action(400, body=TOO_LONG)) if number < 3 else Action()
+
+    with JudgeServer(script) as server:
+        judged = bench.judge(server, talks(1), ("empathy",), price=Price(1, 1))
+        first, _, last = (request.body["messages"] for request in server.received)
+    (judgement,) = bench.stored
+    assert (judgement.state, len(judgement.replies), judgement.calls) == ("answered", 2, 2)
+    assert judgement.cost == judged.rubrics[0].cost
+    (message,) = last
+    assert message["content"].startswith(first[0]["content"])
+    assert len(message["content"]) > len(first[0]["content"]), "the objection stands there"
+
+
+def test_a_reply_that_was_paid_for_is_kept_where_asking_again_is_too_long(bench: Bench) -> None:
+    with JudgeServer(
+        lambda request, number: Action(400, body=TOO_LONG) if number > 1 else Action(text="Fine.")
+    ) as server:
+        judged = bench.judge(server, talks(1), ("empathy",), price=Price(1, 1))
+        (judgement,), sent = bench.stored, server.count
+        assert (judgement.state, judgement.replies, judgement.calls) == ("unusable", ("Fine.",), 1)
+        prompt = server.received[0].prompt
+        assert judgement.cost == pytest.approx((len(prompt) // 4 + len("Fine.") // 4) / 1e6)
+        assert judgement.cost == judged.rubrics[0].cost
+        assert (judged.rubrics[0].unusable, judged.rubrics[0].not_askable) == (1, 0)
+        bench.judge(server, talks(1), ("empathy",))
+        assert server.count == sent, "it isn't paid again"
+
+
+def test_replies_that_were_paid_for_are_kept_where_the_run_is_stopped(bench: Bench) -> None:
+    """One is refused, which ends the run, while another waits for its answer: of both, the first reply is kept."""
+
+    def script(request: Received, number: int) -> Action:
+        slow = "talk 1." in request.prompt
+        return in_words(request, Action(429, body=NO_CREDIT, delay=5.0 if slow else 0.3))
+
+    with JudgeServer(script) as server:
+        stopped_by = stopped(bench, server, names=("empathy",), max_concurrency=2, price=Price(1, 1))
+    assert "no credit" in stopped_by
+    kept = [(entry.transcript, entry.state, entry.replies) for entry in bench.stored]
+    assert sorted(kept) == [(f"t{number}", "failed", ("It was fine.",)) for number in range(2)]
+    assert all(entry.cost for entry in bench.stored)
+    with JudgeServer() as server:
+        bench.judge(server, talks(2), ("empathy",), price=Price(1, 1))
+        assert [len(request.body["messages"]) for request in server.received] == [3, 3]
+    assert bench.all_rated
+    assert {entry.state for entry in bench.stored} == {"answered"}
 
 
 @pytest.mark.parametrize("option", ["passes", "max_concurrency", "items_per_call", "max_tokens"])

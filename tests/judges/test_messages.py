@@ -106,8 +106,8 @@ GOLDEN = {
         "FOLDER/pacing.yaml: the rubric pacing has no texts in zh; write them into zh/pacing.yaml beside it, "
         "or ask in en",
     "no such language": "there is no prompt language 'fr'; known: de, en, zh",
-    "a level is missing": "FOLDER/pacing.yaml: scale: level 2 is missing",
-    "two faults": "FOLDER/pacing.yaml: titel: unknown key (and 1 more)",
+    "a level is missing": "FOLDER/pacing.yaml:10: scale: level 2 is missing",
+    "two faults": "FOLDER/pacing.yaml:20: titel: unknown key (and 1 more)",
     "two languages":
         "`rubrics`: the rubrics are in several languages (de, en), so that a judge by them is several raters;"
         " ask in one language, and in the other in another command",
@@ -123,7 +123,7 @@ GOLDEN = {
         "them; name rubrics that rate whole conversations on levels and aren't tuned; see bedside list "
         "rubrics",
     "another format":
-        "FOLDER/s: the store of judgements has format 99, and this version of bedside reads 3; use the "
+        "FOLDER/s: the store of judgements has format 99, and this version of bedside reads 5; use the "
         "version of bedside that made it",
     "damaged":
         "FOLDER/s: the store of judgements is damaged (file is not a database); restore it from a copy, or "

@@ -12,8 +12,10 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -23,6 +25,7 @@ import pytest
 
 from bedside.core.errors import RunError
 from bedside.judges import store_merge as merging
+from bedside.judges.llm.protocol import Served
 from bedside.judges.prompt import PromptPiece
 from bedside.judges.store import (
     LATER_COLUMNS,
@@ -179,6 +182,18 @@ def test_killed_with_what_it_had_done_on_disk_and_its_claims_free(path: Path) ->
     after = using(path, lambda store: store.claim(["done", "claimed"]))
     assert (set(after.found), set(after.mine)) == ({"done"}, {"claimed"})
     assert files(path) == [path.name]
+
+
+def test_a_new_store_is_opened_by_several_at_once(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        for number in range(40):
+            begin = threading.Barrier(4)
+
+            def open_it(_: int, path: Path = tmp_path / f"{number}.sqlite", begin: threading.Barrier = begin) -> None:
+                begin.wait()
+                open_to_write(path).close()
+
+            assert list(pool.map(open_it, range(4))) == [None] * 4
 
 
 def test_many_at_once_are_all_there(path: Path) -> None:
@@ -356,6 +371,18 @@ def test_a_store_of_before_there_were_endpoints(tmp_path: Path) -> None:
     assert endpoints(tmp_path / "a") == {"a": None, "new": "http://y/v1"}
     merge_store(tmp_path / "a", tmp_path / "b")
     assert endpoints(tmp_path / "a")["b"] is None
+
+
+def test_a_store_of_before_there_were_versions(tmp_path: Path) -> None:
+    served = Served("tiny-2026-06-01", "fp_1", "Azure")
+    old, new = (finish(tmp_path / name, named(name, served=served)) for name in ("a", "b"))
+    with sqlite3.connect(old) as connection:
+        connection.execute("ALTER TABLE judgements DROP COLUMN served")
+        connection.execute("ALTER TABLE judgements DROP COLUMN digest")
+        connection.execute("PRAGMA user_version = 3")
+    assert [judgement.served for judgement in read(old)] == [None]
+    merge_store(old, new)
+    assert {judgement.key: judgement.served for judgement in read(old)} == {"a": None, "b": served}
 
 
 def endpoints(path: Path) -> dict[str, str | None]:

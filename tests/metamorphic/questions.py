@@ -85,6 +85,8 @@ QUESTIONS: Mapping[str, Question] = {
     "validate": lambda run, systems, **part: bedside.validate(run, **part),
     "estimate": lambda run, systems, **part: bedside.estimate(run, **part),
     "estimate of the run": lambda run, systems, **part: bedside.estimate(run, about="run", **part),
+    "estimate at every look": lambda run, systems, **part: bedside.estimate(run, looks=True, **part),
+    "compare at every look": lambda run, systems, **part: bedside.compare(run, looks=True, **part),
     "compare": _compare,
     "compare by permutation": _permuted,
     "compare unpaired": _unpaired,

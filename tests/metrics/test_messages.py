@@ -20,16 +20,17 @@ from bedside.metrics.coders.learned.trained_coder import load_coder
 from bedside.metrics.coders.learned.training_set import read_training_set
 from bedside.metrics.coders.testing.coder_test import evaluate_coder
 from bedside.metrics.models.nli import label_order
-from bedside.metrics.protocols import medconceal
 from bedside.metrics.protocols.contract import PROTOCOLS
-from bedside.metrics.protocols.medconceal import fit, read_turns, trace
+from bedside.metrics.protocols.medconceal import labels as medconceal_labels
+from bedside.metrics.protocols.medconceal.fitting import fit
 from bedside.metrics.protocols.medconceal.policy import parse_parameters
-from bedside.metrics.protocols.note2chat import rewarded, write_preferences
+from bedside.metrics.protocols.medconceal.trace import read_turns, trace
+from bedside.metrics.protocols.note2chat.preferences import rewarded, write_preferences
 from tests.conftest import conversation
 from tests.metrics.coders.test_trained_coder import corpus
 from tests.metrics.protocols.test_fitting import SMALL_ADDRESS, SMALL_REVEAL, drawn_turns
 from tests.metrics.protocols.test_labels import CASE, LABELS, OTHER, Z, changed, written
-from tests.metrics.protocols.test_trace import CONCERN, DEFAULT, TALK, labels
+from tests.metrics.protocols.test_trace import CONCERN, SHAPE, TALK, labels
 
 TURNS = drawn_turns(4, 8, replayed=False)
 NLI = ("entailment", "neutral", "contradiction")
@@ -44,7 +45,7 @@ def settings(family: str, **given: Any) -> object:
 
 
 def rating(*items: Any, of: Any = CASE) -> Callable[[Path], object]:
-    return lambda folder: list(medconceal.with_labels([of], written(folder, *items)))
+    return lambda folder: list(medconceal_labels.with_labels([of], written(folder, *items)))
 
 
 def turn_labels(number: str = "0", **features: Any) -> Callable[[Path], object]:
@@ -53,7 +54,7 @@ def turn_labels(number: str = "0", **features: Any) -> Callable[[Path], object]:
 
 def label_text(folder: Path) -> object:
     (folder / "labels.jsonl").write_text('{"id": \n')
-    return list(medconceal.with_labels([CASE], folder / "labels.jsonl"))
+    return list(medconceal_labels.with_labels([CASE], folder / "labels.jsonl"))
 
 
 def parameters(folder: Path, **changes: Any) -> object:
@@ -67,7 +68,7 @@ def parameter_text(text: str, folder: Path) -> object:
 
 
 def without_a_weight(folder: Path) -> object:
-    data = DEFAULT.model_dump(mode="json")
+    data = SHAPE.model_dump(mode="json")
     del data["address"]["weights"]["plan_specificity"]
     return parameter_text(yaml.safe_dump(data), folder)
 
@@ -136,9 +137,9 @@ CASES: dict[str, Callable[[Path], object]] = {
     "text for labels": rating("x"),
     "labels of others": rating(LABELS, of=OTHER),
     "labels of no JSON": label_text,
-    "no label file": lambda folder: list(medconceal.with_labels([CASE], folder / "none.jsonl")),
-    "turns without labels": lambda folder: trace(TALK, [CONCERN], {0: labels()}, DEFAULT),
-    "no clinician": lambda folder: trace(conversation(("patient", "x")), [CONCERN], {}, DEFAULT),
+    "no label file": lambda folder: list(medconceal_labels.with_labels([CASE], folder / "none.jsonl")),
+    "turns without labels": lambda folder: trace(TALK, [CONCERN], {0: labels()}, SHAPE),
+    "no clinician": lambda folder: trace(conversation(("patient", "x")), [CONCERN], {}, SHAPE),
     # parameter files of MedConceal
     "unknown key": partial(parameters, reveal={"hihg": 0.9}),
     "low above high": partial(parameters, reveal={"low": 0.8}),

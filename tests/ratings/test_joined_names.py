@@ -345,7 +345,7 @@ def test_a_scale_that_a_question_is_given_is_of_the_metric_in_any_spelling(run: 
 
 def test_a_scale_for_all_is_of_what_a_file_brought_without_one(run: Run, tmp_path: Path) -> None:
     bedside.import_ratings(run, written(tmp_path, wide({"warmth": (ANNA, BEN)})))
-    (table,) = bedside.agree(run.path, scales="1-5", metrics="warmth")
+    table, _ = bedside.agree(run.path, scales="1-5", metrics="warmth")
     (kappa,) = [row["estimate"] for row in table.records if row["statistic"] == "kappa"]
     assert kappa == pytest.approx(cohen_kappa_score(ANNA, BEN, weights="quadratic", labels=[1, 2, 3, 4, 5]))
 

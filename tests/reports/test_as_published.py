@@ -146,6 +146,26 @@ def test_a_mean_of_metrics_is_taken_within_each_transcript_that_has_all() -> Non
     assert table.records[0]["missing"] == 1
 
 
+def test_a_mean_of_means_is_that_of_the_columns_whatever_their_n() -> None:
+    """Means 0.5 of three and 0.9 of one: 0.7, where within transcripts that have both it is 0.5."""
+    rows = [rated("a", 0, empathy=0.1, partnership=0.9), rated("a", 1, empathy=0.6), rated("a", 2, empathy=0.8)]
+    view = ratings_view(*rows, rated("b", 0, empathy=1.0))
+    metrics = [{"metric": "average", "mean": ["empathy", "partnership"], "of_means": of_means, "title": title}
+               for title, of_means in (("apart", True), ("within", False))]  # fmt: skip
+    table = results(view, metrics=metrics)
+    values = {r["measure"]: (round(r["value"], 9), r["n"]) for r in table.records if r["system"] == "a"}
+    assert values == {"apart": (0.7, 3), "within": (0.5, 1)}
+    assert cells_by_title(table)["apart"][1] == "–", "b has no partnership"
+    halves = pl.DataFrame({"transcript_id": ["a-0", "a-1", "a-2", "b-0"], "half": ["x", "y", "y", "y"]})
+    contrast = {"title": "half", "factor": "half", "level": "y", "base": "x"}
+    changes = full_table(
+        "changes", replace(view, factors=halves), metrics=[{**metrics[0], "mean": ["empathy"]}], contrasts=[contrast]
+    )
+    assert changes.records[0]["change_percent"] == pytest.approx(100 * (0.7 / 0.1 - 1))
+    with pytest.raises(ValueError, match="name these"):
+        results(view, metrics=[{"metric": "empathy", "of_means": True}])
+
+
 def test_a_distance_from_the_corpus_is_that_of_the_means_and_the_least_is_bold() -> None:
     view, drawn = two_roles(2)
     corpus, other = two_roles(3, systems="r")
@@ -426,6 +446,15 @@ def test_calm_its_agreement_is_read_as_the_paper_reads_it() -> None:
     view = ratings_view(*rows, scales={"empathy": Scale((1, 2, 3, 4, 5), True)})
     table = full_table("judge_agreement", view, metrics=[measures[3]], heading="Human-LLM κ_w")
     assert cells_of(table) == [["Empathy", "0.5", "Moderate"]]
+    # One of four is off by a level; by chance they were 1.625 apart, 4.5 squared: 1 − 0.25 / 1.625 and 1 − 0.25 / 4.5.
+    rows = [
+        rated("CI", case, rater, empathy=value)
+        for rater, own in ((JUDGE, (1, 2, 2, 5)), ("human:x", (1, 2, 3, 5)))
+        for case, value in enumerate(own)
+    ]
+    view = ratings_view(*rows, scales={"empathy": Scale((1, 2, 3, 4, 5), True)})
+    kappas = {name: cells_of(published(view, "calm-it", name))[0][1] for name in ("judge", "judge-linear")}
+    assert kappas == {"judge": "0.944", "judge-linear": "0.846"}
 
 
 def test_calm_its_relative_changes_stand_beside_wilcoxons_p() -> None:
@@ -435,12 +464,19 @@ def test_calm_its_relative_changes_stand_beside_wilcoxons_p() -> None:
     values = {name: mean + spread[:: 1 if name == "CI" else -1] for name, mean in means.items()}
     view = ratings_view(*(rated(name, case, effectiveness=float(value)) for name, own in values.items()
                           for case, value in enumerate(own)), order=study_order([SUITES.load("calm-it")]))  # fmt: skip
-    table = published(view, "calm-it", "tests")
+    table = published(view, "calm-it", "tests", PRINTED)
     assert titles_of(table)[4] == "CI over it, %"
-    assert {record["a"]: f"{record['relative_change']:.2f}" for record in table.records} == {
+    # As the paper has it: CI first in differences, too.
+    assert [record["a"] for record in table.records] == ["CI"] * 3
+    assert [record["difference"] for record in table.records] == pytest.approx([0.18, 1.59, 3.26])
+    (note,) = (note for note in table.notes if note.startswith("As printed in the text of Nguyen et al."))
+    assert "Effectiveness, CI over C+S, relative change 273.95" in note
+    assert (note.count("< 0.001"), note.count("relative change")) == (9, 3)
+    assert "Redirection ratio" not in note
+    assert {record["b"]: f"{record['relative_change']:.2f}" for record in table.records} == {
         "KMI": "4.22", "CI-NC": "55.59", "C+S": "273.95"
     }  # fmt: skip
-    ps = [stats.wilcoxon(values[name] - values["CI"], zero_method="pratt", method="exact").pvalue
+    ps = [stats.wilcoxon(values["CI"] - values[name], zero_method="pratt", method="exact").pvalue
           for name in ("KMI", "CI-NC", "C+S")]  # fmt: skip
     assert [record["p"] for record in table.records] == pytest.approx(ps)
     assert [record["p_corrected"] for record in table.records] == pytest.approx(multipletests(ps, method="holm")[1])
@@ -458,6 +494,8 @@ def test_calm_its_skewness_is_over_clients() -> None:
     assert texts[:3] == ["CI", "20", f"{means.mean():.3f}"]
     assert texts[7:9] == [f"{value:.3f}".replace("-", "−") for value in (stats.skew(means), test.statistic)]
     assert table.records[0]["p"] == pytest.approx(test.pvalue)
+    rows = [(name, system, None, *rest) for name, system, _, *rest in rows]
+    assert "n: transcripts, as none names its case." in published(view_of(rows), "calm-it", "skewness").notes
 
 
 # -- whose definition a number follows ----------------------------------------------------------------
@@ -488,6 +526,23 @@ def test_a_ratio_of_sums_and_a_mean_of_one_metric_can_follow_two_definitions() -
     assert "Defined by us: All; the rest as in the authors' code." in table.notes
     with pytest.raises(ValueError, match="definition"):
         suite_of(as_published={"tables": [{"id": "one", "kind": "results", "definition": "theirs"}]})
+
+
+def test_measures_of_one_title_are_told_apart_by_their_headings() -> None:
+    view = ratings_view(rated("a", 0, history_recall=0.5, history_f1=0.5, elicited_findings=1.0, counted_findings=2.0,
+                              history_questions=2.0))  # fmt: skip
+    notes = published(view, "note2chat", "recall-readings").notes
+    assert "Defined as in the authors' code: Recall (Mean of cases); as in the paper: F1 (Mean of cases); the rest " \
+        "by us." in notes  # fmt: skip
+    assert {note.partition(":")[0] for note in notes} >= {"F1 (Mean of cases)", "F1 (All cases together)"}
+
+
+def test_a_number_of_the_source_alone_has_no_definition_of_ours(tmp_path: Path) -> None:
+    path = file_of(tmp_path, conversation(("clinician", "你好吗？"), ("patient", "不好。"), id="a", system="D4"))
+    view = open_ratings_view(scored(tmp_path, path, suite="mdd5k").path)
+    records = printed_table(view, "mdd5k", "dataset").records
+    assert {r.get("definition") for r in records if r["value"] is None and "published" in r} == {None}
+    assert {r["definition"] for r in records if r["system"] == "D4" and r["value"] is not None} == {"paper", "ours"}
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
@@ -595,6 +650,10 @@ def test_mdd5ks_rows_of_words_stand_where_the_paper_has_them(tmp_path: Path) -> 
     assert rows["Category"] == ["diagnosis", "consultation", "diagnosis", "diagnosis", "–"]
     assert rows["Labels"] == ["–", "no", "–", "yes", "no"], "of sets that aren't in the run nothing is known"
     assert {record["value"] for record in table.records if record["metric"] == "category"} == {None}
+    uncoded = open_ratings_view(scored(tmp_path / "n", file_of(tmp_path, *made[1:]), suite="mdd5k").path)
+    table = published(uncoded, "mdd5k", "dataset")
+    assert cells_by_title(table)["Labels"] == ["no", "no"], "where no set has a code, too"
+    assert "Illness" not in cells_by_title(table)
 
 
 def test_a_wrong_option_of_a_sources_table_is_named() -> None:
@@ -777,6 +836,30 @@ def test_the_two_systems_are_tested_as_the_source_does_over_what_is_shown(staged
         assert float(statistic) == pytest.approx(test.statistic, abs=0.5)
         assert p == f"{test.pvalue:.3f}".removeprefix("0") or test.pvalue > 0.9995
     assert any("of 2 tests" in note for note in table.notes)
+
+
+def test_notes_say_what_is_so_of_missing_values_of_ties_and_of_braces() -> None:
+    """Systems tie on one measure and lack a value of the other; of the third set only the source has a number."""
+    values = ((3.0, 1.0), (3.0, None), (3.0, 2.0))
+    rows = [rated(name, case, empathy=one, partnership=other)
+            for name in "AB" for case, (one, other) in enumerate(values)]  # fmt: skip
+    view = ratings_view(*rows)
+    tied = results(view, metrics=["empathy"], test="student", n=False, spread="none")
+    assert cells_of(tied) == [["Empathy ↑", "3.00", "3.00", "–", "–", "–"]]
+    assert any(note.startswith("–: no test of Empathy (") for note in tied.notes)
+    assert not any("not rated there" in note or "0 tests" in note for note in tied.notes)
+    few = results(view, metrics=["empathy", "partnership"], n=False).notes
+    assert "Cells rest on 2 to 3 transcripts; the CSV has the number of each." in few
+    assert "The other transcripts have no value, the table of missing values says why." in few
+    number = PublishedNumber("p", "Table 1", "Empathy", "C", (), "4", "", "", "")
+    words = {"metric": "partnership", "title": "Kind", "words": [["A", "yes"]]}
+    order = StudyOrder({"A": "A", "C": "C"})
+    named = results(ratings_view(*rows, order=order), metrics=["empathy", words], n=False, published=[number])
+    assert "–: the source has no Kind for it." in named.notes
+    nameless = view_of([rating(f"t{case}", None, f"c{case}", "empathy", 3.0) for case in range(2)], order=order)
+    apart = results(nameless, metrics=["empathy"], n=False, published=[number]).notes
+    assert "n = 2 transcripts behind each number of this run." in apart
+    assert any(note.startswith("No transcript names its system") for note in apart)
 
 
 def test_relative_changes_are_those_of_means_by_hand(staged: RatingsView) -> None:
@@ -1076,8 +1159,24 @@ def test_where_less_is_better_the_best_ai_has_the_least_and_equal_ones_are_named
     assert any(note.endswith("as good as the best AI is B (8-turn).") for note in table.notes)
     with pytest.raises(BedsideError, match="nobody has no transcript in these settings"):
         full_table("best_ai", view, reference="nobody")
-    with pytest.raises(BedsideError, match=r"C is ahead of the best AI in none of 1 metric"):
+    with pytest.raises(BedsideError, match=r"in none of 1 metric: Turns to address human \(human\) on 6 cases"):
         full_table("best_ai", view, metrics=["turns_to_address"], reference="C")
+
+
+def test_an_ai_with_few_of_the_cases_is_none_to_choose_from() -> None:
+    """A has all six cases; B is the best on two, which is no mean of the same cases."""
+    cases = {"human": range(6), "A": range(6), "B": range(2)}
+    means = {"human": 0.6, "A": 0.4, "B": 0.9}
+    ratings = [rating(f"{system}-{case}", system, f"c{case}", "concern_f1", means[system] + case / 50)
+               for system, own in cases.items() for case in own]  # fmt: skip
+    factors = pl.DataFrame({"transcript_id": row[0], "setting": "8-turn"} for row in ratings)
+    table = full_table("best_ai", view_of(ratings, factors), reference="human")
+    assert cells_of(table)[0][1:5] == ["A (8-turn)", "0.650", "0.450", "+0.200"]
+    few = "B (8-turn) 2 cases of 6"
+    assert f"Not chosen from, with a value on half of the reference's cases or fewer: {few}." in table.notes
+    only_few = [row for row in ratings if not row[0].startswith("A")]
+    with pytest.raises(BedsideError, match=rf"no AI has values on most cases of human: {re.escape(few)}"):
+        full_table("best_ai", view_of(only_few, factors), reference="human")
 
 
 def test_an_ai_that_others_rated_is_none_to_stand_against() -> None:
@@ -1143,6 +1242,20 @@ def test_the_best_of_all_and_at_matched_length_are_marked_as_the_source_colours_
         if marks[place_of] != number.note.partition(":")[0]:
             wrong[place_of] = (number.note.partition(":")[0], marks[place_of])
     assert wrong == COLOURED_WRONGLY.get(place, {})
+
+
+def test_without_settings_medconceals_lines_are_the_systems(tmp_path: Path) -> None:
+    """Matched lengths are levels of a factor that no transcript has: nothing is marked by them."""
+    talk = (("clinician", "What worries you?"), ("patient", "The pills."))
+    factors = {"task": "confirmation"}
+    made = [
+        replace(conversation(*talk, id=name, language="en"), system=name, case_id="c", factors=factors)
+        for name in ("A", "B")
+    ]
+    view = open_ratings_view(scored(tmp_path, made, suite="medconceal").path)
+    table = published(view, "medconceal", "confirmation-style")
+    assert [row.cells[0].text for row in table.rows] == ["A", "B"]
+    assert any("No transcript has the factor setting" in note for note in table.notes)
 
 
 def test_two_sets_of_findings_over_the_same_dialogues_are_two_rows(tmp_path: Path) -> None:

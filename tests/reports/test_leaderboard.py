@@ -22,6 +22,8 @@ from bedside.ratings.table import frame_of
 from bedside.reports.build import build_tables
 from bedside.reports.contents import check_suite, make_parts
 from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Heading, Row
+from bedside.reports.tables.leaderboard import leaderboard_sentences, pilot_spread
 from tests.analysis import simulated_run
 from tests.analysis.simulated_run import simulation
 from tests.reports.builders import cells_of, rating, titles_of
@@ -77,19 +79,23 @@ def leaderboard(view: RatingsView) -> Table:
 
 def test_its_cells_by_hand(tmp_path: Path) -> None:
     table = leaderboard(judged(scored(tmp_path)))
-    assert titles_of(table) == ["Rank", "System", "Empathy ↑", "Completed", "Missing", "Cost"]
+    assert titles_of(table) == ["Rank", "System", "Empathy ↑", "Worst of 2", "Completed", "Missing", "Cost"]
     # 3 cases: mean 7/3, t interval with 2 degrees of freedom and standard error 1/3.
     assert cells_of(table) == [
-        ["1–2", "rules-toy (toy)", "5.00", "8/12", "0/12", "–"],
-        ["1–2", "lab/doctor", "2.33 [0.90, 3.77]", "5/12", "3/12", "–"],
+        ["1–2", "rules-toy (toy)", "5.00", "5.00", "8/12", "0/12", "–"],
+        ["1–2", "lab/doctor", "2.33 [0.90, 3.77]", "2.33", "5/12", "3/12", "–"],
     ]
     assert [row.cells[2].marks for row in table.rows] == ["a", "a"]
+    assert leaderboard_sentences(table) == [
+        "No system is shown to lead on Empathy (3 cases): rules-toy or lab/doctor may be first."
+    ]
+    assert [note.partition(" ")[0] for note in table.notes if getattr(note, "warns", False)] == ["Toys"]
     notes = "\n".join(table.notes)
     for part in (
         "Ordered by Empathy: of the main measures of the suite",
         "n = 3 cases",
         "Without a value: Partnership. Not rated yet: bedside score FILES --out RUN --judge MODEL",
-        "Wilcoxon",
+        "permutation",
         "A mean without brackets",
         "p is corrected by Holm over the pairs of a measure (1 that can be tested)",
         "missing, patient: wrong language 2",
@@ -106,6 +112,34 @@ def test_its_cells_by_hand(tmp_path: Path) -> None:
     assert shown == ["empathy/lab/doctor", 12, 5, False]
     assert record["mean"] == pytest.approx(7 / 3)
     assert (record["failed"], record["missing"], record["planned_cases"]) == (0, 3, 3)
+
+
+def test_repeats_by_hand(tmp_path: Path) -> None:
+    """One case always succeeds, one in half of its repeats, one never."""
+    levels = {"asthma": (5.0, 5.0), "gout": (5.0, 3.0), "migraine": (3.0, 3.0)}
+    view = judged(scored(tmp_path, success={"empathy": 4}))
+    values = pl.struct("metric", "system", "case_id", "transcript_id", "value").map_elements(
+        lambda row: (
+            levels[row["case_id"]][int(row["transcript_id"][-1]) - 1]
+            if (row["metric"], row["system"]) == ("empathy", "rules-toy")
+            else row["value"]
+        ),
+        return_dtype=pl.Float64,
+    )
+    table = leaderboard(replace(view, ratings=view.ratings.with_columns(values.alias("value"))))
+    assert titles_of(table)[3] == "pass^2"
+    assert [row[3] for row in cells_of(table)] == ["0.33", "0.00"]
+    record = table.records[0]
+    shown = ("system", "repeats", "success", "succeeding", "worst_of_repeats")
+    assert [record[name] for name in shown] == ["rules-toy", 2, 4, 0.5, pytest.approx(11 / 3)]
+    assert record["all_succeeding"] == pytest.approx(1 / 3)
+    # Two of six situations have squares of 2; the cases' means 5, 4 and 3 hold a quarter of that variance.
+    assert record["variance_between_repeats"] == pytest.approx(4 / 6)
+    assert record["variance_between_cases"] == pytest.approx(1 - 4 / 6 / 4)
+    (card,) = build_tables(view, ["simulation_card"])
+    steady = {record["name"]: record["value"] for record in card.records if record["part"] == "Steady over repeats"}
+    assert steady.keys() == {"rules-toy", "lab/doctor"}
+    assert "success: Empathy ≥ 4" in steady["rules-toy"]
 
 
 def test_the_order_that_hangs_on_what_is_missing_is_told(tmp_path: Path) -> None:
@@ -136,7 +170,7 @@ def test_failed_conversations_of_earlier_versions_order_a_system_as_the_worst(
     # Of four conversations a case, two of one and one of another are 1 in place of 5: (5 + 3 + 4) / 3 = 4.
     assert [row[1] for row in cells_of(table)] == ["rules-toy (toy)", "lab/doctor"]
     assert [record["mean"] for record in table.records] == [4.5, 5.0]
-    assert [row[4] for row in cells_of(table)] == ["0/12", "3/12"]
+    assert [row[5] for row in cells_of(table)] == ["0/12", "3/12"]
     notes = "\n".join(table.notes)
     assert "as of earlier versions: lab/doctor 3." in notes
     assert "the mean with the worst for each of them: lab/doctor 4.00." in notes
@@ -197,7 +231,60 @@ def test_several_judges_have_a_column_each(tmp_path: Path) -> None:
 def test_without_any_value_it_says_what_is_missing(tmp_path: Path) -> None:
     table = leaderboard(open_ratings_view(scored(tmp_path)))
     assert [row[:3] for row in cells_of(table)] == [["–", "lab/doctor", "5/12"], ["–", "rules-toy (toy)", "8/12"]]
-    assert table.notes[0].startswith("None of the suite's main measures has a value")
+    assert table.notes[0].startswith("None of the suite's main measures has a number")
+    assert leaderboard_sentences(table) == [table.notes[0]]
+
+
+def test_the_spread_of_a_pilot_by_hand(tmp_path: Path) -> None:
+    """Differences of 3, 2 and 3."""
+    view = judged(scored(tmp_path))
+    found = pilot_spread(view)
+    assert found is not None
+    assert (found.title, found.cases) == ("Empathy", 3)
+    assert found.sd == pytest.approx(3**-0.5)
+    assert pilot_spread(replace(view, ratings=view.ratings.filter(pl.col("system") == "rules-toy"))) is None
+
+
+def test_who_leads_is_said_where_it_is_shown() -> None:
+    def board(*ranks: tuple[int, int]) -> Table:
+        records = [
+            {"orders": True, "best_rank": low, "worst_rank": high, "n": 12, "of": 14, "system": str(place)}
+            for place, (low, high) in enumerate(ranks)
+        ]
+        rows = [Row((Cell("1"), Cell(f"s{place}"), Cell("0.5", record=place))) for place in range(len(ranks))]
+        columns = (Heading("Rank"), Heading("System"), Heading("Facts told ↑"))
+        return Table("leaderboard", "Leaderboard", columns, tuple(rows), ("Ordered by it.",), tuple(records))
+
+    assert leaderboard_sentences(board((1, 1), (2, 2))) == ["s0 leads on Facts told: 0.5 (12 of 14 cases)."]
+    assert leaderboard_sentences(board((1, 2), (1, 3), (2, 3)))[0].endswith("(12 of 14 cases): s0 or s1 may be first.")
+    assert leaderboard_sentences(board(*[(1, 5)] * 5))[0].endswith(": 5 of 5 systems may be first.")
+    assert leaderboard_sentences(board((1, 1)))[0].endswith("no other system has a value.")
+
+
+def test_a_system_whose_conversations_are_all_missing_stands_last_with_the_reason(tmp_path: Path) -> None:
+    """The patient answers one clinician in the language of the case, and the other in none that it is in."""
+
+    def asks(request: dict[str, Any]) -> str:
+        return "What worries you most?"
+
+    def hums(request: dict[str, Any]) -> str:
+        return "Hm, go on."
+
+    def patient(request: dict[str, Any]) -> str:
+        foreign = "Hm, go on." in json.dumps(request["messages"])
+        return "我最近睡得不太好。" if foreign else f"I have said {request['turn']} things so far."
+
+    done = bedside.benchmark(
+        "medconceal", tmp_path / "out", clinician=[hums, asks], patient=patient, evaluator="rules",
+        settings="confirmation-8", sample=2,
+    )  # fmt: skip
+    first, second = done.leaderboard.rows
+    assert ("asks" in first.cells[1].text, "hums" in second.cells[1].text) == (True, True)
+    assert (second.cells[0].text, second.cells[2].text) == ("–", "–")
+    (sentence,) = leaderboard_sentences(done.leaderboard)
+    assert sentence.endswith("(2 cases); no other system has a value.")
+    (warning,) = [note for note in done.leaderboard.notes if "are missing" in note]
+    assert warning == f"Warning: all conversations of {second.cells[1].text} are missing (patient: wrong language)."
 
 
 @pytest.mark.slow

@@ -240,8 +240,8 @@ def judged_run(folder: Path, versions: dict[str, str], own: dict[str, Any] | Non
     talk = conversation(("clinician", "Hello."), ("patient", "Hi."), id="a", system="s")
     run = scored(folder, file_of(folder, talk), ["turns"])
     judge = {
-        "prompts": versions, "rubrics": [{"calls": 1} for _ in versions], "temperature": None, "passes": 1,
-        "order": "transcript-first",
+        "prompts": versions, "rubrics": [{"rubric": name, "calls": 1} for name in versions], "temperature": None,
+        "passes": 1, "order": "transcript-first",
     }  # fmt: skip
     entry = {**run.manifest["scorings"][0], "metrics": [], "raters": [JUDGE], "judges": {JUDGE: judge}}
     manifest = {**run.manifest, "scorings": [*run.manifest["scorings"], entry], "rubrics": own or {}}

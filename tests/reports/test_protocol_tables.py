@@ -10,8 +10,15 @@ from typing import Any
 import pytest
 
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
-from bedside.metrics.protocols import medconceal, note2chat
 from bedside.metrics.protocols.label_files import Measured
+from bedside.metrics.protocols.medconceal import (
+    labels as medconceal_labels,
+    matching as medconceal_matching,
+    measures as medconceal_measures,
+    policy as medconceal_policy,
+    trace as medconceal_trace,
+)
+from bedside.metrics.protocols.note2chat import history as note2chat_history, labels as note2chat_labels
 from bedside.ratings.suites import SUITES
 from bedside.reports.contents import make_parts, make_tables
 from bedside.reports.table import Table
@@ -19,7 +26,7 @@ from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
 from tests.reports.builders import Rating, cells_by_title, file_of, rating, scored, view_of
 
-CATEGORIES = medconceal.CATEGORIES
+CATEGORIES = medconceal_labels.CATEGORIES
 NAMED = {"category accuracy": "concern_category_accuracy", "matched without reveal": "matched_without_reveal"}
 PATIENT = "I am afraid of the tablets"
 
@@ -39,7 +46,7 @@ def hidden(number: int, draw: random.Random, system: str) -> Transcript:
     strength = draw.choice([0.0, 0.5, 1.0])
     turns: list[tuple[Any, ...]] = []
     for _ in range(draw.randint(4, 12)):
-        z = {name: strength * draw.random() for name in medconceal.FEATURES}
+        z = {name: strength * draw.random() for name in medconceal_labels.FEATURES}
         z["meta_probe_risk"] = draw.choice([0, 0, 0, 1])
         turns += [("clinician", "Go on?", {"medconceal": {"human:a": {"z": z}}}), ("patient", PATIENT)]
     labels: dict[str, Any] = {"findings": findings}
@@ -50,7 +57,8 @@ def hidden(number: int, draw: random.Random, system: str) -> Transcript:
 
 
 def view_by(folder: Path, family: str, transcripts: list[Transcript]) -> RatingsView:
-    return open_ratings_view(scored(folder, file_of(folder, *transcripts), [family]).path)
+    own = {"hidden_concerns": {"parameters": "published-shape"}} if family == "hidden_concerns" else {}
+    return open_ratings_view(scored(folder, file_of(folder, *transcripts), [family], parameters=own).path)
 
 
 def cases(
@@ -79,19 +87,21 @@ def the_same(given: float | None, wanted: Measured) -> None:
 def test_concerns_are_what_the_protocol_sums_up(tmp_path: Path, seed: int) -> None:
     talks = cases(hidden, seed, "AB", 15)
     table = protocol_table(view_by(tmp_path, "hidden_concerns", talks), "medconceal", "concerns")
-    parameters = medconceal.PARAMETERS.load("default")
+    parameters = medconceal_policy.PARAMETERS.load("published-shape")
     for system in ("A", "B"):
         matched, traced = [], []
         for talk in talks:
             if talk.system != system:
                 continue
-            labels, concerns = medconceal.rater_labels(talk, "human:a"), medconceal.concerns_of(talk)
-            trace = medconceal.trace(talk, concerns, labels.turns, parameters)
-            traced.append(medconceal.measure(talk, trace, turn_limit=parameters.measures.turn_limit))
+            labels, concerns = medconceal_labels.rater_labels(talk, "human:a"), medconceal_labels.concerns_of(talk)
+            trace = medconceal_trace.trace(talk, concerns, labels.turns, parameters)
+            traced.append(medconceal_measures.measure(talk, trace, turn_limit=parameters.measures.turn_limit))
             if labels.matches is not None:
                 findings = labels.findings or ()
-                matched.append(medconceal.score_case(talk, concerns, findings, labels.matches, trace.revealed_at))
-        for summary in (medconceal.micro(matched), medconceal.case_level(matched)):
+                matched.append(
+                    medconceal_matching.score_case(talk, concerns, findings, labels.matches, trace.revealed_at)
+                )
+        for summary in (medconceal_matching.micro(matched), medconceal_matching.case_level(matched)):
             for name, wanted in summary.values.items():
                 kind, _, part = name.partition(" ")
                 if kind == "coarse":  # it needs no matches, so that it rests on more cases
@@ -100,7 +110,7 @@ def test_concerns_are_what_the_protocol_sums_up(tmp_path: Path, seed: int) -> No
                 metric = NAMED.get(name, own)
                 level = "case-level" if metric == "matched_without_reveal" else summary.level
                 the_same(shown(table, metric, level, system), wanted)
-        over = medconceal.summarise(traced)
+        over = medconceal_measures.summarise(traced)
         for metric, level, wanted in (
             ("reveal_rate", "micro", over.reveal_rate),
             ("reveal_rate", "case-level", over.reveal_rate_by_case),
@@ -122,12 +132,15 @@ def test_coarse_rests_on_findings_alone(tmp_path: Path) -> None:
     talks = cases(hidden, 9, "A", 20)
     table = protocol_table(view_by(tmp_path, "hidden_concerns", talks), "medconceal", "concerns")
     coarse = [
-        medconceal.score_case(
-            talk, medconceal.concerns_of(talk), medconceal.rater_labels(talk, "human:a").findings or (), ()
+        medconceal_matching.score_case(
+            talk,
+            medconceal_labels.concerns_of(talk),
+            medconceal_labels.rater_labels(talk, "human:a").findings or (),
+            (),
         )
         for talk in talks
     ]
-    for summary in (medconceal.micro(coarse), medconceal.case_level(coarse)):
+    for summary in (medconceal_matching.micro(coarse), medconceal_matching.case_level(coarse)):
         for part in ("precision", "recall", "F1"):
             given = shown(table, f"coarse_{part.casefold()}", summary.level, "A")
             the_same(given, summary.values[f"coarse {part}"])
@@ -139,7 +152,7 @@ def noted(number: int, draw: random.Random, system: str) -> Transcript:
         turns += [("clinician", "And then?"), ("patient", "It hurts.")]
     turns.append(("clinician", "It is reflux."))
     findings = [
-        {"categories": [draw.choice(note2chat.CATEGORIES)],
+        {"categories": [draw.choice(note2chat_labels.CATEGORIES)],
          "message": draw.choice([None, draw.randrange(len(turns))])}
         for _ in range(draw.randint(1, 6))
     ]  # fmt: skip
@@ -157,8 +170,8 @@ def test_history_is_what_the_protocol_sums_up(tmp_path: Path) -> None:
     table = protocol_table(view_by(tmp_path, "history_taking", talks), "note2chat", "history")
     for system in "AB":
         own = [talk for talk in talks if talk.system == system]
-        histories = [note2chat.history(talk, note2chat.rater_labels(talk, "human:a")) for talk in own]
-        over = note2chat.summarise(case for case in histories if not isinstance(case, str))
+        histories = [note2chat_history.history(talk, note2chat_labels.rater_labels(talk, "human:a")) for talk in own]
+        over = note2chat_history.summarise(case for case in histories if not isinstance(case, str))
         for metric, wanted in (
             ("history_recall", over.recall),
             ("history_precision", over.precision),

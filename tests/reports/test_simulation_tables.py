@@ -14,7 +14,7 @@ import bedside
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.simulated_talks import simulated_spreads, with_complete_cases
 from bedside.core.errors import RunError
-from bedside.metrics.protocols.medconceal import FEATURES
+from bedside.metrics.protocols.medconceal.labels import FEATURES
 from bedside.ratings.run import Run
 from bedside.reports.build import build_tables, write_report
 from bedside.reports.methods import methods

@@ -18,6 +18,7 @@ from bedside.ratings.suites.suite import parse_suite
 from bedside.reports.build import write_report
 from bedside.reports.contents import check_suite, make_parts, make_tables
 from bedside.reports.report_settings import ReportSettings
+from bedside.scoring.judging_orders import rubrics_of
 from bedside.scoring.plan import make_plan
 from bedside.scoring.score import score
 from tests.conftest import Call, works
@@ -83,6 +84,19 @@ def test_what_a_suite_names_exists(name: str) -> None:
     assert check_suite(suite) == []
 
 
+def test_what_a_suites_own_rubrics_give_is_known(tmp_path: Path) -> None:
+    sheet = "rubric: manners\ncriteria:\n" + "".join(
+        f"  - {{name: {name}, definition: How {name} the listener is., scale: 1-6}}\n" for name in ("warm", "clear")
+    )
+    (tmp_path / "manners.yaml").write_text(f"{sheet}aggregate: {{name: manners_mean, mean_of: [warm, clear]}}\n")
+    (tmp_path / "health.yaml").write_text("rubric: health\npoints: {from: reference.criteria}\n")
+    shown = "manners_warm, manners_mean, health, health_axis_x, manners_sharp"
+    path = own_suite(tmp_path, "metrics: {Talk: [talk_share, {", f"metrics: {{Own: [{shown}], Talk: [talk_share, {{")
+    path.write_text(path.read_text().replace("[structure]", "[structure]\nrubrics: [manners.yaml, health.yaml]"))
+    (remark,) = check_suite(SUITES.find(str(path)))
+    assert "'manners_sharp'" in remark
+
+
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_every_rubric_that_rates_is_in_a_table(name: str) -> None:
     suite = SUITES.load(name)
@@ -144,6 +158,18 @@ def test_a_suite_of_ones_own(tmp_path: Path) -> None:
     assert run.path / "report" / "talk.svg" in files
     (again,) = make_tables(open_ratings_view(run.path), ["talk"])
     assert again == tables[0]
+
+
+def test_a_rubrics_file_stands_beside_its_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "manners.yaml").write_text(
+        "rubric: manners\ncriteria:\n  - {name: warmth, definition: How warm the listener is., scale: 1-6}\n", "utf-8"
+    )
+    path = own_suite(tmp_path / "deep", "[structure]\n", "[structure]\nrubrics: [empathy, manners.yaml]\n")
+    monkeypatch.chdir(tmp_path)
+    assert [rubric.name for rubric in rubrics_of(parse_suite(path.relative_to(tmp_path)).rubrics)] == [
+        "empathy", "manners",
+    ]  # fmt: skip
 
 
 def test_two_suites_in_one_run_keep_their_names_apart(tmp_path: Path) -> None:

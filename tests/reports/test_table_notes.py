@@ -18,7 +18,7 @@ from bedside.reports.number_text import DASH
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_notes import chance_notes, chances_by_title, said_once
 from tests.conftest import conversation
-from tests.reports.builders import PROTOCOLS, file_of, full_table, made_run, rating, scored
+from tests.reports.builders import PROTOCOLS, file_of, full_table, made_run, rating, scored, view_of
 
 
 def view(chances: list[float | None]) -> RatingsView:
@@ -130,3 +130,13 @@ def test_reasons_that_differ_in_numbers_alone_are_one() -> None:
         "12 cases of both systems pair", "as asked",
     ]  # fmt: skip
     assert said_once([]) == []
+
+
+def test_labels_are_not_missing_they_have_no_mean() -> None:
+    rows = [rating(f"{system}-{case}", system, case, "empathy", 3.0) for system in "ab" for case in ("1", "2")]
+    for system in "ab":
+        rows.append(rating(f"{system}-1", system, "1", "steps_safety", None, label="Harmful"))
+        rows += [rating(f"{system}-2", system, "2", metric, None) for metric in ("steps_safety", "smog")]
+    notes = full_table("results", view_of(rows), metrics=["empathy", "steps_safety", "smog"]).notes
+    assert "Labels, which have no mean: Steps safety. Tables of the kind counts show their shares." in notes
+    assert "Missing for every transcript: Smog (as drawn)." in notes

@@ -34,7 +34,8 @@ for command in json.loads(sys.argv[1]):
 """
 
 
-DATED = ("manifest.json", "simulations.json", "log.sqlite")
+#: The record of a report has digests of files with a date.
+DATED = ("manifest.json", "simulations.json", "log.sqlite", "written.json")
 
 
 def program(*commands: Sequence[object]) -> list[str]:

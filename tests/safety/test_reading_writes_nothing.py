@@ -17,7 +17,7 @@ import bedside
 from bedside.core.errors import RunError
 from bedside.core.files import address_to_read
 from bedside.judges.store import open_to_read, open_to_write
-from bedside.ratings.run import Run
+from bedside.ratings.run import Run, write_manifest
 
 Call = Callable[..., tuple[int, str, str]]
 #: What is asked of a run.
@@ -30,6 +30,7 @@ QUESTIONS = (
     "compare run --against run --metrics turns",
     "explain run --cell empathy/steady",
     "judge answers list run",
+    "verify run",
     "view run --export copy",
     "report run --out elsewhere --format md",
     "export run --to csv-folder --licence cc-by-4.0 --origin simulated --out exported",
@@ -76,8 +77,10 @@ def pending(run: Path, *, moved: bool) -> tuple[Path, int]:
     table = pl.read_parquet(run / "ratings.parquet")
     new = pl.concat([table, table.head(1).with_columns(pl.lit("human:new").alias("rater"))])
     manifest = json.loads((run / "manifest.json").read_text("utf-8"))
-    (change / "manifest.json").write_text(json.dumps({**manifest, "settled": True}), "utf-8")
-    new.write_parquet((run if moved else change) / "ratings.parquet")
+    new.write_parquet(change / "ratings.parquet")
+    write_manifest(change, {**manifest, "settled": True}, others=manifest["files"])
+    if moved:
+        (change / "ratings.parquet").replace(run / "ratings.parquet")
     return change, new.height
 
 
@@ -134,6 +137,8 @@ LINKS = (
     ("annotations", "../mine"),
     (".lock", "../mine/manifest.json"),
     ("simulations.json", "../mine/manifest.json"),
+    ("drift/anchors.json", "../../mine/manifest.json"),
+    ("report/written.json", "../../mine/manifest.json"),
 )
 
 
@@ -142,6 +147,7 @@ def test_no_link_in_a_run_is_followed(call: Call, place: Path, name: str, leads:
     """Before, agree moved the manifest and the ratings of another run into the folder that it read."""
     shutil.copytree(place / "run", place / "mine")
     link = place / "run" / name
+    link.parent.mkdir(exist_ok=True)
     if link.is_dir():
         shutil.rmtree(link)
     else:
@@ -152,6 +158,7 @@ def test_no_link_in_a_run_is_followed(call: Call, place: Path, name: str, leads:
     for command in (
         "agree run",
         "validate run",
+        "verify run",
         "report run",
         "view run --export copy",
         "merge run mine --out merged",
@@ -163,7 +170,7 @@ def test_no_link_in_a_run_is_followed(call: Call, place: Path, name: str, leads:
         assert code == 2, command
         lines = [line for line in err.splitlines() if line.startswith("bedside: ")]
         assert len(lines) == 1, err
-        assert "a link stands in the folder of a run" in lines[0]
+        assert "a link stands in the folder of " in lines[0]
         assert str(Path("run") / name) in lines[0]
         assert {folder: state(place / folder) for folder in ("mine", "run")} == before, command
     assert not (place / "nowhere.sqlite").exists()
@@ -189,6 +196,26 @@ def test_a_simulation_is_read_as_it_is_and_not_gone_on_with_through_a_link(call:
     code, _, err = call(*simulate)
     assert (code, "a link stands in the folder of a simulation" in err) == (2, True)
     assert (place / "elsewhere.sqlite").read_bytes() == there
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["manifest.json", "transcripts.jsonl", "states.jsonl", "log.sqlite", "notes", ".lock"])
+def test_no_link_in_a_simulation_is_followed(call: Call, place: Path, name: str) -> None:
+    simulate = "simulate --protocol note2chat --clinician script:brisk --sample 1 --out talks"
+    assert call(*simulate.split())[0] == 0
+    link, elsewhere = place / "talks" / name, place / "elsewhere"
+    elsewhere.mkdir()
+    if link.is_file():
+        link.rename(elsewhere / name)
+    link.symlink_to(elsewhere / name)
+    before = state(elsewhere), state(place / "talks")
+    for command in (
+        "simulate status talks", "simulate failed talks", "score talks --metrics turns --out scored", "verify talks",
+        simulate,
+    ):  # fmt: skip
+        code, _, err = call(*command.split())
+        assert (code, "a link stands in the folder of " in err) == (2, True), f"{command}: {err}"
+        assert (state(elsewhere), state(place / "talks")) == before, command
 
 
 def test_a_store_that_is_a_link_is_not_written(tmp_path: Path) -> None:

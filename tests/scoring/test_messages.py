@@ -97,7 +97,9 @@ GOLDEN = {
     "no text":
         "FOLDER/run: the run keeps no text of transcript 'one'; score again into a new run with bedside score, "
         "without `text=False`",
-    "damaged table": "FOLDER/run/ratings.parquet: the table is missing or damaged; score again into a new run",
+    "damaged table":
+        "FOLDER/run/ratings.parquet: the file isn't as bedside wrote it (its SHA-256 is another); restore it from a "
+        "copy, or score again into a new run; bedside verify says what can be used",
     "damaged manifest":
         "FOLDER/run/manifest.json: the manifest can't be read (Expecting value: line 1 column 1 (char 0)); restore "
         "it, or score again",

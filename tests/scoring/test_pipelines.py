@@ -20,8 +20,8 @@ from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.judges.settings import JudgeSettings
 from bedside.metrics import FAMILIES
 from bedside.metrics.families.hidden_concerns import CASE, RATER, TALK
-from bedside.metrics.protocols import medconceal
-from bedside.metrics.protocols.medconceal import PARAMETERS
+from bedside.metrics.protocols.medconceal import labels as medconceal_labels
+from bedside.metrics.protocols.medconceal.policy import PARAMETERS
 from bedside.ratings.run import Run
 from bedside.ratings.suites import SUITES
 from bedside.reports.build import build_tables
@@ -86,8 +86,8 @@ def scripted(transcripts: list[Transcript], replies: Mapping[str, Replies]) -> S
 def view(shown: Iterable[str] = (), intent: str = "other") -> dict[str, Any]:
     """A turn evaluator's answer: these features at 1, the others at 0."""
     return {
-        **{name: float(name in tuple(shown)) for name in medconceal.FEATURES},
-        "intent_probabilities": {name: float(name == intent) for name in medconceal.INTENTS},
+        **{name: float(name in tuple(shown)) for name in medconceal_labels.FEATURES},
+        "intent_probabilities": {name: float(name == intent) for name in medconceal_labels.INTENTS},
         "empathy_strength": 0.5,
     }
 
@@ -176,7 +176,8 @@ def replies_to(talks: list[Transcript]) -> dict[str, Replies]:
     """What the judge says, such that everything is known by hand.
 
     steady-alcohol: three findings; one pair with the patient's words and one with the clinician's. The clinician asks
-    for two turns: E = p · (1 − .5^n) with p over .97 is under .5 after one of them and over .72, beyond .7, after two.
+    for two turns without naming anything, so that they are about the primary concern alone: its E = p · (1 − .5^n) with
+    p over .97 is under .5 after one of them and over .72, beyond the threshold, after two.
     Then the clinician answers: since the reveal 1, 2 and 3 turns have passed at turns 3, 4 and 5, and hits are 4 and 5.
 
     brisk-heart: one finding, matched; no feature is ever shown, so that E stays under .5 and nothing is revealed.
@@ -223,9 +224,9 @@ def test_medconceal_in_one_run_is_what_is_known_by_hand(talks: Talks) -> None:
     expected: dict[str, dict[str, Any]] = {
         "steady-alcohol": {
             "concern_precision": 1 / 3, "concern_recall": 1 / 2, "concern_f1": 2 / 5, "refused_proposals": 1,
-            "coarse_precision": 2 / 3, "coarse_recall": 1, "coarse_f1": 4 / 5, "grounded_f1": 2 / 5,
-            "concern_category_accuracy": 1, "matched_without_reveal": 0,
-            "reveal_rate": 1, "full_reveal": 1, "turns_to_full_reveal": 2, "concern_addressed": 1,
+            "coarse_precision": 2 / 3, "coarse_recall": 1, "coarse_f1": 4 / 5, "grounded_f1": 1 / 2,
+            "concern_category_accuracy": 1, "matched_without_reveal": 0, "reveal_rate": 1 / 2, "full_reveal": 0,
+            "turns_to_full_reveal": "1 of 2 concerns stayed hidden", "concern_addressed": 1,
             "turns_to_address": 5, "reveal_to_address_lag": 3, "meta_probe_rate": 0,
             "open_question_ratio": 2 / len(list(talks.talks[0].of("clinician"))), "early_open_question_ratio": 2 / 5,
         },
@@ -250,12 +251,12 @@ def test_medconceal_in_one_run_is_what_is_known_by_hand(talks: Talks) -> None:
     assert set(ratings["rater"]) == {JUDGE}
     (table,) = (table for table in bedside_tables(talks.folder) if table.name == "concerns")
     rows = (row for row in table.records if row["raters"] == JUDGE)
-    measured = {(row["metric"], row["level"]): row["value"] for row in rows}
-    # 3 matches of 6 findings and 6 concerns; 2 of 6 concerns revealed; one of three primary concerns addressed.
+    measured = {(row["metric"], row.get("level")): row["value"] for row in rows}
+    # 3 matches of 6 findings and 6 concerns; 1 of 6 concerns revealed; one of three primary concerns addressed.
     of_all = {
         "concern_precision": 3 / 6, "concern_recall": 3 / 6, "concern_f1": 6 / 12, "coarse_precision": 4 / 6,
-        "coarse_recall": 4 / 6, "grounded_precision": 1 / 6, "grounded_recall": 1 / 2, "reveal_rate": 2 / 6,
-        "concern_category_accuracy": 2 / 3, "turns_per_revealed_concern": clinician / 2,
+        "coarse_recall": 4 / 6, "grounded_precision": 1 / 6, "grounded_recall": 1, "reveal_rate": 1 / 6,
+        "concern_category_accuracy": 2 / 3, "turns_per_revealed_concern": clinician,
     }  # fmt: skip
     means = {"concern_f1": (2 / 5 + 2 / 3 + 1 / 2) / 3, "matched_without_reveal": 2 / 3, "concern_addressed": 1 / 3}
     for level, values in (("micro", of_all), ("mean", means)):
@@ -300,7 +301,7 @@ def test_what_fails_on_the_way_is_missing_with_its_reason_and_is_gone_on_from(ta
         assert not Run(talks.folder).manifest["scorings"][-1]["judges"][JUDGE]["complete"]
         mended = True
         assert talks.score(server, *SUITE) == 2, "only what failed is asked again"
-        assert talks.value("steady-alcohol", "reveal_rate") == 1
+        assert talks.value("steady-alcohol", "reveal_rate") == 0.5
         assert talks.value("brisk-heart", "concern_f1") == pytest.approx(2 / 3)
         assert talks.value("careless-sleep", "concern_f1") == refused
         assert Run(talks.folder).manifest["scorings"][-1]["judges"][JUDGE]["complete"]
@@ -371,8 +372,8 @@ def each_of(entries: Mapping[int, Mapping[str, Any]]) -> JudgeAnswer:
 
 def as_said_by_a_judge(transcript: Transcript) -> dict[str, list[JudgeAnswer]]:
     """What a judge must say for the labels that the worked example of MedConceal has."""
-    labels = medconceal.rater_labels(transcript, "human:anna")
-    ids = [concern.id for concern in medconceal.concerns_of(transcript)]
+    labels = medconceal_labels.rater_labels(transcript, "human:anna")
+    ids = [concern.id for concern in medconceal_labels.concerns_of(transcript)]
     matched = [
         {"reason": "r", "finding": match.finding, "concern": ids.index(match.concern), "quote": match.quote,
          "category_agrees": True}
@@ -632,7 +633,7 @@ def labels_of(transcript: Transcript, place: int) -> dict[str, Any]:
         "careless-sleep": view(intent="meta_probe"),
     }[transcript.id]
     return {
-        "z": {name: said[name] for name in medconceal.FEATURES},
+        "z": {name: said[name] for name in medconceal_labels.FEATURES},
         "intent": max(said["intent_probabilities"], key=said["intent_probabilities"].__getitem__),
         "reason": "r",
     }
@@ -665,7 +666,7 @@ def test_a_simulations_turn_labels_are_every_raters_and_are_asked_where_they_are
         ours = pl.col("metric").is_in([metric.name for metric in CONCERNS.metrics]) & (pl.col("rater") != EVALUATOR)
         tables = [table.filter(ours).select(*key, "value", "error").sort(key) for table in (before, after)]
         assert tables[0].equals(tables[1])
-        assert after.filter(metric="reveal_rate")["value"].sum() == 1
+        assert after.filter(metric="reveal_rate")["value"].sum() == 0.5
         assert not after.filter(pl.col("metric").str.starts_with("turn_evaluator")).height
         named = talks.score(server, "--rubrics", "turn_evaluator")
         assert named == clinician, "named, it is asked: how reliable the evaluator is"
@@ -691,12 +692,13 @@ def test_a_persons_findings_are_grounded_in_the_simulations_trace() -> None:
     ben = {"human:ben": PATIENT.reference["medconceal"][RATER]}
     talk = referring(PATIENT, medconceal=ben, simulation={"turn_rater": RATER})
     values = {(v.rater, v.metric): v.value for v in computed(talk, "grounded_recall", "reveal_rate")}
-    assert values["human:ben", "grounded_recall"] == 0.5
-    assert values["human:ben", "reveal_rate"] == values[RATER, "reveal_rate"] == 1
+    # Of two concerns one was revealed, and ben found it.
+    assert values["human:ben", "grounded_recall"] == 1
+    assert values["human:ben", "reveal_rate"] == values[RATER, "reveal_rate"] == 0.5
     assert (RATER, "grounded_recall") not in values
 
 
-@pytest.mark.parametrize(("limit", "share"), [(2, 0.0), (3, 1.0), (8, 1.0)])
+@pytest.mark.parametrize(("limit", "share"), [(2, 0.0), (3, 0.5), (8, 0.5)])
 def test_the_turn_limit_is_the_settings(limit: int, share: float) -> None:
     (value,) = computed(referring(PATIENT, simulation={"turn_limit": limit}), "revealed_by_limit")
     assert value.value == share
@@ -736,7 +738,7 @@ def test_findings_that_were_handed_in_are_counted_without_a_judge() -> None:
 
     handed = values(submitted_findings=findings)
     # Three findings, two of them fears, and two concerns, one a fear: 2 · 1 / (3 + 2).
-    assert (handed["coarse_f1"], handed["submitted_findings"], handed["reveal_rate"]) == (2 / 5, 3, 1)
+    assert (handed["coarse_f1"], handed["submitted_findings"], handed["reveal_rate"]) == (2 / 5, 3, 1 / 2)
     assert handed["concern_f1"] == "no labels of matches between findings and concerns"
     assert values()["coarse_f1"] == "no labels of the submitted findings"
     assert values(submitted_findings=[])["coarse_f1"] == 0

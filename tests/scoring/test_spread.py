@@ -83,6 +83,7 @@ def manifest(run: Path) -> dict[str, Any]:
     for scoring in content["scorings"]:
         scoring.pop("date")
         scoring.pop("engine", None)
+    content.pop("seal")  # of the dates, too
     return content
 
 

@@ -1,4 +1,4 @@
-"""A process of its own that simulates: ``python -m tests.simulation.talking_process OUT CALLS SECONDS``.
+"""A process of its own that simulates: ``python -m tests.simulation.talking_process OUT CALLS SECONDS [reviewed]``.
 
 Its agent takes so many seconds for a reply, and notes each in the file CALLS as soon as it has it.
 """
@@ -30,6 +30,9 @@ class SlowAgent:
         handle = os.open(self.calls, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         os.write(handle, line.encode())
         os.close(handle)
+        if request["role"] == "reviewer":
+            # Of each conversation's draws, the first is none.
+            return {"reason": "r", "labels": ["stuck"] if request["session"].endswith("-1") else []}
         return {"number": request["turn"]} if request["kind"] == "data" else f"Turn {request['turn']}."
 
 
@@ -37,10 +40,11 @@ def main() -> int:
     SIMULATORS._loaded["tiny"] = TINY
     out, calls, seconds = Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])
     agent = SlowAgent(calls, seconds)
+    more: dict[str, Any] = {"patient": agent, "evaluator": "rules", "reviewer": agent} if sys.argv[4:] else {}
     print("begins", flush=True)  # noqa: T201
     try:
         with stoppable(process_ends=True):
-            run_tiny(out, clinicians=agent, cases=cases(6), settings=["long"], max_concurrency=4)
+            run_tiny(out, clinicians=agent, cases=cases(6), settings=["long"], max_concurrency=4, **more)
     except BedsideError as error:
         print(error, flush=True)  # noqa: T201
         return 1

@@ -39,8 +39,8 @@ def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch)
 
 
-def process(out: Path, calls: Path, seconds: float) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tests.simulation.talking_process", str(out), str(calls), str(seconds)]
+def process(out: Path, calls: Path, seconds: float, *more: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.simulation.talking_process", str(out), str(calls), str(seconds), *more]
     begun = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert begun.stdout is not None
     assert begun.stdout.readline() == "begins\n"
@@ -70,6 +70,20 @@ def test_a_process_that_is_ended_goes_on_to_the_same_bytes(tmp_path: Path, numbe
     asked = Counter((tmp_path / "parts.calls").read_text().splitlines())
     assert len(asked) == CALLS
     assert sum(asked.values()) <= CALLS + ended * AT_ONCE
+
+
+@pytest.mark.slow
+def test_a_killed_review_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
+    assert process(tmp_path / "whole", tmp_path / "whole.calls", 0.0, "reviewed").wait(60) == 0
+    for seconds in budget(3, 20) * [0.02]:
+        begun = process(tmp_path / "parts", tmp_path / "parts.calls", seconds, "reviewed")
+        time.sleep(0.3)
+        begun.kill()
+        begun.wait(60)
+    assert process(tmp_path / "parts", tmp_path / "parts.calls", 0.0, "reviewed").wait(60) == 0
+    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
+    counts = Counter((tmp_path / "whole.calls").read_text().split()[1::4])
+    assert counts == {"speak": 48, "answer": 48, "guess": 12, "review": 12}, "six conversations, two draws each"
 
 
 def test_what_is_complete_is_written_where_somebody_stops_it(tmp_path: Path) -> None:
@@ -153,7 +167,7 @@ def test_a_log_of_another_format_is_left_alone(tmp_path: Path) -> None:
     run_tiny(tmp_path / "talks", clinicians="rules")
     with sqlite3.connect(tmp_path / "talks" / LOG_FILE) as connection:
         connection.execute("PRAGMA user_version = 9")
-    with pytest.raises(RunError, match="has format 9, and this version of bedside reads 1"):
+    with pytest.raises(RunError, match="has format 9, and this version of bedside reads 2"):
         run_tiny(tmp_path / "talks", clinicians="rules")
 
 

@@ -63,6 +63,15 @@ def test_a_model_is_asked_no_more_at_once_for_playing_several_roles(tmp_path: Pa
         assert server.most_in_flight == 3
 
 
+def test_models_at_one_address_share_its_room(tmp_path: Path) -> None:
+    with JudgeServer(talking, latency=0.01) as server:
+        names = {"clinicians": ["rules", server.judge], "patient": f"{server.judge}-other"}
+        made = run(tmp_path / "talks", server, **names, cases=cases(8), max_concurrency=3)
+        assert made.summary.counts.finished == 16
+        assert {received.body["model"] for received in server.received} == {"tiny", "tiny-other"}
+        assert server.most_in_flight == 3
+
+
 def test_faults_of_a_server_change_nothing(tmp_path: Path) -> None:
     with JudgeServer(talking) as server:
         run(tmp_path / "smooth", server)

@@ -169,9 +169,10 @@ def test_embeddings_are_of_whole_conversations(view: RatingsView) -> None:
     assert by_name["embedding_distance_cases", "lab/b"].result.estimate == pytest.approx(2 / 3)
 
 
-def test_patients_are_held_against_real_ones(view: RatingsView) -> None:
+def test_patients_are_held_against_other_conversations(view: RatingsView) -> None:
+    """Which are themselves simulated here, and called so."""
     held = replace(view, reference=replace(view, name="sessions"))
-    rows = [measure for measure in patient_quality(held) if measure.aspect == "sessions"]
+    rows = [measure for measure in patient_quality(held) if measure.aspect == "simulated"]
     assert {measure.name for measure in rows} >= {"words_per_turn.patient", "flesch_reading_ease.patient"}
     own = next(measure for measure in rows if (measure.name, measure.system) == ("words_per_turn.patient", "lab/a"))
     texts = [PLAIN] * 3 + [LEARNED] * 2 + [f"{LEARNED} {PLAIN}"]  # of the three cases

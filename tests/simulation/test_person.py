@@ -49,7 +49,7 @@ class Paper:
         self.lines: list[str] = []
         self.reminders: list[tuple[float, str]] = []
 
-    def show(self, text: str) -> None:
+    def show(self, text: str, kind: str = "note") -> None:
         self.lines.append(text)
 
     def line(self, prompt: str) -> str:
@@ -57,6 +57,9 @@ class Paper:
             raise EOFError
         self.now += self.seconds
         return self.typed.pop(0)
+
+    def kept(self) -> None:
+        """Nobody waits for it."""
 
     @contextlib.contextmanager
     def reminding(self, reminders: Iterable[tuple[float, str]]) -> Iterator[None]:

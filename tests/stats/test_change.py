@@ -1,15 +1,13 @@
-"""Change of a mean in per cent, against the published figures and a slow bootstrap."""
+"""Change of a mean in per cent, against the published figures and scipy's t tests."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
 import numpy as np
 import pytest
+import scipy.optimize
 import scipy.stats
 from hypothesis import given, strategies as st
 
-from bedside.stats.arrays import Array
 from bedside.stats.change import mean_percentage_change, percentage_change
 from tests.stats.results import ends
 
@@ -22,26 +20,46 @@ def test_published_changes(base: float, change: float) -> None:
     assert found.n == 3
 
 
-def test_interval_equals_scipys_bootstrap() -> None:
-    rng = np.random.default_rng(3)
-    before = rng.normal(4, 1, 40)
-    after = before * 1.2 + rng.normal(0, 0.5, 40)
+@pytest.mark.parametrize(("n", "mean"), [(5, 1.2), (12, 0.9), (40, 1.0)])
+def test_the_interval_holds_what_a_t_test_keeps(n: int, mean: float) -> None:
+    """Its ends are where scipy's t test of after − ratio · before has p = .05; at 0 that is the paired test."""
+    rng = np.random.default_rng(n)
+    before = rng.normal(4, 1, n)
+    after = before * mean + rng.normal(0, 0.5, n)
+    found = percentage_change(before, after)
+    ratio = after.mean() / before.mean()
+    assert found.estimate == pytest.approx(100 * (ratio - 1))
 
-    def change(x: Array, y: Array, axis: int = -1) -> Any:
-        return 100 * (y.mean(axis=axis) - x.mean(axis=axis)) / x.mean(axis=axis)
+    def beyond(change: float) -> float:
+        return float(scipy.stats.ttest_1samp(after - (1 + change / 100) * before, 0).pvalue) - 0.05
 
-    methods: dict[str, Literal["bca", "percentile"]] = {"BCa": "bca", "percentile": "percentile"}
-    for method, ours in methods.items():
-        theirs = scipy.stats.bootstrap(
-            (before, after), change, paired=True, vectorized=True, method=method, n_resamples=20_000, rng=1
-        )
-        found = percentage_change(before, after, interval=ours, resamples=20_000)
-        assert found.estimate == pytest.approx(change(before, after))
-        wide = theirs.confidence_interval.high - theirs.confidence_interval.low
-        assert ends(found) == pytest.approx(
-            (theirs.confidence_interval.low, theirs.confidence_interval.high), abs=0.03 * wide
-        )
-        assert found.standard_error == pytest.approx(theirs.standard_error, rel=0.03)
+    low, high = ends(found)
+    expected = [scipy.optimize.brentq(beyond, end, found.estimate) for end in (low - 5, high + 5)]
+    assert (low, high) == pytest.approx(expected, abs=1e-6)
+    assert (low <= 0 <= high) == (scipy.stats.ttest_rel(after, before).pvalue > 0.05)
+    left = after - ratio * before
+    assert found.standard_error == pytest.approx(100 * left.std(ddof=1) / np.sqrt(n) / before.mean())
+
+
+@pytest.mark.parametrize("skewed", [False, True])
+def test_intervals_of_few_pairs_hold_the_change(skewed: bool) -> None:
+    """A BCa bootstrap's held it in 91.5 % of studies of 12 normal pairs, and in 89.2 % of skewed ones."""
+    rng = np.random.default_rng(8)
+    held = []
+    for _ in range(600):
+        case = np.exp(rng.normal(0, 0.5, 12)) if skewed else rng.normal(50, 8, 12)
+        error = rng.normal(size=(2, 12))
+        pair = case * np.exp(0.25 * error) if skewed else case + 5 * error
+        low, high = ends(percentage_change(pair[0], 0.9 * pair[1]))
+        held.append(low <= -10 <= high)
+    assert np.mean(held) == pytest.approx(0.95, abs=0.025)
+
+
+def test_a_mean_that_may_be_zero_has_no_interval() -> None:
+    found = percentage_change([0.0, 0.0, 3.0], [1.0, 0.0, 2.0])
+    assert found.estimate == pytest.approx(0)
+    assert found.interval is None
+    assert found.missing == "no interval: values before vary too much for so few pairs"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +85,7 @@ def test_one_pair_and_equal_pairs_have_no_interval() -> None:
     equal = percentage_change([2.0, 2.0, 2.0], [3.0, 3.0, 3.0])
     assert equal.estimate == 50
     assert equal.interval is None
-    assert equal.missing == "no interval: every resample gives the same value"
+    assert equal.missing == "no interval: all pairs change alike"
 
 
 def test_the_mean_of_pairs_changes_can_have_the_other_sign() -> None:
@@ -83,14 +101,29 @@ def test_the_mean_of_pairs_changes_can_have_the_other_sign() -> None:
     assert mean_percentage_change([None], [1]).missing == "no pairs"
 
 
-def test_the_interval_of_pairs_changes_equals_scipys_bootstrap() -> None:
+def test_pairs_of_a_cluster_count_each_and_are_drawn_together() -> None:
+    """Two short and two long sessions make four pairs: +100, +200, 0 and +50 %, beside +10 and −30 % of two clients."""
+    before, after = [1.0, 1.0, 2.0, 2.0, 10.0, 10.0, 0.0], [2.0, 3.0, 2.0, 3.0, 11.0, 7.0, 4.0]
+    found = mean_percentage_change(before, after, clusters=list("aaaabcd"))
+    assert (found.estimate, found.n) == pytest.approx((55, 6))
+    assert (found.details["clusters"], found.details["without"]) == (3, 1)
+    sums = np.array([350 - 4 * 55, 10 - 55, -30 - 55])
+    error = np.sqrt(3 / 2 * (sums**2).sum()) / 6
+    assert found.p == pytest.approx(2 * scipy.stats.t.sf(55 / error, 2))
+    alike = mean_percentage_change([1.0, 1.0] * 2, [1.1, 1.7] * 2, clusters=list("aabb"))
+    assert alike.estimate == pytest.approx(40)
+    assert (alike.p, alike.interval) == (None, None)
+    assert alike.missing == "no interval: the means of all clusters of pairs are equal"
+
+
+def test_the_interval_of_pairs_changes_equals_scipys() -> None:
     rng = np.random.default_rng(5)
     before = rng.uniform(1, 5, 40)
     after = before * rng.normal(1.1, 0.2, 40)
-    found = mean_percentage_change(before, after, resamples=20_000)
-    changes = 100 * (after / before - 1)
-    theirs = scipy.stats.bootstrap((changes,), np.mean, method="BCa", n_resamples=20_000, rng=1).confidence_interval
-    assert ends(found) == pytest.approx((theirs.low, theirs.high), abs=0.03 * (theirs.high - theirs.low))
+    found = mean_percentage_change(before, after)
+    theirs = scipy.stats.ttest_1samp(100 * (after / before - 1), 0)
+    assert ends(found) == pytest.approx(tuple(theirs.confidence_interval(0.95)))
+    assert found.p == pytest.approx(theirs.pvalue)
 
 
 value = st.none() | st.floats(-100, 100)
@@ -98,7 +131,7 @@ value = st.none() | st.floats(-100, 100)
 
 @given(st.lists(st.tuples(value, value), max_size=12))
 def test_any_pairs_give_a_value_or_a_reason(pairs: list[tuple[float | None, float | None]]) -> None:
-    found = percentage_change([x for x, _ in pairs], [y for _, y in pairs], resamples=50)
+    found = percentage_change([x for x, _ in pairs], [y for _, y in pairs])
     there = [(x, y) for x, y in pairs if x is not None and y is not None]
     assert found.n == len(there)
     assert found.dropped == len(pairs) - len(there)

@@ -16,6 +16,7 @@ from bedside.stats.crossed_raters import (
     DF,
     SD_RATERS,
     asked_for,
+    difference_with_gaps,
     paired_difference,
     some_difference,
     unpaired_difference,
@@ -24,6 +25,9 @@ from bedside.stats.result import Result
 from tests.stats.results import interval_of
 
 RNG = np.random.default_rng(2)
+#: lme4's intercept and its standard error, of the differences of a design with gaps.
+GAPS = (2.33333333333, 0.760116949543)
+Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 X = RNG.normal(size=(14, 4)) + RNG.normal(size=4) + 0.2
 Y = RNG.normal(size=(14, 4))
 
@@ -221,3 +225,70 @@ def test_the_effect_and_its_interval_hold_the_truth(raters: int, cases: int, pai
         held += interval_of(effect).low <= truth <= interval_of(effect).high
     assert np.mean(estimates) == pytest.approx(truth, rel=0.1)
     assert held / 500 > 0.93
+
+
+def long(x: Array, y: Array) -> tuple[list[float], list[int], list[int], list[int]]:
+    """Two tables of cases × raters as values, systems, cases and raters, without what is missing."""
+    rows = [
+        (float(table[case, rater]), system, case, rater)
+        for system, table in enumerate((x, y))
+        for case, rater in np.argwhere(~np.isnan(table)).tolist()
+    ]
+    values, systems, cases, raters = map(list, zip(*rows, strict=True))
+    return values, systems, cases, raters
+
+
+def test_without_gaps_the_mixed_model_is_the_quasi_f() -> None:
+    rng = np.random.default_rng(0)
+    x, y = (rng.normal(size=(14, 4)) + 0.7 * rng.normal(size=4) + rng.normal(size=(14, 1)) for _ in range(2))
+    result, expected = difference_with_gaps(*long(x, y), paired=True), paired_difference(x, y)
+    for name in ("estimate", "standard_error", "p", "n", "details"):
+        assert getattr(result, name) == pytest.approx(getattr(expected, name), rel=1e-6), name
+    assert interval_of(result).low == pytest.approx(interval_of(expected).low)
+    assert result.effect is not None
+    assert expected.effect is not None
+    assert result.effect.estimate == pytest.approx(expected.effect.estimate)
+    # Of cases apart the error is pooled over raters, raters × systems and all else.
+    apart, by_squares = difference_with_gaps(*long(x, y), paired=False), unpaired_difference(x, y)
+    assert apart.estimate == pytest.approx(by_squares.estimate)
+    assert apart.p == pytest.approx(by_squares.p, abs=0.02)
+
+
+def test_gaps_are_modelled_as_lme4_does() -> None:
+    """Each case rated by two of four raters under both systems: the intercept of the differences, and its error."""
+    table = np.array([[3, 1, 4, 1], [5, 9, 2, 6], [5, 3, 5, 8], [9, 7, 9, 3], [2, 3, 8, 4], [6, 2, 6, 4]], float)
+    for case in range(6):
+        table[case, [(case + 1) % 4, (case + 2) % 4]] = np.nan
+    result = difference_with_gaps(*long(table, np.where(np.isnan(table), np.nan, 2.0)), paired=True)
+    # lmer(d ~ 1 + (1 | case) + (1 | rater))
+    assert result.estimate == pytest.approx(GAPS[0], rel=1e-5)
+    assert result.standard_error == pytest.approx(GAPS[1], rel=1e-5)
+
+
+@pytest.mark.slow
+def test_the_mixed_model_keeps_its_level() -> None:
+    """20 cases, each system's rated by two of four people of its own draw, with tastes."""
+    rng = np.random.default_rng(6)
+    rejected = 0
+    for _ in range(150):
+        x, y = (
+            rng.normal(0, 0.3, (20, 4)) + 0.3 * rng.normal(size=4) + 0.5 * rng.normal(size=(20, 1)) for _ in range(2)
+        )
+        for table in (x, y):
+            for row in table:
+                row[rng.choice(4, 2, replace=False)] = np.nan
+        p = difference_with_gaps(*long(x, y), paired=True).p
+        rejected += p is not None and p <= 0.05
+    assert rejected / 150 < 0.065 + 2.5 * np.sqrt(0.065 * 0.935 / 150)
+
+
+def test_what_cannot_be_told_of_raters_like_these() -> None:
+    values, systems, cases, raters = long(X, Y)
+    kept = [at for at in range(len(values)) if not (systems[at] and raters[at] < 2)]
+    few = difference_with_gaps(
+        [values[at] for at in kept], [systems[at] for at in kept], [cases[at] for at in kept],
+        [raters[at] for at in kept], paired=True,
+    )  # fmt: skip
+    assert few.missing == "fewer than 3 raters rated both systems"
+    alike = difference_with_gaps([1.0] * len(values), systems, cases, raters, paired=True)
+    assert (alike.p, alike.missing) == (None, "no interval and no p-value: values don't vary over cases and raters")

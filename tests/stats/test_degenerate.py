@@ -92,6 +92,7 @@ OF_PAIRS: dict[str, Callable[[Any, Any], Result | Effect]] = {
     "mann-whitney": unpaired.mann_whitney,
     "mann-whitney exact": partial(unpaired.mann_whitney, method="exact"),
     "mann-whitney monte carlo": partial(unpaired.mann_whitney, method="monte-carlo", resamples=50),
+    "studentised permutation": partial(unpaired.permutation, resamples=50),
     "welch": unpaired.t_test,
     "student": partial(unpaired.t_test, equal_variances=True, hedges=True),
     "rank-biserial": effects.rank_biserial,

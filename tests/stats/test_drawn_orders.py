@@ -43,6 +43,7 @@ CLUSTERED: dict[str, Callable[[Any, Any, Any], Result]] = {
         x, y, scale=(1, 2, 3, 4, 5), weights="quadratic", interval="bca", resamples=500, clusters=cases
     ),
     "mean": lambda x, y, cases: intervals.mean_bootstrap(x, clusters=cases),
+    "changes": lambda x, y, cases: change.mean_percentage_change(x, y, clusters=cases),
     "first": lambda x, y, cases: preference_shares.first_share((x > 3).astype(float), clusters=cases),
 }
 PAIRED: dict[str, Callable[[Any, Any], Result]] = {

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
+from scipy.stats import nct, ttest_ind
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import ttost_ind, ttost_paired
 
@@ -20,7 +21,7 @@ from bedside.stats.proportion_scores import (
     tango_statistic,
 )
 from bedside.stats.result import Result
-from tests.stats.results import interval_of
+from tests.stats.results import ends, interval_of
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(3, 1, 24)
@@ -34,6 +35,44 @@ def test_means_are_statsmodels_tests() -> None:
     unpaired = equivalence.unpaired_means(X, Y[:15], margin=0.4)
     p, below, above = ttost_ind(X, Y[:15], -0.4, 0.4, usevar="unequal")
     assert (unpaired.p, unpaired.details[NOT_BELOW], unpaired.details[NOT_ABOVE]) == (p, below[1], above[1])
+
+
+def test_standardised_means_are_welch_tests_of_moved_values() -> None:
+    """Each side is scipy's test against the values of y, moved by the margin times their influence on its deviation."""
+    y = Y[:15]
+    sd = y.std(ddof=1)
+    result = equivalence.standardised_means(X, y, margin=0.4)
+    for side, name, way in ((1, NOT_ABOVE, "less"), (-1, NOT_BELOW, "greater")):
+        influence = ((y - y.mean()) ** 2 - sd**2) / (2 * sd)
+        moved = y + side * 0.4 * (sd + influence - influence.mean())
+        assert result.details[name] == pytest.approx(ttest_ind(X, moved, equal_var=False, alternative=way).pvalue)
+    assert result.p in (result.details[NOT_ABOVE], result.details[NOT_BELOW])
+    assert result.estimate == pytest.approx(hedges_correction(14) * (X.mean() - y.mean()) / sd)
+    assert equivalence.standardised_means(X, [2] * 9, margin=0.4).missing == "the values of y don't vary"
+
+
+def hedges_correction(df: int) -> float:
+    """Hedges' correction, from scipy: a non-central t has the mean of its parameter over it."""
+    return float(1 / nct.mean(df, 1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("ratio", "n_x", "n_y"), [(0.3, 60, 30), (1.5, 30, 100)])
+def test_standardised_means_claim_no_more_than_they_should(ratio: float, n_x: int, n_y: int) -> None:
+    """At the margin, whatever the ratio of the deviations, 5 % are called alike; of equal groups 90 % hold 0."""
+    rng = np.random.default_rng(8)
+    draws = 600
+    false = [
+        equivalence.standardised_means(side * 0.5 + ratio * rng.normal(size=n_x), rng.normal(size=n_y), margin=0.5).p
+        for side in (1, -1)
+        for _ in range(draws // 2)
+    ]
+    assert np.mean(np.array(false) < 0.05) < 0.05 + 2.6 * np.sqrt(0.05 * 0.95 / draws)
+    held = [
+        ends(equivalence.standardised_means(ratio * rng.normal(size=n_x), rng.normal(size=n_y), margin=0.5))
+        for _ in range(draws // 2)
+    ]
+    assert abs(np.mean([low < 0 < high for low, high in held]) - 0.9) < 3 * np.sqrt(0.09 / (draws // 2))
 
 
 def ones(count: int, n: int) -> list[int]:
@@ -51,6 +90,7 @@ def ones(count: int, n: int) -> list[int]:
             crossed_raters.paired_difference(X.reshape(8, 3), Y.reshape(8, 3)), margin=margin
         ),
         lambda margin: equivalence.paired_means([2] * 9, [2] * 9, margin=margin, span=4),
+        lambda margin: equivalence.standardised_means(X, Y[:15], margin=margin),
     ],
 )
 def test_p_and_interval_never_disagree(test: Any) -> None:

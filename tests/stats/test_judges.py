@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bedside.stats import alternative_annotator, prediction_powered, sample_size as planning, stratified_means
+from bedside.core.errors import DataError
+from bedside.stats import (
+    alternative_annotator,
+    label_free,
+    prediction_powered,
+    sample_size as planning,
+    stratified_means,
+)
 from bedside.stats.arrays import Array
 from bedside.stats.two_raters import kappa_from_counts
 from tests.reference import statistics as published
@@ -327,3 +334,48 @@ def test_a_few_clusters_are_not_enough() -> None:
         ["A", "B"] * 60, [[*pair, pair[0]] for pair in same], epsilon=0.2, clusters=np.repeat(np.arange(3), 40)
     )
     assert three.raters[0].missing == "120 items in common of 3 clusters, fewer than 10"
+
+
+def planted_reports(size: int, seed: int) -> tuple[Array, Array]:
+    """What four judges with known confusion matrices report of three levels; and the matrices."""
+    random = np.random.default_rng(seed)
+    off = np.array([[0.2, 0.5, 0.3], [0.4, 0.3, 0.3], [0.1, 0.6, 0.3]])
+    tables = np.stack([share * np.eye(3) + (1 - share) * off for share in (0.8, 0.7, 0.6, 0.75)])
+    truth = random.choice(3, p=[0.5, 0.3, 0.2], size=size)
+    reports = [[random.choice(3, p=table[level]) for table in tables] for level in truth]
+    return np.array(reports, dtype=float), tables
+
+
+def test_planted_confusion_matrices_come_back_within_their_intervals() -> None:
+    pytest.importorskip("crowdkit")
+    hits, errors = [], []
+    for seed in range(3):
+        reports, tables = planted_reports(500, seed)
+        told = label_free.label_free(reports, clusters=np.arange(500) // 2, resamples=100, seed=seed)
+        hits.append(np.mean((told.low <= tables) & (tables <= told.high)))
+        errors.append(np.abs(told.confusion - tables).mean())
+        assert told.units == 500
+        assert told.clusters == 250
+        for judge, right in enumerate(told.reliability):
+            assert right.estimate == pytest.approx(np.einsum("t,tt->", [0.5, 0.3, 0.2], tables[judge]), abs=0.09)
+    assert np.mean(hits) > 0.85
+    assert np.mean(errors) < 0.04
+
+
+def test_a_judge_that_is_never_wrong_has_an_interval_as_of_a_count() -> None:
+    """Of 30 cases of two units the level is known for certain: as of 30 hits in 30, by Wilson, z² / (n + z²) wide."""
+    pytest.importorskip("crowdkit")
+    levels = np.repeat([1, 2], 30)
+    told = label_free.label_free(np.stack([levels] * 3, axis=1), clusters=np.arange(60) // 2, resamples=50)
+    z2 = stats.norm.ppf(0.975) ** 2
+    for right in told.reliability:
+        assert right.estimate == pytest.approx(1)
+        assert ends(right) == pytest.approx((1 - z2 / (30 + z2), 1.0), abs=1e-6)
+    # Fifteen cases have the true level 1.
+    assert told.low[0, 0, 0] == pytest.approx(1 - z2 / (15 + z2), abs=1e-6)
+    assert told.high[0, 0, 1] == pytest.approx(z2 / (15 + z2), abs=1e-6)
+
+
+def test_two_judges_tell_nothing_of_their_errors() -> None:
+    with pytest.raises(DataError, match="fewer than 3 judges"):
+        label_free.label_free([[1, 2], [2, 2]])

@@ -91,8 +91,15 @@ def test_sign_flips_reject_the_shifts_outside_their_interval(n: int, alternative
 
 @pytest.mark.parametrize(
     "test",
-    [paired.wilcoxon, unpaired.mann_whitney, partial(paired.permutation, interval="inverted", resamples=500)],
-    ids=["wilcoxon", "mann-whitney", "permutation"],
+    [
+        paired.wilcoxon,
+        unpaired.mann_whitney,
+        partial(unpaired.permutation, resamples=500),
+        partial(paired.permutation, interval="inverted", resamples=500),
+        partial(paired.permutation, interval="inverted", resamples=500, mid=True),
+        partial(paired.permutation, interval="inverted", resamples=2**14, mid=True),
+    ],
+    ids=["wilcoxon", "mann-whitney", "splits", "permutation", "mid-p", "mid-p, all patterns"],
 )
 def test_an_interval_and_its_p_never_contradict_each_other_on_few_levels(test: Callable[[Any, Any], Result]) -> None:
     for _ in range(40):
@@ -120,6 +127,24 @@ def test_melded_intervals_leave_out_zero_where_fishers_and_mcnemars_tests_reject
             assert bounds[0] == pytest.approx(0, abs=1e-6)
 
 
+def test_mid_p_and_its_melded_interval_say_the_same_in_every_table() -> None:
+    tables = [((only_x, pairs - only_x), 12) for pairs in range(1, 13) for only_x in range(pairs + 1)]
+    results = [
+        paired.mcnemar_from_table([[0, b], [c, n - b - c]], method="mid-p", interval="melded") for (b, c), n in tables
+    ]
+    results += [
+        unpaired.fisher_exact([[x, 8 - x], [y, 12 - y]], sides="mid-p")
+        for x, y in product(range(9), range(13)) if 0 < x + y < 20
+    ]  # fmt: skip
+    for result in results:
+        low, high = ends(result)
+        assert (low > 0 or high < 0) is bool(result.p is not None and result.p < 0.05), result
+    for alternative in ALTERNATIVES[1:]:
+        result = paired.mcnemar_from_table([[5, 9], [2, 4]], method="mid-p", alternative=alternative)
+        exact = stats.binomtest(9, 11, alternative=alternative).pvalue
+        assert result.p == pytest.approx(exact - stats.binom.pmf(9, 11, 0.5) / 2)
+
+
 def test_melded_bounds_are_quantiles_of_drawn_differences() -> None:
     draws = np.random.default_rng(3)
     size = 400_000
@@ -128,6 +153,17 @@ def test_melded_bounds_are_quantiles_of_drawn_differences() -> None:
     leads = 2 * draws.beta(6, 2, size) - 1
     low = np.quantile(leads * np.where(leads > 0, draws.beta(7, 6, size), draws.beta(8, 5, size)), 0.025)
     assert paired_melded_bounds(6, 1, 12, level=0.95)[0] == pytest.approx(low, abs=0.003)
+    # For mid-p the first is drawn low and the second high in one half, and the other way round in the other.
+    half = np.arange(size) % 2 == 0
+    apart = np.where(
+        half, draws.beta(9, 2, size) - draws.beta(4, 9, size), draws.beta(10, 1, size) - draws.beta(3, 10, size)
+    )
+    low = np.quantile(apart, 0.025)
+    assert melded_bounds(9, 10, 3, 12, level=0.95, mid=True)[0] == pytest.approx(low, abs=0.003)
+    leads = 2 * np.where(half, draws.beta(6, 2, size), draws.beta(7, 1, size)) - 1
+    discordant = np.where(draws.random(size) < 0.5, draws.beta(7, 6, size), draws.beta(8, 5, size))
+    low = np.quantile(leads * discordant, 0.025)
+    assert paired_melded_bounds(6, 1, 12, level=0.95, mid=True)[0] == pytest.approx(low, abs=0.003)
 
 
 def test_melded_intervals_cover_at_least_as_often_as_they_say() -> None:
@@ -141,6 +177,15 @@ def test_melded_intervals_cover_at_least_as_often_as_they_say() -> None:
             if low - 1e-9 <= p_x - p_y <= high + 1e-9
         )
         assert chance >= 0.95
+    mid = {(x, y): melded_bounds(x, n_x, y, n_y, level=0.95, mid=True) for x, y in bounds}
+    chances = [
+        sum(
+            stats.binom.pmf(x, n_x, p_x) * stats.binom.pmf(y, n_y, p_y)
+            for (x, y), (low, high) in mid.items() if low - 1e-9 <= p_x - p_y <= high + 1e-9
+        )
+        for p_x, p_y in product((0.05, 0.3, 0.5, 0.9), repeat=2)
+    ]  # fmt: skip
+    assert min(chances) >= 0.93
     n = 10
     paired_bounds = {(b, c): paired_melded_bounds(b, c, n, level=0.95) for b in range(n + 1) for c in range(n + 1 - b)}
     for p_b, p_c in product((0.02, 0.15, 0.3, 0.45), repeat=2):

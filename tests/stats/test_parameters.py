@@ -11,12 +11,14 @@ import pytest
 
 from bedside.stats import (
     alternative_annotator,
+    confidence_sequences,
     consensus,
     crossed_raters,
     diagnostic_accuracy,
     effects,
     equivalence,
     families,
+    generalisability,
     intervals,
     many_raters,
     overlapping,
@@ -40,10 +42,15 @@ SCALE = (1, 2, 3, 4, 5)
 LATENT = RNG.normal(size=(60, 1))
 TABLE = np.digitize(LATENT + 0.8 * RNG.normal(size=(60, 3)), (-1, -0.3, 0.4, 1)) + 1
 X, Y = TABLE[:, 0].astype(float), TABLE[:, 1] - (RNG.random(60) < 0.3)
+WHO = [0] * 180 + [1] * 180, np.repeat(np.arange(60), 3).tolist() * 2, [0, 1, 2] * 120
 ONES, OTHERS = (X > 2).astype(int), (TABLE[:, 1] > 2).astype(int)
 GOOD = np.where(RNG.random(60) < 0.1, 1 - ONES, ONES)
 CLUSTERS = np.repeat(np.arange(12), 5)
 SAMPLE = sampled_items.sampled_items(np.where(X > 3, 0.5, 0.1), strata=(X > 3).astype(int), clusters=CLUSTERS)
+PILOT = generalisability.rater_study(
+    np.repeat(np.arange(30), 8), np.tile(np.repeat(np.arange(4), 2), 30),
+    np.repeat(RNG.normal(size=30), 8) + RNG.normal(size=240),
+)  # fmt: skip
 PENALTIES = np.abs(np.subtract.outer(range(5), range(5))) ** 0.5
 BOOT = {"interval": "percentile", "resamples": 200}
 
@@ -83,7 +90,7 @@ CASES = [
     case(paired.t_test, (X, Y), alternative="less", level=0.9),
     case(paired.t_tests, ([(X, Y), (Y, X[::-1])],), alternative="less", level=0.9),
     *(case(test, data, resamples=beside({"resamples": 100}, resamples=200), alternative="greater", interval="bca",
-        level=0.9, seed=1)
+        mid=True, level=0.9, seed=1)
     for test, data in ((paired.permutation, (X, Y)), (paired.permutations, (TABLE, TABLE[:, ::-1] - 0.5)))),
     case(paired.mcnemar, (ONES, OTHERS), method="mid-p", interval="melded", alternative="greater", level=0.9),
     case(paired.mcnemar_from_table, ([[9, 5], [2, 8]],), method="corrected", interval="melded", alternative="less",
@@ -92,6 +99,7 @@ CASES = [
     case(overlapping.detectable_difference, (4, 6, 6), correlation=0.5, alpha=0.01, power=0.9),
     case(equivalence.paired_means, ([3] * 9, [3] * 9), {"margin": 0.3, "span": 4}, margin=0.4, alpha=0.025, span=5),
     case(equivalence.unpaired_means, (X, Y), {"margin": 0.3}, margin=0.4, alpha=0.025),
+    case(equivalence.standardised_means, (X, Y), {"margin": 0.3}, margin=0.4, alpha=0.025),
     case(equivalence.mean_difference, (crossed_raters.paired_difference(TABLE, TABLE[::-1]),), {"margin": 0.3},
         margin=0.4, alpha=0.025),
     *(case(test, data, {"margin": 0.1}, margin=0.2, alpha=0.025)
@@ -100,6 +108,8 @@ CASES = [
         (equivalence.paired_proportions_from_table, ([[9, 5], [2, 8]],)))),
     *(case(test, (TABLE, TABLE[::-1]), level=0.9)
     for test in (crossed_raters.paired_difference, crossed_raters.unpaired_difference)),
+    case(crossed_raters.difference_with_gaps, (np.ravel([TABLE, TABLE[::-1]]), *WHO), {"paired": True}, paired=False,
+        level=0.9),
     case(crossed_raters.asked_for, (crossed_raters.paired_difference(TABLE, TABLE[::-1] + 1),), alternative="greater",
         level=0.9),
     case(proportion_scores.tango_interval, (5, 2, 20), level=0.9),
@@ -110,10 +120,12 @@ CASES = [
     case(unpaired.mann_whitney, (X, Y), method="exact", continuity=False, alternative="greater",
         resamples=beside({"method": "monte-carlo"}, resamples=99), shift=False, level=0.9,
         seed=beside({"method": "monte-carlo"}, seed=2)),
+    case(unpaired.permutation, (X, Y), resamples=99, alternative="greater", level=0.9, seed=2),
+    case(unpaired.permutations, ([(X, Y), (Y, X)],), resamples=99, alternative="greater", level=0.9, seed=2),
     case(unpaired.t_test, (X, Y[:40]), equal_variances=True, hedges=True, alternative="greater", level=0.9),
     case(unpaired.t_test_from_summary, (3.1, 1.0, 20, 2.8, 1.4, 30), equal_variances=True, alternative="greater",
         level=0.9),
-    case(unpaired.fisher_exact, ([[9, 5], [2, 8]],), sides="central", alternative="greater", level=0.9),
+    case(unpaired.fisher_exact, ([[9, 5], [2, 8]],), sides="mid-p", alternative="greater", level=0.9),
     case(effects.cliffs_delta, (X, Y), level=0.9),
     case(effects.rank_biserial, (X, Y), zeros="wilcox", level=0.9),
     case(effects.cohens_dz, (X, Y), level=0.9),
@@ -131,6 +143,9 @@ CASES = [
     case(scale_means.scale_mean, (X,), {"low": 1, "high": 5}, low=0, high=None, clusters=CLUSTERS, level=0.9),
     case(intervals.mean_bootstrap, (X**1.5,), method="percentile", clusters=CLUSTERS, resamples=100, level=0.9,
         seed=1),
+    case(confidence_sequences.bounded_mean, (X,), {"low": 1, "high": 5}, low=0, high=6, null=3, level=0.9),
+    case(confidence_sequences.any_estimate, (1.5, 0.4), {"cases": 20, "df": 19}, cases=30, planned=50, df=15,
+        ends=(0, 1), null=0.1, level=0.9),
     case(intervals.paired_difference_interval, (X - Y,), level=0.9),
     case(intervals.welch_interval, (X, Y.astype(float)), level=0.9),
     case(intervals.wilson, (3, 10), level=0.9),
@@ -197,6 +212,9 @@ CASES = [
     case(planning.pairs_for_difference, (0.5, 1), power=0.9, alpha=0.01, test="wilcoxon", alternative="greater",
         simulations=beside({"test": "wilcoxon", "power": 0.3}, simulations=300),
         seed=beside({"test": "wilcoxon", "power": 0.3}, seed=1)),
+    case(planning.cases_for_raters, (PILOT,), {"raters": 6, "difference": 1.0}, raters=8, repeats=2, half_width=0.5,
+        difference=0.9, power=0.9, seed=1,
+        levels=planning.RatedLevels(SCALE, float(X.mean()), 1.0)),
     case(planning.simulated_power, (X - Y, 30), {"simulations": 100}, alpha=0.001, simulations=200, seed=1),
 ]  # fmt: skip
 

@@ -23,6 +23,7 @@ from bedside.stats.stand_in import (
     no_worse_than_one_person,
 )
 from tests.analysis.builders import definite, ends
+from tests.soak import budget
 
 Array = np.ndarray[Any, Any]
 
@@ -190,6 +191,32 @@ def test_dear_misses_of_a_few_cases_show_nothing_of_the_loss() -> None:
     test = no_worse_than_one_person(judge, people, margin=0.1, costs=Costs(50))[2]
     assert definite(test.details[EFFECTIVE]) < 20
     assert test.p is None
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("miss", "cases", "design"),
+    [
+        (50.0, 650, {"prevalence": 0.05, "specificity": 0.95}),
+        (10.0, 400, {"prevalence": 0.1, "specificity": 0.95, "people": 3}),
+    ],
+)
+def test_a_loss_at_the_margin_is_shown_no_worse_in_a_twentieth_at_most(
+    miss: float, cases: int, design: dict[str, Any]
+) -> None:
+    """Some 60 cases in effect, of which few dear ones differ. By the margin of .1; and what chance adds (3 errors)."""
+    flagged = design["prevalence"] * 0.8 + (1 - design["prevalence"]) * 0.05
+    # What is missed is dear, but for what another person misses, too.
+    falls = 0.1 * min(miss * flagged, 1 - flagged) / flagged / (miss - 0.2 / 0.8)
+    judge, people, _ = study(np.random.default_rng(16), cases=400_000, falls=falls, **design)
+    truth = no_worse_than_one_person(judge, people, margin=0.1, costs=Costs(miss))[2]
+    assert truth.estimate == pytest.approx(-0.1, abs=0.015)
+    rng, runs, shown = np.random.default_rng(17), budget(40, 4000), 0
+    for _ in range(runs):
+        judge, people, _ = study(rng, cases=cases, falls=falls, **design)
+        p = no_worse_than_one_person(judge, people, margin=0.1, costs=Costs(miss))[2].p
+        shown += p is not None and p < 0.05
+    assert shown / runs <= 0.05 + 3 * (0.05 * 0.95 / runs) ** 0.5
 
 
 # -- what people decide ----------------------------------------------------------------------------------

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 import statsmodels.formula.api as smf
 from numpy.random import Generator
 from scipy import stats
 
+from bedside.core.errors import DataError
 from bedside.stats.arrays import Array
-from bedside.stats.variance_components import Cells, repeat_spread, repeats_needed
+from bedside.stats.variance_components import Cells, repeat_spread, repeats_needed, worst_of_repeats
 
 
 def drawn(random: Generator, case_effects: Array, repeats: int, sd: float, conditions: int = 1) -> Cells:
@@ -150,3 +153,27 @@ def _exact(cases: int, conditions: int, difference: float, interaction: float, s
     }
     b = {key: [-half, half] for key in a}
     return a, b
+
+
+def test_the_worst_of_some_repeats_is_the_mean_over_all_sets_of_them() -> None:
+    random = np.random.default_rng(3)
+    cells = {(f"c{case}", condition): list(random.normal(size=5 + case)) for case in range(3) for condition in "pq"}
+    for k in range(1, 6):
+        by_sets = {key: np.mean([min(own) for own in combinations(values, k)]) for key, values in cells.items()}
+        cases = [np.mean([by_sets[f"c{case}", condition] for condition in "pq"]) for case in range(3)]
+        assert worst_of_repeats(cells, k) == pytest.approx(cases)
+    # A case without so many repeats is left out.
+    assert worst_of_repeats(cells, 6).shape == (2,)
+    with pytest.raises(DataError):
+        worst_of_repeats(cells, 0)
+
+
+def test_the_chance_that_all_repeats_succeed_has_no_bias() -> None:
+    """The plain share of cases whose seven repeats all succeed is far below the chance of three."""
+    random = np.random.default_rng(4)
+    chances = random.uniform(0.3, 1, 2000)
+    cells = {
+        (f"c{case:04}", ""): list((random.random(7) < chance).astype(float)) for case, chance in enumerate(chances)
+    }
+    found = worst_of_repeats(cells, 3)
+    assert found.mean() == pytest.approx((chances**3).mean(), abs=3 * found.std() / np.sqrt(2000))

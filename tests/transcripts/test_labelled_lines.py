@@ -70,6 +70,12 @@ def test_names_as_zoom_and_teams_write_them(clinician: str, patient: str, tmp_pa
     assert turns(path, roles=roles)[:2] == HELLO
 
 
+def test_paragraphs_of_a_turn_stay_apart(tmp_path: Path) -> None:
+    path = tmp_path / "talk.txt"
+    path.write_text("Therapist: One.\nTwo.\n\n\nThree.\n\nClient: Four.\n\n", "utf-8")
+    assert turns(path) == [("clinician", "One.\nTwo.\n\nThree."), ("patient", "Four.")]
+
+
 def test_names_that_recur_are_speakers_and_a_colon_in_running_text_is_none(tmp_path: Path) -> None:
     text = (
         "Interview, 12 May\nTranscribed by hand: A. B.\n\nAnna: What now?\nBob: One thing: sleep.\nNote: it is bad.\n"
@@ -138,7 +144,7 @@ def test_headings_and_rules_of_markdown_are_counted(tmp_path: Path) -> None:
     text = "# Talk\n\n## Opening\n\n**T:** Hello.\n\n---\n\n## Exploration\n\n**C:** Hi.\n\nMore.\n"
     reading = Reading([write(tmp_path, "talk.md", text)])
     (transcript,) = reading
-    assert [turn.text for turn in transcript.turns] == ["Hello.", "Hi.\nMore."]
+    assert [turn.text for turn in transcript.turns] == ["Hello.", "Hi.\n\nMore."]
     assert reading.account.left_out == {"rules": 1}
     assert {name: texts.number for name, texts in reading.account.lost.items()} == {
         "lines above the first speaker": 2,
@@ -236,7 +242,7 @@ def test_words_before_a_colon_stop_and_no_guess_makes_them_speakers(tmp_path: Pa
         "clinician",
         "patient",
     ]
-    assert named[3][1] == "Do this.\nFirst: sleep.\n- Note: it takes time."
+    assert named[3][1] == "Do this.\n\nFirst: sleep.\n- Note: it takes time."
 
 
 def test_what_is_taken_for_text_is_told_with_its_lines_unless_it_repeats(tmp_path: Path) -> None:
@@ -659,3 +665,58 @@ def test_lines_in_brackets_are_told_once(tmp_path: Path) -> None:
     reading = Reading([path])
     list(reading)
     assert sum("in brackets" in remark for remark in reading.account.remarks) == 1
+
+
+LINES = [
+    "Crisis Line: Text HOME to 12345",
+    "Lifeline: Call 123",
+    "First: breathe in slowly.",
+    "Note: you are not alone.",
+]
+
+
+@pytest.mark.parametrize("roles", [{}, {"user": "patient", "agent": "clinician"}])
+@pytest.mark.parametrize("rounds", [1, 4])
+def test_labels_of_programs_that_take_turns_leave_no_other_speaker(
+    rounds: int, roles: dict[str, str], tmp_path: Path
+) -> None:
+    """Paragraphs, lists and forms of an answer begin as labels do, however often; user and agent say who they are."""
+    said = "\n\n".join(LINES)
+    talk = "".join(f"user: I feel low, {turn}.\n\nAnd tired.\nagent: I hear you.\n\n{said}\n" for turn in range(rounds))
+    path = write(tmp_path, "talk.txt", f"{talk}user: Thanks.\n")
+    agent = " ".join(("I hear you.", *LINES))
+    expected = [
+        turn for at in range(rounds) for turn in (("patient", f"I feel low, {at}. And tired."), ("clinician", agent))
+    ]
+    read = [(role, " ".join(text.split())) for role, text in turns(path, roles=roles)]
+    assert read == [*expected, ("patient", "Thanks.")]
+
+
+def test_names_in_a_form_that_labels_of_programs_hold_are_words(tmp_path: Path) -> None:
+    """Whoever stands in a form, a list or a time of day speaks at no place where the two take turns."""
+    form = (
+        "Student: ______\nSister/friend: ______\n- 4:30p: Eat.\n- 5:30p: Walk.\n- 6:30p: Rest.\ncounselor/grades: who?"
+    )
+    talk = "".join(f"user: Turn {turn}.\nagent: {'See the form.' if turn else form}\n" for turn in range(5))
+    spoken = turns(write(tmp_path, "talk.txt", talk))
+    assert [role for role, _ in spoken] == ["patient", "clinician"] * 5
+    assert " ".join(spoken[1][1].split()) == " ".join(form.split())
+
+
+def test_user_and_agent_beside_a_third_name_are_asked_of(tmp_path: Path) -> None:
+    talk = "Anna: I feel low.\nAgent: I hear you.\n" * 3
+    with pytest.raises(UnknownSpeakerError, match="'Agent'"):
+        turns(write(tmp_path, "talk.txt", talk))
+
+
+@pytest.mark.parametrize("other", ["mother", "Mother"])
+def test_a_third_among_labels_of_programs_is_not_swallowed(other: str, tmp_path: Path) -> None:
+    talk = f"user: I feel low.\nagent: I hear you.\n{other}: So do I.\n" * 3
+    spoken = turns(write(tmp_path, "talk.txt", talk), roles={"user": "patient", "agent": "clinician"})
+    assert ("other", "So do I.") in spoken
+
+
+def test_one_who_speaks_twice_in_a_row_is_no_label_of_programs(tmp_path: Path) -> None:
+    talk = "user: I feel low.\nagent: I hear you.\nNote: so.\nagent: Go on.\nNote: so.\n" * 3
+    with pytest.raises(UnknownSpeakerError, match="'Note'"):
+        turns(write(tmp_path, "talk.txt", talk), roles={"user": "patient", "agent": "clinician"})

@@ -9,7 +9,7 @@ import pytest
 
 import bedside
 from bedside.core.errors import InputError, RunError
-from bedside.ratings.run import run_simulations
+from bedside.ratings.run import run_simulations, write_manifest
 from tests.conftest import Call, works
 
 TALK = {
@@ -72,9 +72,13 @@ def test_a_run_of_other_transcripts_keeps_no_simulation(tmp_path: Path) -> None:
 
 
 def test_a_damaged_file_is_one_error(tmp_path: Path) -> None:
-    (tmp_path / "simulations.json").write_text("[{}]")
+    run = bedside.score(bedside.EXAMPLES / "transcripts.jsonl", tmp_path / "run", metrics=["structure"]).run
+    (run.path / "simulations.json").write_text("[{}]")
+    with pytest.raises(RunError, match=r"simulations.json: the file isn't as bedside wrote it"):
+        run_simulations(run.path)
+    write_manifest(run.path, run.manifest)
     with pytest.raises(RunError, match="score again"):
-        run_simulations(tmp_path)
+        run_simulations(run.path)
 
 
 def test_a_simulation_is_no_run(call: Call, tmp_path: Path) -> None:

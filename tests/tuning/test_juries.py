@@ -90,6 +90,35 @@ def test_members_are_combined_or_the_rating_is_missing_and_says_why(
         assert rows["reason"][1].endswith("1 judge gave none (judge:b)")
 
 
+def test_without_labels_a_jury_tells_who_errs_and_what_people_say_of_it(tmp_path: Path) -> None:
+    pytest.importorskip("crowdkit")
+    random = np.random.default_rng(3)
+    truth = random.integers(1, 4, 240).astype(float)
+    judges = ("judge:openai/gpt-5-mini", "judge:azure/gpt-4o", "judge:anthropic/claude-haiku-4-5")
+    shares = (0.9, 0.7, 0.8)
+    other = truth % 3 + 1
+    by_judge = {name: np.where(random.random(240) < share, truth, other) for name, share in zip(judges, shares,
+                strict=True)}  # fmt: skip
+    # People say that the second judge is right less often than it seems.
+    people = [float(level) if place < 80 else None for place, level in enumerate(truth)]
+    by_judge[judges[1]][:80] = np.where(random.random(80) < 0.3, truth[:80], other[:80])
+    run = rated_run(tmp_path / "run", 240, {**by_judge, "human:anna": people}, per_case=2)
+    answer = bedside.jury(run, "panel", judges, by="dawid-skene", scales="empathy=1-3")
+    told = {row["member"]: row for row in answer["jury_errors"].records}
+    assert told[judges[0]]["reliability"] == pytest.approx(0.9, abs=0.06)
+    assert told[judges[0]]["reliability_low"] < told[judges[0]]["reliability"] < 0.98
+    assert told[judges[1]]["with_people"] == pytest.approx(0.3, abs=0.12)
+    assert np.mean(np.array(values(Run(run.path))) == truth) > 0.85
+    first, second = answer.sentences()
+    assert "openai/gpt-5-mini is right most often" in first
+    assert "azure/gpt-4o is right less often" in second
+    assert any("models of one family" in text for text in answer["jury_errors"].notes)
+    # Made anew from what was learnt, the ratings are the same; no person's rating was learnt from.
+    add_ratings(run, {judges[0]: [1.0]})
+    assert len(values(Run(run.path))) == 240
+    assert not learnt_in(Run(run.path).manifest)
+
+
 @pytest.mark.slow
 def test_no_rating_of_a_jury_outlives_what_it_rests_on(tmp_path: Path) -> None:
     run = rated_run(tmp_path / "run", 2, {"judge:a": [1, 1], "judge:b": [1, 1], "judge:c": [5, 5]})

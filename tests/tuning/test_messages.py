@@ -14,6 +14,7 @@ import bedside
 from bedside.analysis.jury_agreement import jury_agreement
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.core.errors import BedsideError
+from bedside.core.files import write_sealed
 from bedside.tuning.label_split import split_labels
 from bedside.tuning.learned_rater import load_rater
 from bedside.tuning.probes.probe_record import PROBE_FILE, keep_record, probe_records
@@ -41,7 +42,9 @@ def probes(old: str, new: str, folder: Path) -> object:
         keep_record(run, noisy_record(np.random.default_rng(0), 2, 4, 0.3))
     file = run.path / PROBE_FILE
     text = json.dumps(json.loads(file.read_text("utf-8")))
-    file.write_text(text.replace(old, new, 1) if old else text[:50], "utf-8")
+    file.write_text(text[:50], "utf-8")
+    if old:
+        write_sealed(file, json.loads(text.replace(old, new, 1)))
     return probe_records(run.path)
 
 

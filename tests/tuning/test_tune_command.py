@@ -122,3 +122,14 @@ def test_the_price_of_cached_tokens_is_taken(call: Call, monkeypatch: pytest.Mon
     command = ("judge", "tune", ".", "--judge", "openai/gpt-5-mini", "--rubric", "empathy", "--dry-run")
     done(call, *command, "--price", "in=1,out=2,cached=0.1")
     assert given[0].price == (1, 2, 0.1)
+
+
+def test_a_judge_is_tuned_as_it_is_asked_elsewhere(call: Call, tmp_path: Path) -> None:
+    """The options of judging are those of tuning: what prompts show and their language, fields, limits a minute."""
+    run = rated_run(tmp_path)
+    with JudgeServer() as server:
+        done(call, "judge", "tune", run.path, "--rubric", "empathy", "--judge", server.judge, "--wordings", 0,
+             "--examples", 0, "--extra", "enable_thinking=false", "--rpm", 100_000, "--prompt-language", "de",
+             "--show", "system")  # fmt: skip
+        assert {received.body["enable_thinking"] for received in server.received} == {False}
+        assert all("Einfühlung" in received.prompt or "Empathie" in received.prompt for received in server.received)

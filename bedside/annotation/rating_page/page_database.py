@@ -19,6 +19,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
+from bedside.annotation.answer_ratings import beside_walks
 from bedside.annotation.answers import RaterAnswer, State, in_order
 from bedside.annotation.fields import (
     LISTED,
@@ -314,6 +315,8 @@ def checked_entry(plan: AnnotationPlan, sent: SentEntry, task: Mapping[str, Any]
             if rubric.name in picked:
                 agrees = picked[rubric.name] == (task[f"judge_{rubric.name}"],)
                 picked[agree_field(rubric.name)] = (AGREE if agrees else DISAGREE,)
+    for name in beside_walks(plan, picked):
+        picked.pop(name, None)
     texts = {
         name: tuple(kept for text in values if (kept := clean(text).strip())) for name, values in sent.texts.items()
     }
@@ -342,7 +345,7 @@ def entry_answer(item: str, rater: str, entry: PageEntry) -> RaterAnswer:
 def open_questions(plan: AnnotationPlan, item: str, entry: PageEntry, task: Mapping[str, Any]) -> dict[str, str]:
     """Field → what is still to do there before an answer can be handed in; nothing where it is complete."""
     wanting: dict[str, str] = {}
-    words = words_of(plan)
+    words, beside = words_of(plan), beside_walks(plan, entry.choices)
     for rubric in plan.questions:
         title = rubric.shown().title
         if plan.mode == "adjudicate" and rubric.name not in plan.opinions[item]:
@@ -352,6 +355,16 @@ def open_questions(plan: AnnotationPlan, item: str, entry: PageEntry, task: Mapp
                 field = code_field(rubric.name, position)
                 if field not in entry.choices:
                     wanting[field] = words.say("please_code", turn=turn["turn"], title=title)
+            continue
+        if rubric.name in beside:
+            continue
+        if rubric.kind == "points":
+            criteria = zip(plan.fields_of(item, rubric), plan.criteria[item][rubric.name], strict=True)
+            wanting |= {
+                field: words.say("please_judge", criterion=criterion.criterion)
+                for field, criterion in criteria
+                if field not in entry.choices
+            }
             continue
         chosen = entry.choices.get(rubric.name, ())
         if not chosen:

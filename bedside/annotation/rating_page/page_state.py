@@ -10,7 +10,7 @@ import orjson
 
 from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, plan_hash
 from bedside.annotation.answer_check import AnswerCheck
-from bedside.annotation.answer_ratings import listed_entries
+from bedside.annotation.answer_ratings import flow_leads, listed_entries
 from bedside.annotation.answer_store import plan_folder
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.fields import (
@@ -27,7 +27,7 @@ from bedside.annotation.fields import (
     evidence_field,
     reason_field,
 )
-from bedside.annotation.items import coded_positions, input_titles, item_kind, label_studio_tasks
+from bedside.annotation.items import clean, coded_positions, input_titles, item_kind, label_studio_tasks
 from bedside.annotation.labelling_page import instructions_page
 from bedside.annotation.page_words import PageWords, words_of
 from bedside.annotation.rating_page.page_database import (
@@ -80,7 +80,13 @@ def _question(plan: AnnotationPlan, number: int) -> dict[str, Any]:
         "role": rubric.role if plan.mode == "codes" else None,
         "reason": reason_field(rubric.name) if plan.mode in REASONED_MODES else None,
         "evidence": evidence_field(rubric.name) if plan.mode in MARKED_MODES else None,
+        "points": rubric.kind == "points",
+        "leads": None,
     }
+    if flow := plan.flow_of.get(rubric.name):
+        # What an answer weighs is no part of the page.
+        starts = flow.question_rubrics[flow.flow.first].name == rubric.name
+        question |= {"leads": flow_leads(flow, rubric.name), "starts": starts}
     if plan.mode == "findings":
         label_part, text_part = entry_part(rubric)
         fields = zip(label_part.labels, entry_fields(rubric), strict=True)
@@ -258,7 +264,7 @@ class PageState:
         return self._plan.value()
 
     def _raters_by_digest(self) -> dict[bytes, str]:
-        secrets = self._folder.secrets(self.plan.raters)
+        secrets = self._folder.links.secrets(self.plan.raters)
         return {secret_digest(secret): rater for rater, secret in secrets.items()}
 
     def rater_of(self, secret: str) -> str | None:
@@ -298,6 +304,10 @@ class PageState:
             "opinions": {
                 rubric: [{"answer": opinion.answer, "reason": opinion.reason} for opinion in said]
                 for rubric, said in opinions.items()
+            },
+            "criteria": {
+                rubric: [clean(criterion.criterion) for criterion in criteria]
+                for rubric, criteria in self._drawn.criteria.get(item, {}).items()
             },
             "entry": {
                 "state": entry.state if entry.version else "open",

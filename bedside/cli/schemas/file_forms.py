@@ -30,6 +30,7 @@ from bedside.simulation.simulators.mdd5k.doctor import DoctorPersona
 from bedside.simulation.simulators.mdd5k.story import Decade, StoryGraph
 from bedside.simulation.simulators.note2chat.preparation import DischargeNote
 from bedside.simulation.simulators.prompt_files import PromptForm
+from bedside.simulation.simulators.protocol_file import ProtocolForm
 from bedside.simulation.simulators.scripts import RecordedReply, Script
 
 JsonSchema = dict[str, Any]
@@ -90,6 +91,12 @@ def _has_type(name: str) -> Condition:
 
 
 _SET = {"not": {"type": "null"}}
+
+
+def _given(key: str) -> Condition:
+    return {"properties": {key: _SET}, "required": [key]}
+
+
 _LEVELS, _LABELS, _ANSWER = ("level",), ("label", "set"), ("vector", "pairs", "list", "index")
 
 _RUBRIC: tuple[Condition, ...] = (
@@ -97,7 +104,30 @@ _RUBRIC: tuple[Condition, ...] = (
     _where("kind", {"const": "label"}, _both(_needed("labels", 2), _empty("scale", "answer"))),
     _where("kind", {"const": "set"}, _both(_needed("labels"), _empty("scale", "answer"))),
     _where("kind", {"enum": [*_ANSWER]}, _both(_needed("answer"), _empty("scale", "labels"))),
-    _where("kind", {"not": {"enum": ["level", "label"]}}, _null("not_applicable")),
+    _where(
+        "kind",
+        {"const": "sheet"},
+        _both(_needed("criteria"), _empty("scale", "labels", "answer"), _null("each")),
+        unless=_both(_empty("criteria"), _null("aggregate"), {"properties": {"justified": {"const": False}}}),
+    ),
+    _where(
+        "kind",
+        {"const": "flow"},
+        _both(
+            {"anyOf": [_needed("questions"), {"required": ["flow"]}]},
+            _needed("results", 2),
+            _empty("scale", "labels", "answer"),
+            _null("each"),
+        ),
+        unless=_both(_empty("questions", "results", "not_relevant"), _null("start")),
+    ),
+    _where(
+        "kind",
+        {"const": "points"},
+        _both({"required": ["points"], "properties": {"points": _SET}}, _empty("scale", "labels")),
+        unless=_null("points"),
+    ),
+    _where("kind", {"not": {"enum": ["level", "label", "sheet"]}}, _null("not_applicable")),
     _where("kind", {"not": {"const": "level"}}, _both(_null("fails_at"), _empty("examples", "level_map"))),
     _where("kind", {"const": "vector"}, {"properties": {"answer": {"contains": _has_type("number")}}}),
     _where(
@@ -140,12 +170,23 @@ _RUBRIC: tuple[Condition, ...] = (
     },
 )
 _PART: tuple[Condition, ...] = (
-    _where("type", {"enum": ["index", "quote"]}, {"properties": {"of": _SET}, "required": ["of"]}, unless=_null("of")),
+    _where("type", {"enum": ["index", "quote"]}, _given("of"), unless=_null("of")),
     _where("type", {"const": "quote"}, {"properties": {"of": {"enum": ["clinician", "patient", "other"]}}}),
     _where("type", {"const": "level"}, _needed("scale"), unless=_empty("scale")),
     _where("type", {"enum": ["label", "labels", "probabilities"]}, _needed("labels"), unless=_empty("labels")),
     _where("type", {"const": "list"}, _needed("items"), unless=_empty("items")),
     {"properties": {"items": {"items": {"properties": {"type": {"not": {"const": "list"}}}}}}},
+)
+_SHEET_CRITERION: tuple[Condition, ...] = (
+    {"oneOf": [_both(_needed("scale", 2), _empty("labels")), _both(_needed("labels", 2), _empty("scale"))]},
+)
+_FLOW_RESULT: tuple[Condition, ...] = (
+    {
+        "oneOf": [
+            _both({"required": ["when", "level"], "properties": {"when": _SET, "level": _SET}}, _null("otherwise")),
+            _both({"required": ["otherwise"], "properties": {"otherwise": _SET}}, _null("when", "level")),
+        ]
+    },
 )
 _SCRIPT: tuple[Condition, ...] = (
     {
@@ -157,17 +198,11 @@ _SCRIPT: tuple[Condition, ...] = (
     },
 )
 _CRITERION: tuple[Condition, ...] = (
-    {
-        "anyOf": [
-            {"properties": {"criterion": _SET}, "required": ["criterion"]},
-            _needed("steps"),
-            {"properties": {"graph": _SET}, "required": ["graph"]},
-        ]
-    },
+    {"anyOf": [_given("criterion"), _needed("steps"), _given("graph")]},
     _where("graph", _SET, _both(_null("criterion"), _empty("steps", "bands"))),
 )
 _PLAN: tuple[Condition, ...] = (
-    _where("mode", {"const": "audit"}, {"properties": {"judge": _SET}, "required": ["judge"]}, unless=_null("judge")),
+    _where("mode", {"const": "audit"}, _given("judge"), unless=_null("judge")),
     _where("mode", {"enum": ["audit", "pairs", "adjudicate"]}, _empty("training", "gold")),
     _where("mode", {"not": {"const": "adjudicate"}}, {"properties": {"opinions": {"maxProperties": 0}}}),
     *(
@@ -183,15 +218,32 @@ _PLAN: tuple[Condition, ...] = (
         for mode, kinds in KINDS.items()
     ),
 )
+#: Every setting has a length.
+_PROTOCOL: tuple[Condition, ...] = (
+    {
+        "anyOf": [
+            _given("length"),
+            {
+                "properties": {"settings": {"minProperties": 1, "additionalProperties": _given("length")}},
+                "required": ["settings"],
+            },
+        ]
+    },
+)
 
 
 #: By the model's name.
 CONDITIONS: Mapping[str, tuple[Condition, ...]] = {
     "Rubric": _RUBRIC,
     "RubricPart": _PART,
+    "Criterion": _SHEET_CRITERION,
+    "Aggregate": ({"properties": {"mean_of": {"minItems": 1}}},),
+    "FlowResult": _FLOW_RESULT,
     "Script": _SCRIPT,
     "CriterionFile": _CRITERION,
     "AnnotationPlan": _PLAN,
+    "ProtocolForm": _PROTOCOL,
+    "TalkLength": ({"oneOf": [_given("exchanges"), _given("messages")]},),
 }
 
 
@@ -226,10 +278,26 @@ def _of(model: Any) -> Callable[[], JsonSchema]:
     return lambda: schema_of(model, CONDITIONS)
 
 
+def _rubric() -> JsonSchema:
+    """A rubric, or one in the short form, which begins with ``rubric``."""
+    form = schema_of(Rubric, CONDITIONS)
+    names = {"type": "object", "additionalProperties": {"type": "string", "minLength": 1}}
+    form["properties"] |= {
+        "rubric": {"description": "The name, in the short form.", **form["properties"]["name"]},
+        "flow": {"description": "A table that holds the questions of a flow.", "type": "string"},
+        "columns": {"description": "What the flow's table calls its columns.", **names},
+        "severity": {"description": "Severities of the questions, each as it is meant.", **names},
+    }
+    kinds = [{"required": [key]} for key in ("criteria", "questions", "flow", "points")]
+    short = {"required": ["rubric"], "anyOf": kinds, "properties": {"name": False}}
+    form["anyOf"] = [{"required": form.pop("required"), "properties": {"rubric": False}}, short]
+    return form
+
+
 def file_forms() -> Iterator[FileForm]:
     """All forms that there are schemas of."""
     yield FileForm("transcript", "A transcript, one line of bedside's JSON lines", _transcript)
-    yield FileForm("rubric", "A rubric", _of(Rubric))
+    yield FileForm("rubric", "A rubric", _rubric)
     yield FileForm("code-rubric", "A rubric of a behaviour code", _code_rubric)
     yield FileForm("suite", "A suite of metrics, rubrics, tables and figures", _of(Suite))
     yield FileForm("endpoints", "A file of endpoints", _of(EndpointFile))
@@ -243,6 +311,7 @@ def file_forms() -> Iterator[FileForm]:
             f"A case for {simulator.title}, or a list of cases",
             lambda simulator=simulator: _protocol_case(simulator),  # type: ignore[misc]
         )
+    yield FileForm("protocol", "A protocol of simulated conversations", _of(ProtocolForm))
     yield FileForm("persona", "A persona, or a list of personas", _of(Persona | list[Persona]))
     yield FileForm("script", "What an actor says without a model", _script)
     yield FileForm("recording", "A line of a recorded conversation", _of(RecordedReply))

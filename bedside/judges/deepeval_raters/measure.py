@@ -7,19 +7,19 @@ import copy
 import inspect
 import math
 import re
-import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import orjson
 from pydantic import BaseModel, ValidationError
 
 from bedside.core.errors import RegistryError
+from bedside.core.neutral_text import neutral
+from bedside.core.stopping import in_thread
 from bedside.judges.ask_settings import Order
 from bedside.judges.counts import Tally
 from bedside.judges.deepeval_raters.catalogue import GEVAL, GRAPH, Need
@@ -132,7 +132,8 @@ def _texts(value: Any) -> list[str]:
 
 
 def clean(text: str) -> str:
-    """A text without what can't be sent, and without the marks by which deepeval loads pictures."""
+    """A text without what can't be sent, control tokens, and the marks by which deepeval loads pictures."""
+    text = neutral(text)
     if not _UNCLEAN.search(text):
         return text
     return _SURROGATE.sub("\ufffd", text).replace("[DEEPEVAL:", "[DEEPEVAL :").translate(_CONTROLS)
@@ -173,11 +174,11 @@ def _model_class() -> Any:
             return str(self.name)
 
         def generate(self, prompt: str, schema: type[BaseModel] | None = None, **_: Any) -> Any:
-            """An answer, in a thread of :func:`in_thread`."""
+            """An answer, in a thread of :func:`bedside.core.stopping.in_thread`."""
             return asyncio.run_coroutine_threadsafe(self._wait(prompt, schema), _LOOP.get()).result()
 
         def generate_with_schema(self, prompt: str, schema: type[BaseModel] | None = None, **_: Any) -> Any:
-            """An answer, in a thread of :func:`in_thread`."""
+            """An answer, in a thread of :func:`bedside.core.stopping.in_thread`."""
             return self.generate(prompt, schema)
 
         async def _wait(self, prompt: str, schema: type[BaseModel] | None) -> Any:
@@ -192,33 +193,6 @@ def _model_class() -> Any:
             return await self._answer(prompt, schema)
 
     return AnsweredModel
-
-
-async def in_thread(work: Callable[[], T]) -> T:
-    """What ``work`` returns in a thread of its own, where a model of this loop can be asked synchronously."""
-    loop = asyncio.get_running_loop()
-    result: asyncio.Future[T] = loop.create_future()
-
-    def put(value: T | None, error: BaseException | None) -> None:
-        if result.done():
-            return
-        if error is not None:
-            result.set_exception(error)
-        else:
-            result.set_result(cast(T, value))
-
-    def target() -> None:
-        _LOOP.set(loop)
-        value, problem = None, None
-        try:
-            value = work()
-        except Exception as error:
-            problem = error
-        with suppress(RuntimeError):  # where the loop has ended, nobody waits
-            loop.call_soon_threadsafe(put, value, problem)
-
-    threading.Thread(target=target, daemon=True).start()
-    return await result
 
 
 @lru_cache(256)
@@ -380,6 +354,7 @@ class Measure:
             if self.metric.kind.threaded:
                 scorer.async_mode = False
                 work = inspect.unwrap(type(scorer).measure)
+                _LOOP.set(asyncio.get_running_loop())
                 await in_thread(partial(work, scorer, case, _show_indicator=False))
             else:
                 await inspect.unwrap(type(scorer).a_measure)(scorer, case, _show_indicator=False)

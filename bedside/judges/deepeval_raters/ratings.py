@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import orjson
 
 from bedside.core.stopping import run_to_end
-from bedside.judges.call_plan import CallPlanner, JudgeBudget, RubricPlan
+from bedside.judges.call_plan import CallPlanner, RubricPlan
 from bedside.judges.counts import JudgingProgress, JudgingSummary, RubricCount, Tally
 from bedside.judges.deepeval_raters.catalogue import GRAPH, DeepevalKind, is_deepeval
 from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric
 from bedside.judges.deepeval_raters.measure import Measure, MeasuredValue, MetricStep, library_version
-from bedside.judges.judgement_queue import JudgementQueue, QueueMaker, with_judge
+from bedside.judges.judgement_queue import JudgeAccess, JudgementQueue, QueueMaker, with_judge
 from bedside.judges.llm.model_names import ModelName
-from bedside.judges.llm.protocol import Client
+from bedside.judges.llm.spending import CostLimit
 from bedside.judges.questions import JudgeAnswer
 from bedside.judges.raters import RatingRows, deepeval_rater
 from bedside.judges.settings import JudgeSettings
@@ -42,10 +42,8 @@ def rate_by_deepeval(
     add: Callable[[RatingRow], object],
     settings: JudgeSettings,
     progress: Callable[[JudgingProgress], None] | None = None,
-    client: Callable[[], Client] | None = None,
-    alone: bool = False,
-    budget: JudgeBudget | None = None,
     count: int | None = None,
+    **access: Unpack[JudgeAccess],
 ) -> JudgingSummary:
     """Have a judge rate transcripts by metrics of deepeval, on deepeval's own scale from 0 to 1.
 
@@ -56,7 +54,7 @@ def rate_by_deepeval(
         store_path: the file that keeps judgements: each thing that a metric asks is one.
         add: called with each row.
         settings: passes, limits and the like.
-        progress, client, alone, budget: as for :func:`bedside.judges.judgement_queue.ask_judge`.
+        progress, access: as for :func:`bedside.judges.judgement_queue.ask_judge`.
         count: how many transcripts there are, for the progress.
 
     Raises:
@@ -69,10 +67,10 @@ def rate_by_deepeval(
     measures = rating.measures(transcripts)
     size = None if count is None else count * len(metrics) * settings.passes
 
-    async def work(queue: QueueMaker, budget: JudgeBudget) -> int:
+    async def work(queue: QueueMaker, budget: CostLimit) -> int:
         return await rating.ask(queue, measures, size, budget)
 
-    calls = with_judge(judge, settings, store_path, work, client=client, alone=alone, budget=budget)
+    calls = with_judge(judge, settings, store_path, work, **access)
     return JudgingSummary(
         rater=rows.rater,
         parameters={
@@ -128,7 +126,7 @@ class _DeepevalRating:
                     tally = self._tallies[metric.metric]
                     yield Measure(metric, transcript, number, self._judge.identity, tally)
 
-    async def ask(self, maker: QueueMaker, measures: Iterator[Measure], size: int | None, budget: JudgeBudget) -> int:
+    async def ask(self, maker: QueueMaker, measures: Iterator[Measure], size: int | None, budget: CostLimit) -> int:
         """Measure everything; returns how many requests were sent."""
 
         def tell(state: JudgingProgress) -> None:
@@ -169,10 +167,8 @@ class _DeepevalRating:
 
     def counts(self) -> tuple[RubricCount, ...]:
         """What each metric took."""
-        return tuple(
-            RubricCount(metric.metric, metric.version(library_version()), **asdict(self._tallies[metric.metric]))
-            for metric in self._metrics
-        )
+        named = {metric.metric: metric.version(library_version()) for metric in self._metrics}
+        return tuple(self._tallies[name].of(name, version) for name, version in named.items())
 
 
 # -- What deepeval's metrics would ask ------------------------------------------------------------------

@@ -13,7 +13,7 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +23,7 @@ import orjson
 
 from bedside.core.errors import InputError
 from bedside.core.files import opened, saying_where, sync, unreadable
+from bedside.judges.llm.chat_forms import asked_by_responses
 from bedside.judges.llm.deepeval_library import listed_facts
 from bedside.judges.llm.model_names import ModelName
 from bedside.judges.llm.openai_chat import OpenAIChat, error_message, first_form
@@ -36,9 +37,11 @@ MAX_BYTES = 200_000_000
 URL = "/v1/chat/completions"
 #: Longest line of answers, in bytes.
 _MOST_LINE = 2**26
+#: What a body holds that is a reply: in OpenAI's two forms, Anthropic's and Gemini's.
+_REPLIES = ("choices", "output", "content", "candidates")
 #: How much of a request's key its id holds: an id has at most 64 characters.
 KEY_DIGITS = 48
-_ID = re.compile(rf"(([0-9a-f]{{{KEY_DIGITS}}})-\d+)(?:-([a-z]+))?")
+_ID = re.compile(rf"(([0-9a-f]{{{KEY_DIGITS}}})-\d+)(?:-([a-z]+)|_[0-9a-f]+)?")
 #: How an id names parameters that the call goes without, so that its answer tells of it whenever it is read.
 _LETTERS = {
     "temperature": "t",
@@ -50,7 +53,7 @@ _LETTERS = {
 }
 
 
-def _id(request: Request) -> str:
+def request_id(request: Request) -> str:
     """The id of a request, without what it goes without."""
     return f"{request.key[:KEY_DIGITS]}-{request.number}"
 
@@ -58,7 +61,7 @@ def _id(request: Request) -> str:
 def _call_id(request: Request, unsent: Iterable[str]) -> str:
     """The id that a call goes by."""
     letters = "".join(_LETTERS[parameter] for parameter in unsent)
-    return f"{_id(request)}-{letters}" if letters else _id(request)
+    return f"{request_id(request)}-{letters}" if letters else request_id(request)
 
 
 def _unsent(call_id: str) -> tuple[str, ...]:
@@ -105,8 +108,8 @@ class CallWriter:
         self._max_requests = max_requests
         self._max_bytes = max_bytes
         self._parts: list[_FilePart] = []
-        #: The file that a model's next call goes into.
-        self._last: dict[str, _FilePart] = {}
+        #: The file that a model's next call to an address goes into.
+        self._last: dict[tuple[str, str], _FilePart] = {}
         self._written = 0
         #: Of what was written: what two orders ask alike is asked once.
         self._ids: set[str] = set()
@@ -116,19 +119,19 @@ class CallWriter:
         """Whether as many calls are written as may be."""
         return self._max_calls is not None and self._written >= self._max_calls
 
-    def add(self, model: str, custom_id: str, body: bytes, tokens: int) -> None:
+    def add(self, model: str, custom_id: str, body: bytes, tokens: int, url: str = URL) -> None:
         """Write a call."""
         if custom_id in self._ids:
             return
         self._ids.add(custom_id)
-        call = {"custom_id": custom_id, "method": "POST", "url": URL, "body": orjson.Fragment(body)}
+        call = {"custom_id": custom_id, "method": "POST", "url": url, "body": orjson.Fragment(body)}
         line = orjson.dumps(call) + b"\n"
         with saying_where(self._path):
-            part = self._last.get(model)
+            part = self._last.get((model, url))
             if part is None or part.calls >= self._max_requests or part.size + len(line) > self._max_bytes:
                 if part is not None:
                     part.file.close()
-                part = self._last[model] = _FilePart.beside(self._path, model)
+                part = self._last[model, url] = _FilePart.beside(self._path, model)
                 self._parts.append(part)
             part.file.write(line)
         part.calls += 1
@@ -189,6 +192,33 @@ class _FilePart:
         return cls(model, Path(name), os.fdopen(handle, "wb"))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchRead:
+    """What reading a batch's answers and writing calls did.
+
+    Attributes:
+        files: the files of calls that were written.
+        lines: lines of answers and errors that were read.
+        taken: answers that were taken.
+        errors: lines that hold an error in place of an answer; these calls are open still.
+        answered_before: answers to what was answered already.
+        unasked: answers and errors to nothing that is asked.
+        twice: lines whose call an earlier line answers.
+        unreadable: lines that are no answers, such as one that is cut off.
+        first_unreadable: where the first of these is.
+    """
+
+    files: tuple[BatchFile, ...] = ()
+    lines: int = 0
+    taken: int = 0
+    errors: int = 0
+    answered_before: int = 0
+    unasked: int = 0
+    twice: int = 0
+    unreadable: int = 0
+    first_unreadable: str | None = None
+
+
 class Answers:
     """The answers in the files that a service gave; memory holds where each stands.
 
@@ -227,7 +257,7 @@ class Answers:
                 for line_number, start, line in _lines(file):
                     if not line.strip():
                         continue
-                    answer = _read(line)
+                    answer = answer_in(line)
                     if answer is None:
                         self.unreadable += 1
                         self.first_unreadable = self.first_unreadable or f"{path}:{line_number}"
@@ -261,7 +291,7 @@ class Answers:
         try:
             with path.open("rb") as file:
                 file.seek(start)
-                return _read(file.readline(_MOST_LINE))
+                return answer_in(file.readline(_MOST_LINE))
         except OSError as error:
             raise unreadable(error, path, kind=InputError) from error
 
@@ -279,6 +309,28 @@ class Answers:
     def left(self) -> list[str]:
         """The ids of answers and errors that nobody took."""
         return [custom_id for custom_id in self._places if custom_id not in self._taken]
+
+    def counts(self, known: Callable[[], Set[str]], noun: str, folder: Path, todo: str) -> dict[str, Any]:
+        """What became of them, once all that are wanted were taken, by the names that :class:`BatchRead` has.
+
+        Args:
+            known: gives the beginnings of the keys of what was answered before.
+            noun: what the calls are of.
+            folder: where that is.
+            todo: what to do where none of the answers is to any of its calls.
+
+        Raises:
+            InputError: that is so.
+        """
+        left = self.left
+        keys = known() if left else frozenset[str]()
+        before = sum(key_of(custom_id) in keys for custom_id in left)
+        if left and len(left) - before == self.ids:
+            what = f"none of the {self.ids} answers is to a call of this {noun}"
+            raise InputError(what, where=str(folder), todo=todo)
+        names = ("lines", "taken", "errors", "twice", "unreadable", "first_unreadable")
+        read = {name: getattr(self, name) for name in names}
+        return {**read, "answered_before": before, "unasked": len(left) - before}
 
 
 def key_of(custom_id: str) -> str | None:
@@ -299,7 +351,7 @@ def _lines(file: io.BufferedReader[Any]) -> Iterator[tuple[int, int, bytes]]:
             place += len(line)
 
 
-def _read(line: bytes) -> dict[str, Any] | None:
+def answer_in(line: bytes) -> dict[str, Any] | None:
     """A line of answers; None where it is none."""
     try:
         data = orjson.loads(line)
@@ -315,7 +367,7 @@ def _body(line: dict[str, Any]) -> Any:
     if line.get("error") or not isinstance(response, dict):
         return None
     body = response.get("body")
-    replied = response.get("status_code", 200) == 200 and isinstance(body, dict) and body.get("choices")
+    replied = response.get("status_code", 200) == 200 and isinstance(body, dict) and any(map(body.get, _REPLIES))
     return body if replied else None
 
 
@@ -330,6 +382,12 @@ def check_batchable(name: ModelName) -> None:
             f"{name.identity} can't be asked by batch files",
             where="`judge`",
             todo="name an openai/ model, or http://host:port/v1#model of the server that will answer",
+        )
+    if asked_by_responses(name.provider, name.model):
+        raise InputError(
+            f"{name.identity} can't be asked by chats, which batch files hold",
+            where="`judge`",
+            todo="ask it directly, or name another model",
         )
 
 
@@ -363,7 +421,7 @@ class BatchClient:
             NotAskedError: there is none, or an error stands in its place.
             UnusableError: there is one that can't be read.
         """
-        custom_id = _id(request)
+        custom_id = request_id(request)
         line = None if self._answers is None else self._answers.take(custom_id)
         why = "not answered yet: it waits for a batch"
         if line is not None:

@@ -23,11 +23,15 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
 
-from bedside.core.errors import BedsideError, MissingExtraError, RegistryError, nearest
+from bedside.core.errors import BedsideError, InputError, MissingExtraError, RegistryError, nearest
 from bedside.core.registry import Registry
 from bedside.judges.llm.model_names import Endpoint, ModelName, provider_and_model
 from bedside.judges.llm.prices import Price
-from bedside.judges.llm.protocol import Client, LanguageModelError, Sampling
+from bedside.judges.llm.protocol import BatchService, Client, LanguageModelError, Sampling
+
+
+def _no_batches(name: ModelName) -> BatchService | None:
+    return None
 
 
 def _unknown_price(name: ModelName) -> Price | None:
@@ -55,6 +59,7 @@ class ClientKind:
         libraries: the modules that ``open`` imports from other packages.
         check: raises what ``open`` would raise where a model isn't set up, without asking, loading or opening anything.
         price: what such a model costs; None where that isn't known.
+        batches: the provider's own service for batches; None where there is none for such a model.
     """
 
     name: str
@@ -66,6 +71,7 @@ class ClientKind:
     libraries: tuple[str, ...] = ()
     check: Callable[[ModelName], None] = _unchecked
     price: Callable[[ModelName], Price | None] = _unknown_price
+    batches: Callable[[ModelName], BatchService | None] = _no_batches
 
 
 CLIENTS: Registry[ClientKind] = Registry(
@@ -127,6 +133,23 @@ def open_model(name: ModelName, sampling: Sampling) -> Client:
         raise missing_library(error.name or str(error), kind.extra) from error
 
 
+def open_batches(name: ModelName) -> BatchService:
+    """The batch service of a model's provider, ready to be asked.
+
+    Raises:
+        InputError: there is none.
+        LanguageModelError: it isn't set up, as where its key is missing.
+    """
+    service = None if name.endpoints else CLIENTS.load(name.client).batches(name)
+    if service is None:
+        raise InputError(
+            f"{name.shown} has no batch service that bedside asks by itself",
+            where="`batch`",
+            todo="name an openai/, anthropic/ or gemini/ model, write a file by `batch_out`, or leave it out",
+        )
+    return service
+
+
 def check_models(names: Iterable[ModelName]) -> None:
     """See that models are set up, before anything is done for which they will be asked.
 
@@ -174,3 +197,14 @@ def missing_library(library: str, extra: str = "judge") -> MissingExtraError:
 def known_price(name: ModelName) -> Price | None:
     """What a model costs; None where its client doesn't know."""
     return CLIENTS.load(name.client).price(name) if name.client else None
+
+
+def batch_price(name: ModelName, price: Price | None) -> Price | None:
+    """What a model costs in batches; None where that isn't known.
+
+    Args:
+        name: the model's.
+        price: as the user says it; None for the listed one.
+    """
+    price = price or known_price(name)
+    return None if price is None else price.in_batches()

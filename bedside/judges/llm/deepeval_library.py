@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from bedside.core.errors import MissingExtraError
 from bedside.judges.llm.contract import missing_library
 from bedside.judges.llm.model_names import ModelName
-from bedside.judges.llm.prices import ModelFacts, Price
+from bedside.judges.llm.prices import ModelFacts
 
 #: Set before deepeval is imported, where the user hasn't set them: it sends usage data, reads .env files, writes
 #: transcripts to the working folder, looks for updates, and retries on its own account. LiteLLM fetches prices.
@@ -36,7 +36,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "LITELLM_TELEMETRY": "False",
     "LITELLM_LOG": "CRITICAL",
 }
-#: Its tables of models, with prices and what they take.
+#: Its tables of models, with what they take.
 _TABLES = {
     "openai": "OPENAI_MODELS_DATA",
     "azure": "OPENAI_MODELS_DATA",
@@ -73,19 +73,10 @@ def deepeval_module(part: str, left_alone: Collection[str] = ()) -> Any:
         raise missing_library("deepeval") from error
 
 
-def listed_price(name: ModelName) -> Price | None:
-    """The price in deepeval's tables; None where there is none, or no deepeval."""
-    entry = _entry(name.provider, name.model)
-    if entry is None or entry.input_price is None or entry.output_price is None:
-        return None
-    return Price(entry.input_price * 1e6, entry.output_price * 1e6)
-
-
 def listed_facts(name: ModelName) -> ModelFacts:
     """What deepeval's tables say of a model; nothing where they don't have it, or there is no deepeval.
 
-    A model that a router serves is looked up as its maker's, and a dated version that isn't listed as the model itself:
-    what parameters these take is the same, which of prices isn't said.
+    A model that a router serves is looked up as its maker's, and a dated version that isn't listed as the model itself.
     """
     provider, model = name.provider, name.model
     if provider == "openrouter":

@@ -8,9 +8,14 @@ named one by one, or in a YAML file with a list of them, each as it would be nam
       weight: 2
       max_concurrency: 64
       key_env: GPU2_KEY
+      rpm: 500
+      stream: true
+      extra:
+        enable_thinking: false
 
 A weight is an endpoint's share beside the others' (1 unless given), ``max_concurrency`` how many requests it is sent at
-once, ``key_env`` the environment variable with its key.
+once, ``rpm`` and ``tpm`` how many requests and tokens a minute, ``key_env`` the environment variable with its key.
+``extra`` are fields that are added to each request, and ``stream`` has replies come as a stream of events.
 """
 
 from __future__ import annotations
@@ -21,14 +26,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+import orjson
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from bedside.core.errors import RegistryError
 from bedside.core.model_errors import complaints, key_name
 from bedside.core.yaml_files import plain_yaml
 from bedside.judges.llm.contract import read_name
+from bedside.judges.llm.extra_fields import STREAM, checked_extra, with_fields
 from bedside.judges.llm.model_names import Endpoint, ModelName
-from bedside.judges.llm.protocol import Request, WrongFormError
+from bedside.judges.llm.protocol import Request, Sampling, WrongFormError
 
 # -- Models that several endpoints serve ----------------------------------------------------------------
 
@@ -73,6 +80,9 @@ class EndpointEntry(BaseModel):
         weight: the endpoint's share of the requests beside the others'.
         max_concurrency: the most requests that the endpoint is sent at once.
         key_env: the environment variable that holds the key; never the key itself.
+        rpm, tpm: requests and tokens a minute that it is sent.
+        extra: fields that are added to each request.
+        stream: whether replies come as a stream of events.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
@@ -81,6 +91,10 @@ class EndpointEntry(BaseModel):
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     max_concurrency: int | None = Field(default=None, ge=1)
     key_env: Annotated[str, AfterValidator(_variable), Field(json_schema_extra={"pattern": _VARIABLE})] | None = None
+    rpm: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    tpm: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    extra: dict[str, Any] = Field(default_factory=dict)
+    stream: bool | None = None
 
 
 #: A file of endpoints.
@@ -132,9 +146,20 @@ def named_models(names: Iterable[str]) -> tuple[ModelName, ...]:
 
 def _joined(endpoints: list[Endpoint]) -> ModelName:
     first = endpoints[0]
-    if len(endpoints) == 1 and first.max_concurrency is None:
+    if len(endpoints) == 1 and first.plain:
         return first.name
-    return replace(first.name, endpoints=tuple(endpoints))
+    own = dict.fromkeys(endpoint.name.extra for endpoint in endpoints)
+    extra = first.name.extra
+    if len(own) > 1:  # what tells its judgements apart is all of them
+        extra = orjson.dumps({"endpoints": [orjson.loads(text or "{}") for text in sorted(own)]}).decode()
+    return replace(first.name, endpoints=tuple(endpoints), extra=extra)
+
+
+def with_endpoint_fields(sampling: Sampling, name: ModelName) -> Sampling:
+    """How a model is asked, with the fields that are added at its endpoint; those of the sampling go before."""
+    if not name.extra:
+        return sampling
+    return replace(sampling, extra=with_fields(orjson.loads(name.extra), sampling.extra))
 
 
 def rooms(endpoints: Sequence[Endpoint], max_concurrency: int) -> list[int]:
@@ -190,7 +215,12 @@ def _endpoint(entry: Any, where: str) -> Endpoint:
         if name.url is None:
             raise RegistryError(f"{name.text} is asked without a key_env", where=where, todo=_TODO)
         name = replace(name, key=settings.key_env)
-    return Endpoint(name, settings.weight, settings.max_concurrency)
+    extra = checked_extra(settings.extra, where)
+    if settings.stream is not None:
+        extra[STREAM] = settings.stream
+    if extra:
+        name = replace(name, extra=orjson.dumps(extra, option=orjson.OPT_SORT_KEYS).decode())
+    return Endpoint(name, settings.weight, settings.max_concurrency, settings.rpm, settings.tpm)
 
 
 # -- Forms of structured output -------------------------------------------------------------------------
@@ -230,3 +260,13 @@ class Forms:
             return
         self._failed[form] = self._failed.get(form, 0) + (2 if refused else 1)
         raise WrongFormError(form + 1)
+
+    @property
+    def start(self) -> int:
+        """The form that requests are sent in first."""
+        return self._start
+
+    def recall(self, start: object) -> None:
+        """Begin with the form that was arrived at before."""
+        if isinstance(start, int) and start <= self.last:
+            self._start = max(self._start, start)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 import aiohttp
 import orjson
 
 from bedside.judges.llm.openai_chat import error_message
-from bedside.judges.llm.protocol import FaultError, LanguageModelError, RefusedError
-from bedside.judges.llm.server_problems import Secrets, asked_wait
+from bedside.judges.llm.protocol import ANSWERED_BY, FaultError, LanguageModelError
+from bedside.judges.llm.server_problems import Secrets, asked_wait, not_answered
 
 _CONNECT_SECONDS = 10.0
-#: Statuses that may pass, beside those of 500 and above.
-_PASSING = (408, 409, 425, 429)
 
 
-class AnswerTooLargeError(Exception):
+class AnswerTooLargeError(FaultError):
     """An answer is larger than may be."""
 
 
@@ -91,21 +89,36 @@ class HttpPoster:
         except (aiohttp.ClientError, OSError, ValueError):  # a time-out is an OSError
             return None
 
-    async def post(self, content: bytes) -> PostAnswer:
-        """Post JSON.
+    async def post(self, content: bytes, url: str | None = None) -> PostAnswer:
+        """Post JSON to the address, or to another one there; raises as :meth:`send` does."""
+        answered_by = ANSWERED_BY.get()
+        if answered_by is not None:
+            status, body = answered_by(content, url or self._url)
+            return self._answer(status, {}, body)
+        return await self.send("POST", url or self._url, data=content)
+
+    async def send(self, method: str, url: str, *, into: BinaryIO | None = None, **sending: Any) -> PostAnswer:
+        """Send a request of HTTP.
+
+        Args:
+            method, url, sending: of the request, as the library has them.
+            into: where the answer's body goes, if it is a good one; it may then have any size.
 
         Raises:
-            LanguageModelError: nothing can be posted there.
+            LanguageModelError: nothing can be sent there.
             FaultError: it may work another time.
             AnswerTooLargeError: the answer is larger than may be.
         """
         try:
-            async with self._opened().post(self._url, data=content, allow_redirects=False) as response:
+            async with self._opened().request(method, url, allow_redirects=False, **sending) as response:
                 body = bytearray()
                 async for chunk in response.content.iter_any():
+                    if into is not None and response.status == 200:
+                        into.write(chunk)
+                        continue
                     body += chunk
                     if len(body) > self._most_bytes:
-                        raise AnswerTooLargeError
+                        raise AnswerTooLargeError(f"the answer of {self._partner} is larger than any reply")
                 return self._answer(response.status, response.headers, bytes(body))
         except TimeoutError as error:
             raise FaultError(
@@ -144,18 +157,13 @@ class HttpPoster:
             return LanguageModelError(
                 f"{self._partner} redirects to {target}", where=self._where, todo="name that address"
             )
-        if answer.status in _PASSING or answer.status >= 500:
-            return FaultError(
-                f"{self._partner} answered {answer.words}",
-                wait=asked_wait(answer.headers, answer.words),
-                busy=answer.status in (429, 503, 529),
-            )
-        return RefusedError(f"{self._partner} refused the request ({answer.words})")
+        return not_answered(self._partner, answer.status, answer.words, asked_wait(answer.headers, answer.words))
 
     async def close(self) -> None:
         """Close the connections."""
         if self._session is not None:
             await self._session.close()
+            self._session = None
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:

@@ -21,6 +21,7 @@ class ModelName:
         text: the name as it was written, for messages and manifests; of several endpoints, the first's.
         client: the name of the client that asks it.
         endpoints: where the model is served, if that is several places or one with settings of its own.
+        extra: fields that are added to each request there, as JSON; empty for none.
     """
 
     model: str
@@ -30,6 +31,7 @@ class ModelName:
     text: str = field(default="", compare=False, kw_only=True)
     client: str = field(default="", compare=False, kw_only=True)
     endpoints: tuple[Endpoint, ...] = field(default=(), kw_only=True)
+    extra: str = field(default="", kw_only=True)
 
     @property
     def shown(self) -> str:
@@ -50,11 +52,19 @@ class Endpoint:
         name: the model there.
         weight: its share of the calls, beside the others' weights.
         max_concurrency: requests under way there at once; None for what all are given, in proportion to the weight.
+        rpm, tpm: requests and tokens a minute that it is sent; None for what all are given.
     """
 
     name: ModelName
     weight: float = 1.0
     max_concurrency: int | None = None
+    rpm: float | None = None
+    tpm: float | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether it has no settings of its own, beside those that are its name's."""
+        return self.max_concurrency is None and self.rpm is None and self.tpm is None
 
 
 #: How the models of a provider are called, for whoever leaves the provider out.

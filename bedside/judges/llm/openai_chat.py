@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
+from bedside.judges.llm.chat_forms import BrokenStreamError, is_stream, joined_events, response_request
+from bedside.judges.llm.extra_fields import STREAM, with_fields
 from bedside.judges.llm.model_names import ModelName
 from bedside.judges.llm.prices import ModelFacts, Token
 from bedside.judges.llm.protocol import (
@@ -21,8 +24,11 @@ from bedside.judges.llm.protocol import (
     Sampling,
     TokenCounts,
     UnusableError,
+    cache_marked,
+    empty_reply,
+    served_by,
 )
-from bedside.judges.llm.server_problems import Secrets, ServerProblem, problem_in
+from bedside.judges.llm.server_problems import Secrets, ServerProblem, out_of_range, problem_in
 
 # -- Where chats in OpenAI's form are posted ------------------------------------------------------------
 
@@ -38,6 +44,7 @@ class ChatAddress:
         key_name: the environment variable that holds it.
         key_header: the header that the key is sent in, in place of a bearer token.
         models_url: where the models are listed; None where that says nothing of what can be asked.
+        responses_url: where the Responses API is; None where there is none.
         partner: who is there, for messages.
         access: what to check where access is refused though the key is right.
         no_model: what to check where there is no such model.
@@ -50,6 +57,7 @@ class ChatAddress:
     key_name: str
     key_header: str = ""
     models_url: str | None = None
+    responses_url: str | None = None
     partner: str = "the server"
     access: str = "what the key may ask of this server"
     no_model: str = "check the address, which mostly ends in /v1, and the model's name"
@@ -64,8 +72,11 @@ class ChatAddress:
 TOP_LOGPROBS = 20
 #: The two names of the limit of a reply's tokens: that of OpenAI's newer models, and that of most servers.
 NEW_LIMIT, OLD_LIMIT = "max_completion_tokens", "max_tokens"
+#: Tells OpenAI's machines which requests begin alike.
+CACHE_KEY = "prompt_cache_key"
 #: What a parameter is, by its name in a request.
 _MEANINGS = {
+    CACHE_KEY: CACHE_KEY,
     "temperature": "temperature",
     "seed": "seed",
     "logprobs": "probabilities",
@@ -74,13 +85,13 @@ _MEANINGS = {
     OLD_LIMIT: "max_tokens",
     "reasoning_effort": "reasoning_effort",
     "reasoning": "reasoning_effort",
+    "stream_options": "stream_options",
 }
 _NOT_TAKEN = re.compile(
     r"support|recogni[sz]e|unknown|unexpected|permitted|not allowed|forbidden|deprecated|not available|incompatible"
     r"|invalid|does not accept|only the default",
     re.IGNORECASE,
 )
-_TOO_MANY = re.compile(r"too (large|many|high|big)|at most|less than or equal|maximum", re.IGNORECASE)
 _INPUT = re.compile(r"""["']input["']""")
 #: How much of a server's words is looked at.
 _MOST_WORDS = 400
@@ -118,10 +129,22 @@ class ChatParameters:
             self._not_taken.add("probabilities")
         self._rewrite()
 
-    @property
-    def takes_seed(self) -> bool:
-        """Whether a seed is sent where a request has one."""
-        return "seed" not in self._not_taken
+    def takes(self, meaning: str) -> bool:
+        """Whether a parameter is sent where it is wanted."""
+        return meaning not in self._not_taken
+
+    def learnt(self) -> dict[str, Any]:
+        """What isn't taken, as JSON has it."""
+        return {"not_taken": sorted(self._not_taken), "limits": list(self._limits)}
+
+    def recall(self, lessons: Mapping[str, Any]) -> None:
+        """Begin with what was learnt before."""
+        not_taken, limits = lessons.get("not_taken"), lessons.get("limits")
+        if isinstance(not_taken, list):
+            self._not_taken |= set(_MEANINGS.values()) & set(not_taken)
+        if isinstance(limits, list):
+            self._limits = [limit for limit in self._limits if limit in limits]
+        self._rewrite()
 
     def _rewrite(self) -> None:
         sampling, refused = self._sampling, self._not_taken
@@ -170,7 +193,10 @@ class ChatParameters:
 
     def _check_value(self, meaning: str, problem: ServerProblem) -> None:
         """Raise where another value of a parameter would be taken, which only the user can choose."""
-        if meaning == "max_tokens" and _TOO_MANY.search(problem.message):
+        other = out_of_range(" ".join((problem.message, *problem.codes)))
+        if meaning == "temperature" and other is not None:
+            raise other_temperature(self._model, self._sampling.temperature, other, problem.message)
+        if meaning == "max_tokens" and other == "lower":
             raise LanguageModelError(
                 f"{self._model} doesn't write as many as {self._sampling.max_tokens} tokens ({problem.message})",
                 todo="allow fewer with `max_tokens`",
@@ -182,6 +208,24 @@ class ChatParameters:
                 f"({problem.message})",
                 todo="give another `reasoning_effort`, or leave it out",
             )
+
+
+def other_temperature(model: str, temperature: float | None, other: str, words: str) -> LanguageModelError:
+    """The error where a model takes a temperature, but a lower or higher one (``other``)."""
+    return LanguageModelError(
+        f"{model} doesn't take the temperature {temperature} ({words})", todo=f"give a {other} `temperature`"
+    )
+
+
+def refused_field(problem: ServerProblem, names: Iterable[str]) -> str | None:
+    """The field that a server doesn't know, of those that the user added."""
+    words = problem.message[:_MOST_WORDS]
+    for name in names:
+        if any(part.split(".")[0] == name for part in problem.parameters):
+            return name
+        if re.search(rf"\b{re.escape(name)}\b", words) and _NOT_TAKEN.search(words):
+            return name
+    return None
 
 
 def _named(problem: ServerProblem, sent: Mapping[str, Any]) -> str | None:
@@ -211,6 +255,8 @@ OPENAI_URL = "https://api.openai.com/v1"
 JSON_SCHEMA, JSON_OBJECT, WORDS = 0, 1, 2
 #: Providers that are asked in OpenAI's form and know its newer parameters.
 _OPENAI, _AZURE, _OPENROUTER = "openai", "azure", "openrouter"
+#: Why a reply ends where a filter ended it; the second is Zhipu's.
+_FILTER_ENDINGS = ("content_filter", "sensitive")
 _THOUGHT_MARK = re.compile(r"<(think|thinking|reasoning)>")
 
 
@@ -253,8 +299,12 @@ class OpenAIChat:
     def __init__(self, name: ModelName, sampling: Sampling, secrets: Secrets, facts: ModelFacts | None = None) -> None:
         self.secrets = secrets
         self._sampling = sampling
+        self._extra = {name: value for name, value in sampling.extra.items() if name != STREAM}
         #: A schema beside this form is an addition of llama.cpp's.
         self._schema_in_object = name.provider not in (_OPENAI, _AZURE)
+        #: Other servers may refuse a field that they don't know.
+        self._cache_key = name.url == OPENAI_URL or name.provider == _AZURE
+        self._cache_marks = name.provider == _OPENROUTER and name.model.startswith("anthropic/")
         facts = facts or ModelFacts()
         listed = name.provider == _OPENAI and facts != ModelFacts()
         self.parameters: ChatParameters = ChatParameters(
@@ -266,16 +316,28 @@ class OpenAIChat:
             effort_object=name.provider == _OPENROUTER,
         )
 
-    def content(self, request: Request, form: int = JSON_SCHEMA) -> ChatContent:
-        """A request as it is sent, with structured output of this form where it has a schema."""
+    def content(
+        self, request: Request, form: int = JSON_SCHEMA, *, responses: bool = False, stream: bool = False
+    ) -> ChatContent:
+        """A request as it is sent, with structured output of this form where it has a schema.
+
+        Args:
+            request: what is asked.
+            form: of structured output.
+            responses: whether it goes to the Responses API, which takes no seed.
+            stream: whether the reply is to come as a stream of events.
+        """
         parameters = self.parameters
         fields, unsent = parameters.fields, parameters.unsent
         if request.seed is not None:
-            if parameters.takes_seed:
+            if parameters.takes("seed") and not responses:
                 fields = {**fields, "seed": request.seed}
             else:
                 unsent = (*unsent, "seed")
-        content = {**fields, "messages": request.messages}
+        if self._cache_key and request.opening and parameters.takes(CACHE_KEY):
+            # Which of its machines has the beginning in its cache; a digest, as an opening may be a name.
+            fields = {**fields, CACHE_KEY: hashlib.sha256(request.opening.encode()).hexdigest()[:32]}
+        content = {**fields, "messages": cache_marked(request.messages, request.shared if self._cache_marks else 0)}
         if request.schema is not None:
             schema = orjson.Fragment(request.schema)
             if form == JSON_SCHEMA:
@@ -286,6 +348,16 @@ class OpenAIChat:
                 content["response_format"] = {"type": "json_object", **more}
             if form == WORDS or (form == JSON_OBJECT and not self._schema_in_object):
                 unsent = (*unsent, "schema")
+        if responses:
+            content = response_request(content)
+            fields = {name: value for name, value in content.items() if name != "input"}
+        if stream:
+            events: dict[str, Any] = {STREAM: True}
+            if parameters.takes("stream_options") and not responses:
+                events["stream_options"] = {"include_usage": True}
+            content, fields = {**content, **events}, {**fields, **events}
+        if self._extra:
+            content = with_fields(content, self._extra)
         return ChatContent(orjson.dumps(content), fields, unsent)
 
     def read(self, body: bytes) -> Reply:
@@ -305,6 +377,7 @@ class OpenAIChat:
             message = choice["message"]
             content, refusal = message.get("content"), message.get("refusal")
             counts = _counts(data.get("usage") or {})
+            counts["served"] = served_by(data, self.secrets.line)
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             problem = self.secrets.line(error_message(orjson.dumps(data)))
             # Some report an error of theirs, which may pass, as a success.
@@ -314,37 +387,27 @@ class OpenAIChat:
             content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
         text = self.secrets.scrub(content) if isinstance(content, str) else ""
         ending = choice.get("finish_reason")
-        if ending == "content_filter":
+        if ending in _FILTER_ENDINGS:
             met = "; ".join(problem_in(200, {"innererror": choice}).filtered)
             raise DeclinedError("filter", f"stopped the reply{f' ({met})' if met else ''}", text, **counts)
+        if ending == "insufficient_system_resource":  # DeepSeek's
+            raise FaultError("the server broke the reply off for want of resources", busy=True)
         if isinstance(refusal, str) and refusal and not text.strip():
             raise DeclinedError("model", self.secrets.line(refusal), **counts)
         cut = ending == "length"
         if not text.strip():
             raise self._empty(message, cut, counts)
         if cut and _THOUGHT_MARK.match(text.lstrip()) and "</" not in text:
-            raise self._only_reasoning(text, counts)
+            raise empty_reply(True, self._sampling.max_tokens, text=text, **counts)
         tokens = listed_tokens(choice.get("logprobs")) if self._sampling.probabilities else ()
         return Reply(text, **counts, tokens=tokens, cut=cut)
 
     def _empty(self, message: Mapping[str, Any], cut: bool, counts: TokenCounts) -> UnusableError:
         """The error where a reply holds no words."""
-        reasoned = message.get("reasoning_content") or message.get("reasoning") or counts.get("reasoning_tokens")
-        if cut and reasoned:
-            return self._only_reasoning("", counts)
         called = message.get("tool_calls") or message.get("function_call")
         if called:
             return UnusableError("the model called a tool in place of replying", **counts)
-        ended = f" within {self._sampling.max_tokens} tokens" if cut else ""
-        return UnusableError(f"the reply is empty{ended}", cut=cut, **counts)
-
-    def _only_reasoning(self, text: str, counts: TokenCounts) -> UnusableError:
-        """The error where no tokens were left for the reply; with the same limit, the next attempt would be alike."""
-        problem = (
-            f"the model used all {self._sampling.max_tokens} tokens for reasoning before its reply: allow it more "
-            "(max_tokens), or ask for less reasoning (reasoning_effort)"
-        )
-        return UnusableError(problem, text, final=True, cut=True, **counts)
+        return empty_reply(cut, self._sampling.max_tokens, **counts)
 
 
 def error_message(body: bytes) -> str:
@@ -356,14 +419,22 @@ def error_message(body: bytes) -> str:
         return text
     error = data.get("error", data) if isinstance(data, dict) else data
     if isinstance(error, dict):
-        message = error.get("message") or error.get("detail")
+        message = problem_in(0, {"error": error}).message
         code = error.get("code") or error.get("type")
-        if isinstance(message, str):
+        if message:
             return f"{message} ({code})" if isinstance(code, str) and code not in message else message
     return error if isinstance(error, str) else text
 
 
 def answer_data(body: bytes) -> Any:
+    """The JSON of an answer, which may come as a stream of events."""
+    if is_stream(body):
+        try:
+            return joined_events(body)
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+            broken = isinstance(error, BrokenStreamError)
+            what = str(error) if broken else "the server's events have another form"
+            raise FaultError(what, other_protocol=not broken) from error
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -380,19 +451,28 @@ def _counts(usage: Mapping[str, Any]) -> TokenCounts:
     """The tokens of a reply as the fields of :class:`Reply` have them.
 
     Where a provider leaves reasoning out of the completion's tokens, as the sum of all shows, it is added: it is paid
-    for as these are.
+    for as these are. Gemini counts it in the sum alone, where it is asked in this form.
     """
     prompt, completion = token_count(usage.get("prompt_tokens")), token_count(usage.get("completion_tokens"))
     total = token_count(usage.get("total_tokens"))
     reasoning = _detail(usage, "completion_tokens_details", "reasoning_tokens")
     if completion is not None and reasoning and total == (prompt or 0) + completion + reasoning:
         completion += reasoning
+    elif reasoning is None and prompt is not None and total is not None and total - prompt > (completion or 0):
+        completion = total - prompt
     return TokenCounts(
         input_tokens=prompt,
         output_tokens=completion,
-        cached_tokens=_detail(usage, "prompt_tokens_details", "cached_tokens"),
+        cached_tokens=_cached(usage),
         reasoning_tokens=reasoning,
+        written_tokens=_detail(usage, "prompt_tokens_details", "cache_write_tokens"),
     )
+
+
+def _cached(usage: Mapping[str, Any]) -> int | None:
+    """Tokens of the prompt from the provider's cache, as OpenAI says it, or else as DeepSeek does."""
+    cached = _detail(usage, "prompt_tokens_details", "cached_tokens")
+    return token_count(usage.get("prompt_cache_hit_tokens")) if cached is None else cached
 
 
 def _detail(usage: Mapping[str, Any], part: str, name: str) -> int | None:

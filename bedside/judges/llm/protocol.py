@@ -6,23 +6,84 @@ A client sends one request when it is asked to and keeps no results; waiting, as
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Literal, Protocol, TypedDict, Unpack
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, Protocol, TypedDict, Unpack
 
 from bedside.core.errors import BedsideError
+from bedside.judges.llm.extra_fields import told_apart
 from bedside.judges.llm.prices import Token
+
+# -- Which version of a model replied, which may change behind a name that stays ------------------------
+
+#: Longest name of a model, its build or its provider that is kept.
+_LONGEST = 120
+#: What a name of a rater can't hold where raters are chosen by patterns.
+_OF_PATTERNS = re.compile(r"[,*?\[\]]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """Which model replied, as its server says it; None where it doesn't.
+
+    Attributes:
+        model: its name, such as ``gpt-5-mini-2025-08-07`` where ``gpt-5-mini`` was asked.
+        fingerprint: of the configuration that it ran in (``system_fingerprint``).
+        provider: who ran it, where a router chose.
+    """
+
+    model: str | None = None
+    fingerprint: str | None = None
+    provider: str | None = None
+
+    @property
+    def version(self) -> str:
+        """All of it, in a line: two replies with the same one are of one version."""
+        through = f"by {self.provider}" if self.provider else None
+        return " ".join(filter(None, (self.model, self.fingerprint, through)))
+
+    def as_data(self) -> dict[str, str]:
+        """What is known, by name."""
+        return {name: value for name, value in asdict(self).items() if value}
+
+
+def served_by(answer: Any, line: Callable[[str], str]) -> Served | None:
+    """What an answer's JSON says of who replied; None where it says nothing.
+
+    Args:
+        answer: of any provider: OpenAI's form and Anthropic's, Ollama's (``model``), Gemini's (``modelVersion``).
+        line: makes one line without secrets of what came from outside.
+    """
+    if not isinstance(answer, Mapping):
+        return None
+    model, build, provider = (
+        _OF_PATTERNS.sub("_", line(value))[:_LONGEST] if isinstance(value, str) and value.strip() else None
+        for value in (
+            answer.get("model") or answer.get("modelVersion"),
+            answer.get("system_fingerprint"),
+            answer.get("provider"),
+        )
+    )
+    return Served(model, build, provider) if model or build or provider else None
+
+
+# -- What goes in, and what comes out -------------------------------------------------------------------
 
 
 class TokenCounts(TypedDict, total=False):
-    """The tokens of a reply: the fields of :class:`Reply` of these names."""
+    """The tokens of a reply, and who gave it: the fields of :class:`Reply` of these names."""
 
     input_tokens: int | None
     output_tokens: int | None
     cached_tokens: int | None
     reasoning_tokens: int | None
+    served: Served | None
+    written_tokens: int | None
 
 
 class LanguageModelError(BedsideError):
@@ -64,7 +125,11 @@ class FaultError(Exception):
 
 
 class RefusedError(Exception):
-    """This one request is not accepted, and won't be if it is sent again."""
+    """This one request is not accepted, and won't be if it is sent again; ``status`` is of HTTP, if known."""
+
+    def __init__(self, what: str, status: int | None = None) -> None:
+        super().__init__(what)
+        self.status = status
 
 
 class NotAskableError(Exception):
@@ -135,12 +200,44 @@ class DeclinedError(UnusableError):
         self.words = words
 
 
+def empty_reply(
+    cut: bool, max_tokens: int, *, text: str = "", also: str = "", **counts: Unpack[TokenCounts]
+) -> UnusableError:
+    """The error where a model said nothing.
+
+    With the limit that cut it, the next attempt would come to the same; it is asked again where more is allowed.
+
+    Args:
+        cut: whether it ended at the limit of tokens.
+        max_tokens: that limit.
+        text: what there is of its reasoning.
+        also: what else is known of how it ended.
+        counts: of its tokens.
+    """
+    if not cut:
+        return UnusableError(f"the reply is empty{also}", text, **counts)
+    problem = (
+        f"the model used all {max_tokens} tokens for reasoning before its reply: allow it more (max_tokens), or ask "
+        "for less reasoning (reasoning_effort)"
+    )
+    return UnusableError(problem, text, final=True, cut=True, **counts)
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """What one side says in a chat with a model."""
 
     role: Literal["system", "user", "assistant"]
     content: str
+
+
+def cache_marked(messages: Sequence[Message], shared: int) -> list[Message | dict[str, Any]]:
+    """Messages in Anthropic's form, with a mark after the first message's ``shared`` characters: so far it is kept."""
+    if not shared:
+        return list(messages)
+    first, *rest = messages
+    kept = {"type": "text", "text": first.content[:shared], "cache_control": {"type": "ephemeral"}}
+    return [{"role": first.role, "content": [kept, {"type": "text", "text": first.content[shared:]}]}, *rest]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +255,7 @@ class Request:
         key: digest of what the request is for; the same in every run.
         number: which reply to it is wanted, from 1.
         opening: digest of what the chat begins with; chats that have it in common share a server's prefix cache.
+        shared: how many characters of the first message other requests begin with too; 0 where none is known.
     """
 
     messages: tuple[Message, ...]
@@ -170,6 +268,7 @@ class Request:
     key: str = ""
     number: int = 1
     opening: str = ""
+    shared: int = 0
 
     @classmethod
     def of_text(cls, text: str, schema: str | None = None, **fields: Any) -> Request:
@@ -180,6 +279,11 @@ class Request:
         """The request again, after a reply that was none: the first message, that reply, and what is said to it."""
         chat = (self.messages[0], Message("assistant", reply), Message("user", objection))
         return replace(self, messages=chat)
+
+    def without_reply(self) -> Request:
+        """The request again, with what was said to an earlier reply and without that reply."""
+        first, last = self.messages[0], self.messages[-1]
+        return replace(self, messages=(Message(first.role, f"{first.content}\n\n{last.content}"),))
 
     def single(self) -> str:
         """The chat as one text, for models that take no chat."""
@@ -211,6 +315,8 @@ class Reply:
         reasoning_tokens: of the output tokens, those of the reasoning before the reply, likewise.
         unsent: names of parameters (as :meth:`Sampling.parameters` has them) that were wanted and not sent, because the
             model doesn't take them.
+        served: which version of the model replied; None where the provider doesn't say.
+        written_tokens: of the request's tokens, those that the provider put into its cache for a price of their own.
     """
 
     text: str
@@ -222,6 +328,13 @@ class Reply:
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
     unsent: tuple[str, ...] = ()
+    served: Served | None = None
+    written_tokens: int | None = None
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether its tokens are known. Those of no words are 0 unless they are said, as where a filter stopped it."""
+        return not self.text or None not in (self.input_tokens, self.output_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +350,7 @@ class Sampling:
         max_prompt_tokens: for servers that must be told how much room to make.
         reasoning_effort: how long a model that reasons does so, one of
             :data:`bedside.judges.ask_settings.REASONING_EFFORTS`; None leaves it to the provider.
+        extra: fields that are added to each request, see :mod:`bedside.judges.llm.extra_fields`.
     """
 
     temperature: float | None = 0.0
@@ -246,6 +360,7 @@ class Sampling:
     timeout: float = 120.0
     max_prompt_tokens: int | None = None
     reasoning_effort: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def pass_seed(self, number: int) -> int | None:
         """The seed that is sent with a pass."""
@@ -259,6 +374,7 @@ class Sampling:
             "probabilities": self.probabilities,
             "seed": self.seed if self.temperature else None,
             **({} if self.reasoning_effort is None else {"reasoning_effort": self.reasoning_effort}),
+            **({"extra": extra} if (extra := told_apart(self.extra)) else {}),
         }
 
 
@@ -281,6 +397,106 @@ class Client(Protocol):
             UnusableError: there is a reply, but none that could be read.
             DeclinedError: the model or a content filter won't answer it.
         """
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        ...
+
+
+class OuterClient:
+    """What a :class:`Client` has that asks another.
+
+    Args:
+        client: what is asked.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self.max_prompt_tokens: int | None = client.max_prompt_tokens
+        self.inner = (client,)
+        self._client = client
+
+    async def close(self) -> None:
+        """Close the client."""
+        await self._client.close()
+
+
+# -- A provider's own service for batches ---------------------------------------------------------------
+
+#: What answers posts in this context in place of the network: of a body and its address, a status and a body.
+ANSWERED_BY: ContextVar[Callable[[bytes, str], tuple[int, bytes]] | None] = ContextVar("answered_by", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """How far a batch is.
+
+    Attributes:
+        done: how many of its requests came to an end.
+        ended: how it ended, in the provider's word; None while it is under way.
+        problem: why the provider did nothing of it; empty where it did, or doesn't say.
+        data: all that the provider said.
+    """
+
+    done: int
+    ended: str | None
+    problem: str
+    data: Mapping[str, Any]
+
+
+@dataclass(slots=True, eq=False)
+class SentBatch:
+    """A batch that was sent, or is about to be.
+
+    Attributes:
+        tag: what it is known by here, and at the provider where it can have a name.
+        judge: the model, by its identity.
+        address: the provider's.
+        url: the path that its requests are for.
+        calls: the ids of its requests, in order.
+        sent: when, in seconds since 1970.
+        most: what it costs at most, in US dollars, as far as that is known.
+        id: what it is known by at the provider; None until the provider has said so.
+        read: whether it has ended and was read; its calls are then those whose answers nobody took.
+    """
+
+    tag: str
+    judge: str
+    address: str
+    url: str
+    calls: list[str]
+    sent: float
+    most: float
+    id: str | None = None
+    read: bool = False
+
+
+class BatchService(Protocol):
+    """A provider's service that answers many requests within a day; what it raises is as of :class:`Client`.
+
+    Attributes:
+        address: its address.
+        max_requests, max_bytes: limits of one batch.
+    """
+
+    address: str
+    max_requests: int
+    max_bytes: int
+
+    async def post_batch(self, calls: Path, batch: SentBatch) -> str:
+        """Send a file of calls; returns what the batch is known by there. After a fault it may be there or not."""
+        ...
+
+    async def find(self, batch: SentBatch, known: set[str]) -> str | None:
+        """What a batch is known by that may be there, of those that aren't ``known``; None where it isn't."""
+        ...
+
+    async def look(self, batch: SentBatch) -> BatchState:
+        """How far a batch is."""
+        ...
+
+    async def read(self, batch: SentBatch, state: BatchState, out: BinaryIO) -> None:
+        """Write the answers of a batch that has ended, as lines in OpenAI's form."""
         ...
 
     async def close(self) -> None:

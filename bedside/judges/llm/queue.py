@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from bedside.judges.llm.protocol import (
     Client,
@@ -16,10 +17,12 @@ from bedside.judges.llm.protocol import (
     RefusedError,
     Reply,
     Request,
+    Served,
     UnusableError,
     WrongFormError,
 )
 
+Number = TypeVar("Number", int, float)
 #: Attempts of a request while nothing has answered yet that speaks the protocol.
 _FIRST_ATTEMPTS = 3
 #: So many requests in a row that came to nothing, with no reply to any other meanwhile, end the run.
@@ -51,11 +54,13 @@ class CallRecord:
         calls: how often a request was sent.
         replies: the words of every reply.
         faults: what went wrong on the way.
-        input_tokens, output_tokens, cached_tokens, reasoning_tokens: of the requests and replies, see
+        input_tokens, output_tokens, cached_tokens, reasoning_tokens, written_tokens: of the requests and replies, see
             :class:`bedside.judges.llm.protocol.Reply`; None where no provider said.
         form: the form of structured output that was arrived at.
         endpoint: the address of the server that gave the last reply.
         unsent: parameters that were not sent with the last reply's request.
+        served: the version that gave the last reply.
+        counted: whether the tokens of all replies are known.
     """
 
     calls: int = 0
@@ -68,19 +73,23 @@ class CallRecord:
     form: int = 0
     endpoint: str | None = None
     unsent: tuple[str, ...] = ()
+    served: Served | None = None
+    written_tokens: int | None = None
+    counted: bool = True
 
     def count(self, reply: Reply) -> None:
         """Note a reply."""
         self.replies.append(reply.text)
         self.endpoint = reply.endpoint
         self.unsent = reply.unsent
-        self.input_tokens = _sum(self.input_tokens, reply.input_tokens)
-        self.output_tokens = _sum(self.output_tokens, reply.output_tokens)
-        self.cached_tokens = _sum(self.cached_tokens, reply.cached_tokens)
-        self.reasoning_tokens = _sum(self.reasoning_tokens, reply.reasoning_tokens)
+        self.served = reply.served
+        self.counted = self.counted and reply.is_counted
+        for kind in ("input", "output", "cached", "reasoning", "written"):
+            name = f"{kind}_tokens"
+            setattr(self, name, known_sum(getattr(self, name), getattr(reply, name)))
 
 
-def _sum(before: int | None, more: int | None) -> int | None:
+def known_sum(before: Number | None, more: Number | None) -> Number | None:
     """The sum of what is known."""
     return before if more is None else more if before is None else before + more
 

@@ -3,7 +3,8 @@
 OpenAI: ``{"error": {"message", "type", "param", "code"}}``. Azure adds ``innererror`` and ``status``, and answers some
 errors with ``{"statusCode", "message"}``. vLLM: as OpenAI, or without the outer object, and the code is a number.
 llama.cpp: ``n_ctx`` and ``n_prompt_tokens`` beside the message. OpenRouter: a number for a code, and ``metadata``, also
-in an answer whose status is 200. FastAPI's servers: ``{"detail": …}``, a text or a list with the ``loc`` of each fault.
+in an answer whose status is 200. FastAPI's servers: ``{"detail": …}``, a text or a list with the ``loc`` of each
+fault, which Mistral has in ``message``.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
 from bedside.core.addresses import passwords_in
-from bedside.judges.llm.protocol import retry_after
+from bedside.judges.llm.protocol import FaultError, RefusedError, retry_after
 
 # -- Secrets --------------------------------------------------------------------------------------------
 
@@ -60,13 +61,39 @@ class Secrets:
 _TOO_LONG = re.compile(
     r"context[ _]length|context (window|size)|maximum (context|model|input|prompt) |max_model_len"
     r"|(prompt|input|request) (is|was) too (long|large)|too many (input )?tokens|longer than the (model|maximum)"
-    r"|reduce the length of the (messages|input|prompt)|request too large",
+    r"|reduce the length of the (messages|input|prompt)|request too large|range of input length|input too long"
+    r"|input token count|exceeds? (the )?(model's )?(maximum )?context|exceeds the maximum number|context limit",
     re.IGNORECASE,
 )
-_FILTERED = re.compile(r"content management policy|flagged as potentially violating", re.IGNORECASE)
+_FILTERED = re.compile(
+    r"content management policy|flagged as potentially violating|content exists risk|data_?inspection_?failed"
+    r"|inappropriate content|content filter(ing)? policy|blocked by content filter|violates? (our )?(usage|content) "
+    r"(guidelines|polic)|considered high risk|不安全或敏感内容|request was blocked by .{0,40}safety",
+    re.IGNORECASE,
+)
+_MEMORY = re.compile(
+    r"out of memory|requires more system memory|unable to allocate|not enough (gpu |system )?memory|OutOfMemory"
+    r"|insufficient (gpu |system )?memory|cudaMalloc failed",
+    re.IGNORECASE,
+)
+#: What asks for a reply in events: Qwen's servers, and gateways before others.
+_STREAMS_ONLY = re.compile(
+    r"non-?streaming|非流式|only supports? (the )?stream|stream(ing)? (mode )?(is required|only)|stream.{0,12} must be "
+    r"(set to )?true",
+    re.IGNORECASE,
+)
 _TOO_LONG_CODES = {"context_length_exceeded", "exceed_context_size_error", "string_above_max_length"}
-_FILTER_CODES = {"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation", "invalid_prompt"}
-_QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance"}
+_FILTER_CODES = {
+    "content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation", "invalid_prompt",
+    "data_inspection_failed", "DataInspectionFailed", "1301",
+}  # fmt: skip
+_QUOTA_CODES = {
+    "insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance", "Arrearage",
+}  # fmt: skip
+#: Said with status 403, by OpenRouter and xAI.
+_NO_CREDIT = re.compile(r"key limit exceeded|any credits", re.IGNORECASE)
+_TOO_MUCH = re.compile(r"too (large|many|high|big)|at most|less than or equal|maximum|above_max", re.IGNORECASE)
+_TOO_LITTLE = re.compile(r"too (small|few|low)|at least|greater than|minimum|below_min", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +125,20 @@ class ServerProblem:
         return long or _TOO_LONG.search(self.message) is not None
 
     @property
+    def out_of_memory(self) -> bool:
+        """Whether the model doesn't fit into what the server has."""
+        return self.status >= 400 and _MEMORY.search(self.message) is not None
+
+    @property
+    def streams_only(self) -> bool:
+        """Whether the request is answered as a stream of events alone."""
+        return self.status in (400, 422) and _STREAMS_ONLY.search(self.message) is not None
+
+    @property
     def out_of_quota(self) -> bool:
         """Whether nothing is answered until somebody pays, however long one waits."""
+        if self.status == 403 and _NO_CREDIT.search(self.message):
+            return True
         return self.status == 402 or bool(self.codes & _QUOTA_CODES)
 
 
@@ -108,7 +147,7 @@ def read_problem(status: int, body: bytes) -> ServerProblem:
     try:
         data = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return ServerProblem(status, body[:2000].decode("utf-8", "replace"))
+        data = body[:2000].decode("utf-8", "replace")
     return problem_in(status, data)
 
 
@@ -116,17 +155,19 @@ def problem_in(status: int, data: Any) -> ServerProblem:
     """What is wrong, as the JSON of an answer says it."""
     error = data.get("error", data) if isinstance(data, Mapping) else data
     if isinstance(error, str):
-        return ServerProblem(status, error)
+        return ServerProblem(status, error, flagged=filtered(error))
     if not isinstance(error, Mapping):
         return ServerProblem(status)
     inner = _object(error.get("innererror") or error.get("inner_error"))
     metadata = _object(error.get("metadata"))
-    details = error.get("detail")
-    message = next((text for text in (error.get("message"), details) if isinstance(text, str)), "")
+    said, details = _unpacked(error.get("message")), error.get("detail")
+    if isinstance(said, Mapping | list):  # Mistral's
+        details = said.get("detail", details) if isinstance(said, Mapping) else said
+    message = next((text for text in (said, details) if isinstance(text, str)), "")
     parameters = [error.get("param")]
     if isinstance(details, list):
         faults = [_object(fault) for fault in details]
-        message = message or "; ".join(str(fault.get("msg") or "") for fault in faults)
+        message = message or "; ".join(filter(None, map(_fault_words, faults)))
         parameters += [part for fault in faults for part in fault.get("loc") or ()]
     if isinstance(metadata.get("raw"), str):  # what the provider behind a router said
         message = f"{message}: {metadata['raw'][:500]}"
@@ -136,6 +177,35 @@ def problem_in(status: int, data: Any) -> ServerProblem:
     flagged = bool(codes & _FILTER_CODES or categories or _FILTERED.search(message))
     named = tuple(str(name) for name in parameters if name and name not in ("body", "prompt"))
     return ServerProblem(status, message, frozenset(codes), named, categories, flagged)
+
+
+def filtered(words: str) -> bool:
+    """Whether words tell of a content filter that stopped a prompt or a reply."""
+    return _FILTERED.search(words) is not None
+
+
+def out_of_range(words: str) -> Literal["lower", "higher"] | None:
+    """What number is wanted in place of one that was sent; None where words don't tell of a range."""
+    if _TOO_MUCH.search(words):
+        return "lower"
+    return "higher" if _TOO_LITTLE.search(words) else None
+
+
+def _unpacked(message: object) -> Any:
+    """A message, or what it holds where it is JSON with the details of a fault."""
+    if isinstance(message, str) and message.startswith("{") and '"detail"' in message:
+        try:
+            return orjson.loads(message)
+        except orjson.JSONDecodeError:
+            pass
+    return message
+
+
+def _fault_words(fault: Mapping[str, Any]) -> str:
+    """What is wrong with a field of a request, and which."""
+    place = ".".join(str(part) for part in fault.get("loc") or () if part != "body")
+    said = str(fault.get("msg") or "")
+    return f"{place}: {said}" if place and said else said
 
 
 def _object(value: object) -> Mapping[str, Any]:
@@ -151,6 +221,24 @@ def _categories(results: object) -> tuple[str, ...]:
             severity = detail.get("severity")
             met.append(f"{name}, {severity}" if isinstance(severity, str) else str(name))
     return tuple(met)
+
+
+#: Statuses that may pass, beside those of 500 and above; 424 is Bedrock's where the model failed.
+_PASSING = (408, 409, 424, 425, 429)
+
+
+def not_answered(partner: str, status: int, words: str, wait: float | None) -> FaultError | RefusedError:
+    """What an answer means that is not as wanted, where nothing better is known of it.
+
+    Args:
+        partner: who answered, for messages.
+        status: of HTTP.
+        words: the status and what was said, in one line without secrets.
+        wait: how long the partner asks to wait, in seconds.
+    """
+    if status in _PASSING or status >= 500:
+        return FaultError(f"{partner} answered {words}", wait=wait, busy=status in (429, 503, 529))
+    return RefusedError(f"{partner} refused the request ({words})", status)
 
 
 # -- How long a server asks to wait ---------------------------------------------------------------------

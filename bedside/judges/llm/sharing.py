@@ -1,4 +1,4 @@
-"""Sharing calls out among endpoints that serve one model.
+"""Sharing calls out among endpoints that serve one model, each no faster than it may be asked.
 
 Calls whose chats begin alike (in judging, those about one transcript) go to one endpoint, so that its prefix cache
 serves them: the one that weighted rendezvous hashing prefers, which is the same in every run and each as often as its
@@ -23,12 +23,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from bedside.judges.llm.contract import open_model
-from bedside.judges.llm.endpoints import label, rooms
+from bedside.judges.llm.endpoints import label, rooms, with_endpoint_fields
 from bedside.judges.llm.model_names import Endpoint, ModelName
+from bedside.judges.llm.prices import estimate_tokens
 from bedside.judges.llm.protocol import (
     Client,
     FaultError,
     LanguageModelError,
+    OuterClient,
     RefusedError,
     Reply,
     Request,
@@ -54,11 +56,16 @@ class Sharing:
         max_concurrency: requests under way at the endpoint of the largest weight.
         first_wait: seconds that an endpoint at its limit is left alone where it doesn't say; doubled each time.
         longest_wait: seconds that no wait exceeds.
+        rpm, tpm: requests and tokens a minute that an endpoint is sent, unless it has its own; None for no limit.
+        places: the room at each address, by its URL, of all models that are opened with it; filled as they are.
     """
 
     max_concurrency: int = 8
     first_wait: float = 0.5
     longest_wait: float = 60.0
+    rpm: float | None = None
+    tpm: float | None = None
+    places: dict[str, asyncio.Semaphore] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -115,6 +122,7 @@ class SharedOut:
 
     def __init__(self, endpoints: Sequence[Endpoint], clients: Sequence[Client], sharing: Sharing) -> None:
         self._sharing = sharing
+        self.inner = tuple(clients)
         self._servers = [
             _Server(label(endpoint), endpoint.weight, client, room, float(room))
             for endpoint, client, room in zip(
@@ -333,6 +341,85 @@ class SharedOut:
             self._homes[opening] = (home, self._homes[opening][1])
 
 
+# -- Requests and tokens a minute -----------------------------------------------------------------------
+# A provider that refuses what comes too fast is waited for in any case (429); with its limits known, nothing is
+# refused.
+
+_MINUTE = 60.0
+#: What a reply is reckoned at until the first has come.
+_REPLY_TOKENS = 300.0
+
+
+class PacedClient(OuterClient):
+    """Asks another client no faster than so; a :class:`bedside.judges.llm.protocol.Client`.
+
+    Each call takes the time that it has at these limits, one after the other. Tokens are estimated before a call, and
+    what it really took is made up for by those after it.
+
+    Args:
+        client: what is asked.
+        rpm: requests a minute; None for no limit.
+        tpm: tokens a minute, of prompts and replies; likewise.
+    """
+
+    def __init__(self, client: Client, rpm: float | None, tpm: float | None) -> None:
+        super().__init__(client)
+        self._rpm, self._tpm = rpm, tpm
+        #: When the next call may be sent, in the loop's time.
+        self._next = 0.0
+        self._replies, self._reply_tokens = 0, _REPLY_TOKENS
+
+    async def complete(self, request: Request) -> Reply:
+        """Send one request when its time has come; see :class:`bedside.judges.llm.protocol.Client`."""
+        tokens = 0.0
+        if self._tpm is not None:
+            tokens = self._reply_tokens + sum(estimate_tokens(message.content) for message in request.messages)
+        now = asyncio.get_running_loop().time()
+        begin = max(now, self._next)
+        self._next = begin + max(_MINUTE / self._rpm if self._rpm else 0.0, self._seconds(tokens))
+        if begin > now:
+            await asyncio.sleep(begin - now)
+        try:
+            reply = await self._client.complete(request)
+        except UnusableError as unusable:
+            self._settle(unusable.reply, tokens)
+            raise
+        self._settle(reply, tokens)
+        return reply
+
+    def _seconds(self, tokens: float) -> float:
+        return tokens * _MINUTE / self._tpm if self._tpm else 0.0
+
+    def _settle(self, reply: Reply, tokens: float) -> None:
+        """Make up for what a call took beyond what it was reckoned at, or left."""
+        if self._tpm is None or reply.input_tokens is None or reply.output_tokens is None:
+            return
+        self._replies += 1
+        self._reply_tokens += (reply.output_tokens - self._reply_tokens) / self._replies
+        self._next += self._seconds(reply.input_tokens + reply.output_tokens - tokens)
+
+
+class RoomedClient(OuterClient):
+    """Asks another client while its address has room; a :class:`bedside.judges.llm.protocol.Client`.
+
+    Args:
+        client: what is asked.
+        room: at the address, which other models may share.
+    """
+
+    def __init__(self, client: Client, room: asyncio.Semaphore) -> None:
+        super().__init__(client)
+        self._room = room
+
+    async def complete(self, request: Request) -> Reply:
+        """Send one request when there is room; see :class:`bedside.judges.llm.protocol.Client`."""
+        async with self._room:
+            return await self._client.complete(request)
+
+
+# -- A model, wherever it is served ---------------------------------------------------------------------
+
+
 def open_client(name: ModelName, sampling: Sampling, sharing: Sharing | None = None) -> Client:
     """Make ready to ask a model, wherever it is served.
 
@@ -345,7 +432,17 @@ def open_client(name: ModelName, sampling: Sampling, sharing: Sharing | None = N
         MissingExtraError: a library for it isn't installed.
         LanguageModelError: it isn't set up, as where its key is missing.
     """
-    if len(name.endpoints) > 1:
-        clients = [open_model(endpoint.name, sampling) for endpoint in name.endpoints]
-        return SharedOut(name.endpoints, clients, sharing or Sharing())
-    return open_model(name, sampling)
+    sharing = sharing or Sharing()
+    endpoints = name.endpoints or (Endpoint(name),)
+    sizes = rooms(endpoints, sharing.max_concurrency)
+    clients = [_open_endpoint(*place, sampling, sharing) for place in zip(endpoints, sizes, strict=True)]
+    return SharedOut(endpoints, clients, sharing) if len(clients) > 1 else clients[0]
+
+
+def _open_endpoint(endpoint: Endpoint, room: int, sampling: Sampling, sharing: Sharing) -> Client:
+    """What asks one endpoint, as fast as it may be asked, with as many requests at once as its address takes."""
+    client = open_model(endpoint.name, with_endpoint_fields(sampling, endpoint.name))
+    if endpoint.name.url is not None:
+        client = RoomedClient(client, sharing.places.setdefault(endpoint.name.url, asyncio.Semaphore(room)))
+    rpm, tpm = endpoint.rpm or sharing.rpm, endpoint.tpm or sharing.tpm
+    return client if rpm is None and tpm is None else PacedClient(client, rpm, tpm)

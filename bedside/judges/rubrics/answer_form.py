@@ -291,4 +291,4 @@ def _part_fault(part: RubricPart, value: object, counts: Mapping[str, int]) -> s
             return None
 
 
-Kind = Literal["level", "label", "set", "vector", "pairs", "list", "index"]
+Kind = Literal["level", "label", "set", "vector", "pairs", "list", "index", "sheet", "flow", "points"]

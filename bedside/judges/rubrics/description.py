@@ -35,6 +35,15 @@ def describe(rubric: Rubric) -> str:
         lines += ["", *_labels(shown.labels)]
     if shown.answer:
         lines += ["", *_parts(shown.answer, "")]
+    for criterion, measure in zip(shown.criteria, shown.measures if shown.criteria else (), strict=True):
+        lines += ["", f"**{measure.title}** (`{measure.name}`). {measure.definition}", ""]
+        plain = isinstance(criterion.scale, str)
+        described = _levels(measure.scale) if measure.scale else _labels(measure.labels)
+        lines += [f"Levels {criterion.scale}, which are not described."] if plain else described
+    lines += [*_flow(shown), *_points(shown)]
+    if shown.aggregate is not None:
+        of = ", ".join(shown.aggregate.mean_of)
+        lines += ["", f"**Computed.** `{shown.aggregate.name}`: the mean of {of}; missing where one of them is."]
     for heading, text in (("Instructions", shown.instructions), ("Source", rubric.source), ("Notes", rubric.notes)):
         if text:
             lines += ["", f"**{heading}.** {text}"]
@@ -42,6 +51,36 @@ def describe(rubric: Rubric) -> str:
         lines += ["", "**Deviates from its source.**", "", *(f"- {text}" for text in rubric.deviations)]
     lines += _tuning(rubric)
     return "\n".join(lines)
+
+
+def _points(rubric: Rubric) -> list[str]:
+    """The criteria that are met or not, or where they stand."""
+    points = rubric.points
+    if points is None:
+        return []
+    rows = [f"| {one.points:g} | {_cell(one.criterion)} | {', '.join(one.tags)} |" for one in points.criteria]
+    if rows:
+        return ["", "| points | criterion | tags |", "| --- | --- | --- |", *rows]
+    return ["", f"**Criteria** stand in each transcript's reference under `{points.key}`, each with its points."]
+
+
+def _flow(rubric: Rubric) -> list[str]:
+    """The questions of a flow, where their answers lead, and what each dimension may come to."""
+    if not rubric.questions:
+        return []
+    lines = ["", "| question | dimension | severity | answers, and where they lead |", "| --- | --- | --- | --- |"]
+    for question in rubric.questions:
+        leads = "; ".join(f"{answer.answer}: {rubric.flow.lead(answer)}" for answer in question.answers)
+        cells = (f"{question.id}: {question.question}", question.dimension, question.severity or "", leads)
+        lines.append(f"| {' | '.join(map(_cell, cells))} |")
+    lines += ["", f"**Result of a dimension** (such as `{rubric.metrics[-1]}`), the first that holds:", ""]
+    for result in rubric.results:
+        when = result.when
+        told = when and [("answer", when.answer), ("severity", when.severity), ("question", when.question)]
+        where = "; ".join(f"{key} {value}" for key, value in told or () if value)
+        lines.append(f"- {result.name}: {where or 'otherwise'}")
+    exits = "; ".join(f"question {way.question} is answered {way.answer}" for way in rubric.not_relevant)
+    return [*lines, f"- missing: {exits}"] if exits else lines
 
 
 def tuning_words(rubric: Rubric) -> str:
@@ -91,6 +130,12 @@ def answer_in_words(rubric: Rubric) -> str:
             return f"one of {len(rubric.labels)} labels"
         case "set":
             return f"any of {len(rubric.labels)} labels"
+        case "sheet":
+            return f"{len(rubric.criteria)} criteria in one reply"
+        case "flow":
+            return f"answers to up to {len(rubric.questions)} questions, one after the other"
+        case "points":
+            return "which of the criteria are met; the score is their points by all points above 0"
         case "vector":
             numbers = sum(part.type == "number" for part in rubric.answer)
             return f"{numbers} numbers from 0 to 1{' and more' if numbers < len(rubric.answer) else ''}"

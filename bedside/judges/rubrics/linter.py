@@ -99,7 +99,9 @@ def _alike(rubric: Rubric) -> Iterator[Remark]:
 
 
 def _brief(rubric: Rubric) -> Iterator[Remark]:
-    for key, text in (("definition", rubric.definition),):
+    criteria = [(f"criteria.{position}", criterion) for position, criterion in enumerate(rubric.criteria)]
+    definitions = [(f"{key}.definition", criterion.definition) for key, criterion in criteria]
+    for key, text in (("definition", rubric.definition), *definitions):
         if len(_words(text)) < MIN_DEFINITION_WORDS:
             yield _warning(key, f"under {MIN_DEFINITION_WORDS} words don't say what is asked")
     for least, lists in ((MIN_LEVEL_WORDS, _ladders(rubric)), (MIN_LABEL_WORDS, _label_lists(rubric))):
@@ -107,6 +109,9 @@ def _brief(rubric: Rubric) -> Iterator[Remark]:
             for name, text in entries:
                 if len(_words(text)) < least:
                     yield _warning(key, f"{name} is described in fewer than {least} words")
+    for key, criterion in criteria:
+        if isinstance(criterion.scale, str):
+            yield _warning(f"{key}.scale", "its levels are not described, so that raters may read them differently")
     for key, part in _parts(rubric.answer, "answer"):
         if len(_words(part.descriptor)) < MIN_LABEL_WORDS:
             yield _warning(key, f"{part.name} is described in fewer than {MIN_LABEL_WORDS} words")
@@ -179,6 +184,11 @@ def _untold_tuning(rubric: Rubric) -> Iterator[Remark]:
         yield _error("history", "a rubric with examples or a map of levels says how it was tuned")
 
 
+def _unreached(rubric: Rubric) -> Iterator[Remark]:
+    for place in rubric.flow.unreached() if rubric.questions else ():
+        yield _warning(f"questions.{place}", f"no answer leads to question {rubric.questions[place].id}")
+
+
 def _no_better_end(rubric: Rubric) -> Iterator[Remark]:
     if rubric.kind == "level" and rubric.direction == "none":
         yield _warning("direction", "an ordered scale without a better end; tables will mark nothing as best")
@@ -193,6 +203,7 @@ _RULES: Sequence[Callable[[Rubric], Iterator[Remark]]] = (
     _scale_in_words,
     _two_things,
     _no_better_end,
+    _unreached,
     _untold_tuning,
 )
 
@@ -211,12 +222,18 @@ def _parts(parts: Sequence[RubricPart], key: str) -> Iterator[tuple[str, RubricP
 
 def _ladders(rubric: Rubric) -> list[tuple[str, _Entries]]:
     scales = [("scale", rubric.scale)]
+    scales += [
+        (f"criteria.{position}.scale", criterion.scale)
+        for position, criterion in enumerate(rubric.criteria)
+        if not isinstance(criterion.scale, str)
+    ]
     scales += [(f"{key}.scale", part.scale) for key, part in _parts(rubric.answer, "answer")]
     return [(key, [(level.value, level.descriptor) for level in scale]) for key, scale in scales if scale]
 
 
 def _label_lists(rubric: Rubric) -> list[tuple[str, _Entries]]:
     lists = [("labels", rubric.labels)]
+    lists += [(f"criteria.{position}.labels", criterion.labels) for position, criterion in enumerate(rubric.criteria)]
     lists += [(f"{key}.labels", part.labels) for key, part in _parts(rubric.answer, "answer")]
     return [(key, [(label.label, label.descriptor) for label in labels]) for key, labels in lists if labels]
 
@@ -226,6 +243,10 @@ def _texts(rubric: Rubric) -> Iterator[tuple[str, str]]:
         text = getattr(rubric, key)
         if text is not None:
             yield key, text
+    for position, criterion in enumerate(rubric.criteria):
+        yield f"criteria.{position}.definition", criterion.definition
+    for position, question in enumerate(rubric.questions):
+        yield f"questions.{position}", "\n".join(filter(None, (question.question, question.examples)))
     for key, entries in [*_ladders(rubric), *_label_lists(rubric)]:
         for position, (_, text) in enumerate(entries):
             yield f"{key}.{position}.descriptor", text

@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, field, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
@@ -26,6 +26,7 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass
 
+from bedside.core.model_errors import plain_words
 from bedside.judges.rubrics.answer_form import (
     STRICT,
     FieldName,
@@ -42,6 +43,19 @@ from bedside.judges.rubrics.answer_form import (
     is_index,
     items_fault,
     key_fault,
+)
+from bedside.judges.rubrics.composites import (
+    Aggregate,
+    Criterion,
+    Flow,
+    FlowAnswer,
+    FlowExit,
+    FlowQuestion,
+    FlowResult,
+    Points,
+    QuestionId,
+    check_sheet,
+    slug,
 )
 from bedside.judges.rubrics.prompt_words import ENGLISH, PromptWords, languages, prompt_words
 from bedside.ratings.scales import Scale
@@ -197,10 +211,15 @@ FROM_TRANSCRIPT: Mapping[str, str] = {
 }
 
 
+#: The key that holds the form of an answer, by kind; ``answer`` for the others.
+_FORMS = {"level": "scale", "label": "labels", "set": "labels", "sheet": "criteria", "flow": "questions"}
 _REFERENCE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 #: Keys that neither judge nor person sees.
-_UNSEEN = {
-    "name", "aliases", "direction", "fails_at", "source", "notes", "deviations", "history", "translated_from",
+_UNSEEN: Any = {
+    **dict.fromkeys((
+        "name", "aliases", "direction", "fails_at", "source", "notes", "deviations", "history", "translated_from",
+    ), True),
+    "criteria": {"__all__": {"aliases", "direction"}},
 }  # fmt: skip
 
 
@@ -209,8 +228,8 @@ class Input:
     """Something the judge needs beside the conversation.
 
     Attributes:
-        name: the key in ``Transcript.reference``, or one of :data:`FROM_TRANSCRIPT`. Texts of the rubric name it in
-            braces: ``the {background}``.
+        name: the key in ``Transcript.reference``, or of a factor, or one of :data:`FROM_TRANSCRIPT`. Texts of the
+            rubric name it in braces: ``the {background}``.
         description: what it is, told to whoever rates.
         title: what it is called in texts; its name, with blanks for underscores, unless given.
     """
@@ -239,13 +258,24 @@ class Rubric:
         kind: the form of the answer. ``level``: one level of the ordered ``scale``. ``label``: one of ``labels``.
             ``set``: any of ``labels``, or none of them. ``vector``: named numbers from 0 to 1, given in ``answer``
             with whatever goes with them. ``pairs``, ``list`` and ``index``: structured answers, given in ``answer``.
+            ``sheet``: a level or label by each of ``criteria``, in one reply. ``flow``: answers to ``questions``, of
+            which each hangs on the answer before. ``points``: whether each of a case's own criteria is met.
         role: whose part in the conversation is rated; None for the conversation as such.
         direction: whether higher is better, lower is better, or neither.
         fails_at: for ``level``: the level that a transcript must stay clear of, with all that are worse. Whatever
             else is better, ``bedside gate`` lets no system pass that reaches it.
         scale: for ``level``: the levels in ascending order.
         labels: for ``label`` and ``set``.
-        answer: for the other kinds: the parts of the answer.
+        answer: for ``vector``, ``pairs``, ``list`` and ``index``: the parts of the answer.
+        criteria: for ``sheet``.
+        justified: for ``sheet``: whether each criterion has a reason of its own.
+        aggregate: for ``sheet``: what is computed of the criteria.
+        questions: for ``flow``: in the order of the walk.
+        results: for ``flow``: the levels that each dimension may come to; the metric is ``<rubric>_<dimension>``.
+        leads: for ``flow``: where an answer leads unless its question says otherwise.
+        start: for ``flow``: the id of the first question, where it isn't the first of all.
+        not_relevant: for ``flow``: answers by which no dimension has a result.
+        points: for ``points``: where the criteria stand, with what each is worth.
         inputs: what the judge needs beside the conversation.
         shows: what was behind the conversation and is shown nevertheless, by name: ``system`` messages, ``tools``.
             Nobody who rates is shown it by other rubrics.
@@ -285,6 +315,15 @@ class Rubric:
     scale: tuple[Level, ...] = ()
     labels: tuple[Label, ...] = ()
     answer: tuple[RubricPart, ...] = ()
+    criteria: tuple[Criterion, ...] = ()
+    justified: StrictBool = False
+    aggregate: Aggregate | None = None
+    questions: tuple[FlowQuestion, ...] = ()
+    results: tuple[FlowResult, ...] = ()
+    leads: Mapping[FieldText, QuestionId] = field(default_factory=dict)
+    start: QuestionId | None = None
+    not_relevant: tuple[FlowExit, ...] = ()
+    points: Points | None = None
     inputs: tuple[Input, ...] = ()
     shows: tuple[ProvenanceKind, ...] = ()
     each: FieldName | None = None
@@ -306,12 +345,27 @@ class Rubric:
 
     @model_validator(mode="after")
     def _belongs(self) -> Self:
-        form = {"level": "scale", "label": "labels", "set": "labels"}.get(self.kind, "answer")
-        for key in ("scale", "labels", "answer"):
+        form = _FORMS.get(self.kind, "answer")
+        for key in ("scale", "labels", "answer", "criteria", "questions"):
             if key == form and not getattr(self, key):
                 raise ValueError(f"{key}: a rubric of kind {self.kind} needs this key")
             if key != form and getattr(self, key):
                 raise ValueError(f"{key}: a rubric of kind {self.kind} has no such key")
+        if self.kind == "flow":
+            self._check_flow()
+        elif self.results or self.leads or self.not_relevant or self.start:
+            raise ValueError("results: for rubrics of kind flow")
+        if self.kind == "sheet":
+            check_sheet(self.name, self.criteria, self.aggregate, self.direction)
+            check_distinct("criteria", [part.name for part in self.parts])
+        elif self.aggregate is not None or self.justified:
+            raise ValueError("aggregate: for rubrics of kind sheet" if self.aggregate else "justified: for sheets")
+        if (self.points is not None) != (self.kind == "points"):
+            raise ValueError("points: a rubric of kind points has this key, and no other has")
+        if self.points is not None and (self.each, self.unit) != (self.points.key, "transcript"):
+            raise ValueError(f"each: points are given for whole transcripts, by each of the {self.points.key}")
+        if self.kind in ("sheet", "flow") and self.each is not None:
+            raise ValueError(f"each: a rubric of kind {self.kind} has no such key")
         if len(self.scale) == 1 or (self.kind == "label" and len(self.labels) == 1):
             raise ValueError(f"{form}: a choice needs two alternatives or more")
         check_ascending(self.scale)
@@ -353,7 +407,7 @@ class Rubric:
         check_distinct("aliases", self.aliases)
         if not self.transcript and self.unit == "turn":
             raise ValueError("transcript: a turn can't be rated without the conversation")
-        if self.not_applicable and self.kind not in ("level", "label"):
+        if self.not_applicable and self.kind not in ("level", "label", "sheet"):
             raise ValueError(f"not_applicable: a rubric of kind {self.kind} has no such key")
         if self.language not in languages():
             raise ValueError(f"language: one of {', '.join(languages())}")
@@ -361,6 +415,13 @@ class Rubric:
         if mistuned is not None:
             raise ValueError(mistuned)
         return self
+
+    def _check_flow(self) -> None:
+        for key, fault in self.flow.faults():
+            raise ValueError(f"{key}: {fault}")
+        if self.unit != "transcript" or not self.transcript:
+            raise ValueError("unit: a flow is asked about a whole transcript, which is shown")
+        check_distinct("questions", self.metrics)
 
     @cached_property
     def version(self) -> str:
@@ -415,7 +476,8 @@ class Rubric:
     @property
     def references(self) -> tuple[str, ...]:
         """The inputs that a transcript's ``reference`` must hold for the rubric to be rated."""
-        return tuple(item.name for item in self.inputs if item.name not in FROM_TRANSCRIPT)
+        stated = (self.points.key,) if self.points and self.points.criteria else ()
+        return tuple(item.name for item in self.inputs if item.name not in (*FROM_TRANSCRIPT, *stated))
 
     @property
     def shown_inputs(self) -> tuple[Input, ...]:
@@ -456,16 +518,92 @@ class Rubric:
             case "set":
                 about = words.say("answer", "labels")
                 part = RubricPart(name="labels", type="labels", descriptor=about, labels=self.labels)
+            case "sheet":
+                return tuple(self._criterion_parts(null))
             case _:
                 return self.answer
         return (part,)
+
+    def _criterion_parts(self, null: str) -> Iterator[RubricPart]:
+        for criterion in self.criteria:
+            if self.justified:
+                reason = self.words.say("answer", "criterion_reason", criterion=plain_name(criterion.name))
+                yield RubricPart(name=f"{criterion.name}_reason", type="text", descriptor=reason)
+            yield RubricPart(
+                name=criterion.name, type="level" if criterion.scale else "label",
+                descriptor=f"{criterion.definition}{null}", scale=criterion.levels, labels=criterion.labels,
+                optional=bool(null),
+            )  # fmt: skip
+
+    @cached_property
+    def measures(self) -> tuple[Rubric, ...]:
+        """The rubrics of single ratings that its answers come to, each named like its metric; none of a plain rubric.
+
+        People are asked a sheet by these, judges the questions of a flow, which come before its results; and tables
+        take titles, scales and directions from them.
+        """
+        if self.kind == "flow":
+            return tuple(self._flow_measures())
+        return tuple(
+            replace(
+                self, name=f"{self.name}_{criterion.name}", title=criterion.title or titled(criterion.name),
+                definition=criterion.definition, kind="level" if criterion.scale else "label",
+                direction=criterion.direction or (self.direction if criterion.scale else "none"),
+                scale=criterion.levels, labels=criterion.labels,
+                aliases=(criterion.name, *criterion.aliases), criteria=(), justified=False, aggregate=None,
+            )
+            for criterion in self.criteria
+        )  # fmt: skip
+
+    @property
+    def question_rubrics(self) -> tuple[Rubric, ...]:
+        """The rubrics of single questions that people are asked: a sheet's criteria, a flow's questions, or itself."""
+        return self.measures[: len(self.questions)] if self.kind == "flow" else self.measures or (self,)
+
+    def _flow_measures(self) -> Iterator[Rubric]:
+        def labelled(name: str, answers: Iterable[FlowAnswer], **texts: Any) -> Rubric:
+            labels = tuple(Label(label=one.answer, descriptor=one.descriptor or one.answer) for one in answers)
+            return replace(
+                self, name=f"{self.name}_{slug(name)}", kind="label", labels=labels, questions=(), results=(),
+                leads={}, not_relevant=(), start=None, **texts,
+            )  # fmt: skip
+
+        for question in self.questions:
+            told = self.words.join(self.instructions or "", question.examples or "") or None
+            yield labelled(
+                question.id, question.answers, direction="none", title=f"{question.dimension} ({question.id})",
+                construct=question.dimension, definition=question.question, instructions=told,
+            )  # fmt: skip
+        levels = [FlowAnswer(answer=level) for level in dict.fromkeys(result.name for result in self.results)]
+        for dimension in self.flow.dimensions:
+            yield labelled(dimension, levels, title=dimension, construct=dimension)
+
+    @cached_property
+    def flow(self) -> Flow:
+        """The questions as they are walked through."""
+        return Flow(self.questions, self.results, self.leads, self.start, self.not_relevant)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics of its ratings, by name, but for the parts of a vector."""
+        names = tuple(measure.name for measure in self.measures) or (self.name,)
+        return names if self.aggregate is None else (*names, self.aggregate.name)
+
+    def fitting_part(self, reply: object) -> dict[str, Any] | None:
+        """Of a reply that lacks something, what fits all the same: those criteria of a sheet that are answered."""
+        if self.kind != "sheet" or not isinstance(reply, dict):
+            return None
+        fitting = {part.name for part in self.parts if part.name in reply and not part.problem(reply[part.name], {})}
+        kept = {name: reply[name] for name in ("reason", *reply) if name in fitting or name == "reason"}
+        return kept if fitting and isinstance(kept.setdefault("reason", ""), str) else None
 
     def rating_scale(self) -> Scale | None:
         """What a rater may answer, as the scale of the ratings; None for kinds that are not one level or label."""
         if self.kind == "level":
             return Scale(tuple(float(level.value) for level in self.scale), True)
         if self.kind == "label":
-            return Scale(tuple(label.label for label in self.labels), False)
+            # Labels of which it is said which end is better stand in order.
+            return Scale(tuple(label.label for label in self.labels), self.direction != "none")
         return None
 
     def schema(self) -> dict[str, Any]:
@@ -569,6 +707,11 @@ def plain_name(name: str) -> str:
     return name.replace("_", " ")
 
 
+def titled(name: str) -> str:
+    """A name as a title."""
+    return plain_name(name).capitalize()
+
+
 def _worded(data: Any, names: Mapping[str, str]) -> Any:
     if isinstance(data, str):
         return _REFERENCE.sub(lambda match: names.get(match[1]) or plain_name(match[1]), data)
@@ -584,21 +727,42 @@ def _worded(data: Any, names: Mapping[str, str]) -> Any:
 
 # -- What is wrong with a key of a rubric's file --------------------------------------------------------
 
-_PARTS = {part.__name__: part for part in (Level, Label, RubricPart, Input, RatedExample)}
+_PARTS = {
+    part.__name__: part
+    for part in (Level, Label, RubricPart, Input, RatedExample, Criterion, Aggregate, FlowQuestion, FlowAnswer)
+}
+
+
+#: What pydantic adds to a key that has one of several forms.
+_LEVELS, _PLAIN = "tuple[Level, ...]", "constrained-str"
+_ALTERNATIVES = (_LEVELS, "int", "float")
 
 
 def key_faults(error: ValidationError) -> Iterator[tuple[str, str, str]]:
     """The key of each fault, its kind as pydantic calls it, and what is wrong."""
-    for detail in error.errors(include_url=False, include_input=False):
-        yield ".".join(map(str, detail["loc"])), detail["type"], _words(detail)
+    said = set[tuple[str, str]]()
+    for detail in error.errors(include_url=False):
+        key, words = ".".join(str(step) for step in detail["loc"] if step not in _ALTERNATIVES), _words(detail)
+        # Of a scale that is neither, what keeps it from being a list of levels is enough.
+        if _PLAIN not in detail["loc"] and (key, words) not in said:
+            said.add((key, words))
+            yield key, detail["type"], words
 
 
 def _words(detail: Mapping[str, Any]) -> str:
     kind = detail["type"]
     if kind == "unexpected_keyword_argument":
         return "unknown key"
-    if kind == "missing":
-        return "it is missing"
+    if kind == "string_type" and isinstance(detail["input"], bool):
+        return 'it must be a text, and YAML takes a bare Yes or No for true or false: quote it ("Yes", "No")'
+    if kind == "string_type":
+        return "it must be a text"
+    if kind == "tuple_type":
+        return "it must be a list" + (
+            ", or the first level and the last, such as 1-6" if _LEVELS in detail["loc"] else ""
+        )
+    if detail["loc"] and detail["loc"][-1] in _ALTERNATIVES:
+        return "it must be a number"
     if kind == "dataclass_type":
         part = _PARTS.get(detail["ctx"]["class_name"])
         if part is None:
@@ -607,4 +771,4 @@ def _words(detail: Mapping[str, Any]) -> str:
             field.name for field in fields(part) if field.default is MISSING and field.default_factory is MISSING
         )
         return f"it must hold keys and values, at least {', '.join(first)} and {last}"
-    return str(detail["msg"]).removeprefix("Value error, ")
+    return plain_words(detail)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import EntryPoint
@@ -13,12 +14,14 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from bedside.core.errors import InputError, RegistryError, RunError, one_of
+from bedside.core.files import read_text
 from bedside.core.registry import DataRegistry
 from bedside.core.yaml_files import keys_and_values
 from bedside.judges.rubrics.answer_form import STRICT, FieldName, FieldText, Label, Level, RubricPart
 from bedside.judges.rubrics.linter import Remark, check
 from bedside.judges.rubrics.prompt_words import ENGLISH, PromptWords, check_language, languages, prompt_words
-from bedside.judges.rubrics.rubric import Input, Rubric, key_faults, named_inputs, read
+from bedside.judges.rubrics.rubric import Input, Rubric, key_faults, named_inputs, read, titled
+from bedside.metrics import FAMILIES
 from bedside.ratings.rubric_metrics import FIRST, SECOND, TIE
 from bedside.ratings.run import Run
 from bedside.transcripts.transcript import CODE_ROLES, CODES, Role
@@ -175,6 +178,8 @@ def _parts(parts: Sequence[RubricPart], texts: Sequence[TranslatedPart]) -> tupl
 def _misfits(rubric: Rubric, texts: RubricTranslation) -> Iterator[tuple[str, str]]:
     for key in ("title", "construct", "definition", "instructions", "not_applicable"):
         yield from _text_misfits(key, getattr(rubric, key), getattr(texts, key))
+    if rubric.measures:
+        yield "kind", f"a rubric of kind {rubric.kind} has no translation; write one of its own with its language"
     yield from _list_misfits("scale", "value", rubric.scale, texts.scale)
     yield from _list_misfits("labels", "label", rubric.labels, texts.labels)
     yield from _part_misfits("answer", rubric.answer, texts.answer)
@@ -228,11 +233,11 @@ def check_file(path: Path) -> tuple[Rubric | None, tuple[Remark, ...]]:
         The rubric, or None where errors keep the file from being one, and the remarks.
     """
     try:
-        data = keys_and_values(path, "rubric file", "the docs on rubrics")
+        rubric, remarks = examine_entries(keys_and_values(path, "rubric file", "the docs on rubrics"), path)
     except RegistryError as error:
         line = str(error.where).removeprefix(str(path)).removeprefix(":")
-        return None, (Remark("error", f"line {line}" if line else "the file", " ".join(error.what.split())),)
-    rubric, remarks = examine_entries(data, path)
+        place = line if not str(error.where).startswith(str(path)) else f"line {line}" if line else "the file"
+        return None, (Remark("error", place, " ".join(error.what.split())),)
     if rubric is not None:
         remarks += tuple(_translation_remarks(rubric, path))
     return rubric, tuple(sorted(remarks, key=lambda remark: remark.severity))
@@ -251,19 +256,151 @@ def _translation_remarks(rubric: Rubric, path: Path) -> Iterator[Remark]:
             yield Remark(remark.severity, f"{place}: {remark.key}", remark.text)
 
 
+#: What a rubric of several ratings asks as a whole where its file doesn't say it, and which way is better.
+_WHOLE = {
+    "sheet": ("Rate the conversation by each of the criteria, every one by itself.", "higher"),
+    "flow": ("Answer the questions about the conversation, one after the other.", "none"),
+    "points": ("Say of each of the criteria whether the conversation meets it.", "higher"),
+}
+#: The keys that such a rubric is known by.
+_KINDS = {"points": "points", "criteria": "sheet", "questions": "flow"}
+#: What a flow's table holds, and what it must hold.
+_COLUMNS = ("id", "dimension", "severity", "question", "examples", "answer", "goto")
+_NEEDED = ("id", "question", "dimension")
+#: Largest table in bytes.
+_MOST_BYTES = 2**22
+
+
+def _completed(data: dict[str, Any], path: Path) -> tuple[dict[str, Any], list[str]]:
+    """The keys and values of a file, with what a short one leaves to us; and where each question of a table stands.
+
+    A short one begins with ``rubric``. A flow's table is read, and its severities are spelt as the file says.
+    """
+    data, places = dict(data), list[str]()
+    if "flow" in data:
+        if "questions" in data:
+            raise RegistryError("flow: the questions stand in the table or in the file, not in both", where=str(path))
+        data["questions"], places = _table_questions(data.pop("flow"), data.pop("columns", None), path)
+    spelt = data.pop("severity", None) if "questions" in data else None
+    if spelt is not None:
+        if not isinstance(spelt, dict) or not isinstance(data["questions"], list):
+            raise RegistryError("severity: words of the table, each with the one that is meant", where=str(path))
+        stated = {str(question.get("severity")) for question in data["questions"] if isinstance(question, dict)}
+        unknown = [word for word in spelt if word not in stated]
+        if unknown:
+            raise RegistryError(f"severity: no question has {unknown[0]!r}", where=str(path))
+        for question in data["questions"]:
+            if isinstance(question, dict) and isinstance(question.get("severity"), str):
+                question["severity"] = spelt.get(question["severity"], question["severity"])
+    if isinstance(data.get("points"), dict):
+        data = {**_points_form(data["points"]), **data}
+    if "rubric" not in data:
+        return data, places
+    kind = next((kind for key, kind in _KINDS.items() if key in data), None)
+    if kind is None or "name" in data:
+        problem = "rubric: a file that begins so has `criteria`, `questions`, `flow` or `points`, and no `name`"
+        raise RegistryError(problem, where=str(path), todo="see the docs on rubrics")
+    name = data.pop("rubric")
+    title = titled(str(data.get("title", name)))
+    definition, direction = _WHOLE[kind]
+    usual = {
+        "name": name, "title": title, "construct": title, "definition": definition, "unit": "transcript",
+        "kind": kind, "direction": direction, "source": path.name,
+    }  # fmt: skip
+    return {**usual, **data}, places
+
+
+def _points_form(points: dict[str, Any]) -> dict[str, Any]:
+    """How a rubric of points asks: whether each criterion is met, which its list in the reference numbers."""
+    key = str(points.get("from", "criteria")).removeprefix("reference.")
+    met = {"name": "met", "type": "boolean", "descriptor": "Whether the criterion holds of the conversation."}
+    told = {"name": key, "title": "criteria", "description": "What the conversation is held against, by number."}
+    return {"inputs": [told], "each": key, "answer": [met]}
+
+
+def _table_questions(table: object, columns: object, path: Path) -> tuple[list[dict[str, Any]], list[str]]:
+    """The questions of a flow in a table, and where each stands; a row without an id goes on with the answers above."""
+    suffix = Path(table).suffix.lower() if isinstance(table, str) else ""
+    if suffix not in (".tsv", ".csv") or not isinstance(columns, dict) or not columns.keys() <= {*_COLUMNS}:
+        problem = f"flow: the name of a .tsv or .csv, with columns: the table's names of {', '.join(_COLUMNS)}"
+        raise RegistryError(problem, where=str(path), todo="see the docs on rubrics")
+    questions: list[dict[str, Any]] = []
+    places: list[str] = []
+    for where, row in _rows(path.parent / str(table)):
+        for key in (*columns, *_NEEDED):
+            if columns.get(key) not in row:
+                problem = f"columns: {key} is {columns.get(key, 'not said')}, and the table has {', '.join(row)}"
+                raise RegistryError(problem, where=f"{path.parent / str(table)}:1", todo="name the table's own column")
+        filled = {key: row[name] for key, name in columns.items() if row[name]}
+        if not filled:
+            continue
+        answer = {key: filled.pop(key) for key in ("answer", "goto") if key in filled}
+        if "id" in filled:
+            questions.append({**filled, "answers": []})
+            places.append(where)
+        elif not questions or filled.keys() - {"examples"}:
+            held = " and ".join(key for key in filled if key != "examples") or "no question above"
+            raise RegistryError(
+                f"a row without an id goes on with the answers above it, and this has {held}", where=where,
+                todo="give it an id",
+            )  # fmt: skip
+        elif filled:
+            told = (questions[-1].get("examples"), filled["examples"])
+            questions[-1]["examples"] = "\n".join(text for text in told if text)
+        if "goto" in answer and "answer" not in answer:
+            raise RegistryError(f"it leads to {answer['goto']} by no answer", where=where, todo="name the answer")
+        if answer:
+            questions[-1]["answers"].append(answer)
+    for question in questions:
+        if not question["answers"]:
+            del question["answers"]  # Yes and No
+    return questions, places
+
+
+def _rows(table: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """The rows of a table, each with its place; names and cells without the blanks around them."""
+    from bedside.core.records import file_records  # rarely needed, and whoever asks for agreement imports this module
+
+    read_text(table, "table of a flow", most=_MOST_BYTES, kind=RegistryError)
+    try:
+        for row in file_records(table, "table of a flow"):
+            yield row.place(), {name.strip(): cell.strip() for name, cell in row.value.items()}
+    except InputError as error:
+        raise RegistryError(f"flow: {error.what}", where=error.where, todo=error.todo) from error
+
+
 def examine_entries(data: dict[str, Any], path: Path) -> tuple[Rubric | None, tuple[Remark, ...]]:
+    data, places = _completed(data, path)
     try:
         rubric = read(data)
     except ValidationError as error:
         # An unknown key may be the missing one misspelt.
         faults = sorted(key_faults(error), key=lambda fault: fault[1] == "missing")
-        return None, tuple(_remark(*fault) for fault in faults)
-    remarks = check(rubric)
+        return None, tuple(_in_table(_remark(*fault), places) for fault in faults)
+    remarks = tuple(_in_table(remark, places) for remark in check(rubric))
+    for name in _taken(rubric):
+        key = "aggregate" if rubric.aggregate and rubric.aggregate.name == name else "name"
+        text = f"there is a metric {name!r} already, of bedside or of another package; choose another name"
+        remarks = (Remark("error", key, text), *remarks)
     # A tuned rubric keeps its name, which is that of the metric; its file can't be called like that of the other.
     if rubric.name != path.stem and not rubric.tuned:
         text = f"the rubric calls itself {rubric.name!r} and its file {path.stem!r}; give both one name"
         remarks = (Remark("error", "name", text), *remarks)
     return rubric, remarks
+
+
+def _taken(rubric: Rubric) -> list[str]:
+    """The metrics of a rubric of several ratings that are called like those of something else."""
+    if rubric.kind not in _WHOLE:
+        return []
+    of_families = {metric.name for family in FAMILIES.all().values() for metric in family.metrics}
+    return [name for name in rubric.metrics if name in of_families or (name != rubric.name and name in RUBRICS)]
+
+
+def _in_table(remark: Remark, places: Sequence[str]) -> Remark:
+    """A remark on a question, by the row of the table that it stands in."""
+    inner = re.match(r"questions\.([0-9]+)", remark.key)
+    return replace(remark, key=places[int(inner[1])]) if inner and places else remark
 
 
 def _remark(key: str, kind: str, message: str) -> Remark:
@@ -285,8 +422,20 @@ def parse_rubric(path: Path) -> Rubric:
     errors = [remark for remark in remarks if remark.severity == "error"]
     if rubric is None or errors:
         first, more = errors[0], f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        raise RegistryError(f"{first.key}: {first.text}{more}", where=str(path))
+        raise RegistryError(f"{first.key}: {first.text}{more}", where=_place(path, first.key))
     return rubric
+
+
+def _place(path: Path, key: str) -> str:
+    """A rubric's file with the line of a key, or of the nearest key around it; the file where it isn't in it."""
+    from bedside.core.records import file_records
+
+    try:
+        record = next(file_records(path, "rubric file"))
+    except InputError:  # numbers that aren't finite
+        return str(path)
+    steps = tuple(int(step) if step.isdecimal() else step for step in key.split("."))
+    return record.place(steps) if steps[0] in record.value else str(path)
 
 
 class RubricRegistry(DataRegistry[Rubric]):
@@ -545,8 +694,9 @@ OwnRubrics = Mapping[str, Rubric]
 def own_rubrics(run: Run) -> OwnRubrics:
     """The rubrics of the user's own that a run was judged by, as they were then.
 
-    A tuned rubric of a name that nothing else in the run or package has stands under its mere name, too: what people
-    and other raters rate by that name is on its scale.
+    What a rubric of several ratings comes to stands under the name of each metric. A tuned rubric of a name that
+    nothing else in the run or package has stands under its mere name, too: what people and other raters rate by that
+    name is on its scale.
 
     Raises:
         RunError: the run's manifest doesn't hold them as they were written.
@@ -558,6 +708,8 @@ def own_rubrics(run: Run) -> OwnRubrics:
             "the rubrics in the run's manifest can't be read", where=str(run.path), todo="judge again"
         ) from error
     for rubric in list(rubrics.values()):
+        for measure in rubric.measures:
+            rubrics.setdefault(measure.name, measure)
         if rubric.key != rubric.name and rubric.name not in RUBRICS:
             rubrics.setdefault(rubric.name, rubric.for_people)
     return rubrics

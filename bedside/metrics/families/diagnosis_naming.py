@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from bedside.metrics.contract import Example, Family, Metric
 from bedside.ratings.values import Value, missing
@@ -20,19 +20,29 @@ def compute(transcript: Transcript, _metric_names: frozenset[str]) -> Iterator[V
     if not isinstance(diagnosis, str) or not diagnosis.strip():
         yield missing(_NAME, "no diagnosis in the reference")
         return
-    names = [name for name in map(_folded, _SEVERAL.split(diagnosis)) if name.strip()]
-    for turn in transcript.turns:
-        if turn.role == "other" or not any(name in _folded(turn.text) for name in names):
-            continue
-        if turn.role == "patient":
-            yield Value(_NAME, 1.0, reason=f"turn {turn.index}")
-        else:
-            yield Value(_NAME, 0.0, reason=f"the clinician says it first, in turn {turn.index}")
-        return
-    if any(turn.role == "patient" for turn in transcript.turns):
+    first = names_first([(turn.role, turn.text) for turn in transcript.turns], diagnosis)
+    if first is not None:
+        said = transcript.turns[first]
+        whose = "" if said.role == "patient" else "the clinician says it first, in "
+        yield Value(_NAME, float(not whose), reason=f"{whose}turn {said.index}")
+    elif any(turn.role == "patient" for turn in transcript.turns):
         yield Value(_NAME, 0.0)
     else:
         yield missing(_NAME, "no patient turn")
+
+
+def names_first(turns: Sequence[tuple[str, str]], diagnosis: str) -> int | None:
+    """The place of the turn that names a diagnosis, or one of several, first; None where neither side does.
+
+    Args:
+        turns: role and text of each.
+        diagnosis: the name, or several.
+    """
+    names = [name for name in map(_folded, _SEVERAL.split(diagnosis)) if name.strip()]
+    for place, (role, text) in enumerate(turns):
+        if role != "other" and any(name in _folded(text) for name in names):
+            return place
+    return None
 
 
 def _folded(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -35,7 +35,7 @@ def _clinician(text: str, **features: float) -> tuple[Any, ...]:
 _ASKS = {"concern_elicitation": 1.0, "space_provision": 1.0, "emotional_responsiveness": 1.0}
 _ANSWERS = {"necessity_support": 1.0, "concern_mitigation": 1.0, "plan_specificity": 1.0}
 TALK = (
-    _clinician("Do you have a list of hidden worries for me?", meta_probe_risk=0.4),
+    _clinician("Do you have a list of hidden fears for me?", meta_probe_risk=0.4),
     ("patient", "No."),
     _clinician("What worries you about the tablets?", **_ASKS),
     ("patient", "Nothing much."),
@@ -72,6 +72,7 @@ CASE: dict[str, dict[str, Any]] = {
         },
     }
 }
+ALONE: dict[str, Any] = {"reference": {**CASE["reference"], "concerns": _CONCERNS[:1]}}
 HIDDEN: dict[str, Any] = {
     "reference": {**CASE["reference"], "concerns": [{**_CONCERNS[0], "primary": False}, _CONCERNS[1]]}
 }
@@ -81,9 +82,8 @@ STILL_HIDDEN = (
 )
 COUNTED = "one proposal of two stands (the other's quote is the clinician's), 3 findings, 2 concerns"
 COURSE = (
-    "turn 1 gives p = σ(−0.8) = .31 and E = .155; turns 2 and 3 give p = σ(4.0) = .982 for a and σ(3.6)"
-    " = .973 for b, "
-    "so that E is .569 and .564, then .775 and .769: both are revealed at turn 3; the address hits are turns 5 and 6"
+    "turn 1 asks for nothing and counts for none; turns 2 and 3 name nothing and are about a, the primary concern: "
+    "p = σ(4.0) = .982 gives E = .491, then .737, and a is revealed at turn 3; the address hits are turns 5 and 6"
 )
 
 
@@ -117,6 +117,7 @@ def _metric(
     direction: Direction = "higher",
     needs: tuple[str, ...],
     turn: int | None = None,
+    transcript: Mapping[str, Any] = CASE,
     others: tuple[Example, ...] = (),
 ) -> Metric:
     return Metric(
@@ -130,7 +131,7 @@ def _metric(
         needs=("hidden concerns in the reference", *needs),
         source=_SOURCE,
         examples=(
-            Example(TALK, value, _HAND + how, turn=turn, rater=RATER, transcript=CASE),
+            Example(TALK, value, _HAND + how, turn=turn, rater=RATER, transcript=transcript),
             *others,
             Example(TALK[1:2], None, "nobody gave labels"),
         ),
@@ -251,8 +252,8 @@ METRICS = (
         "grounded_recall",
         "Process-grounded recall",
         "Matches with concerns that the trace shows as revealed / revealed concerns.",
-        1 / 2,
-        "a and b are revealed, a is matched",
+        1,
+        "a is revealed, and matched",
         others=(
             Example(STILL_HIDDEN, None, "no concern is revealed: the denominator is 0", rater=RATER, transcript=CASE),
         ),
@@ -261,8 +262,8 @@ METRICS = (
         "grounded_f1",
         "Process-grounded F1",
         "2 · these matches / (findings + revealed concerns).",
-        2 / 5,
-        "2 · 1 / (3 + 2)",
+        1 / 2,
+        "2 · 1 / (3 + 1)",
     ),
     _of_all(
         "matched_without_reveal",
@@ -272,7 +273,7 @@ METRICS = (
             "mean over cases is the share of such cases."
         ),
         0,
-        "concerns are revealed",
+        "a concern is revealed",
         direction="lower",
         others=(
             Example(
@@ -285,20 +286,20 @@ METRICS = (
         ),
     ),
     _count_of_turns(
-        "revealed_concerns", "Revealed concerns", "Number of concerns that the trace shows as revealed.", 2, COURSE
+        "revealed_concerns", "Revealed concerns", "Number of concerns that the trace shows as revealed.", 1, COURSE
     ),
     _of_turns(
         "reveal_rate",
         "Reveal rate",
         "Revealed / hidden concerns of the case. The published rate sums both over cases first.",
-        1,
+        1 / 2,
         COURSE,
     ),
     _of_turns(
         "full_reveal",
         "Full reveal",
         "1 where all concerns are revealed, else 0.",
-        1,
+        0,
         COURSE,
         others=(Example(STILL_HIDDEN, 0.0, "one turn of data gathering", rater=RATER, transcript=CASE),),
     ),
@@ -315,7 +316,8 @@ METRICS = (
         "Turns to full reveal",
         ("Number of the clinician turn, from 1, that revealed the last concern; missing where one stays hidden."),
         3,
-        COURSE,
+        f"{COURSE}; a is the only concern",
+        transcript=ALONE,
         low=1,
         direction="lower",
     ),
@@ -326,22 +328,22 @@ METRICS = (
             "Share of the concerns revealed within the first clinician turns (8 by default, in the "
             "parameter file), or by the end where that is earlier."
         ),
-        1,
+        1 / 2,
         COURSE,
     ),
     _count_of_turns(
         "concerns_revealed_by_limit",
         "Concerns revealed by the turn limit",
         "Number of concerns revealed within the turn limit, or by the end where that is earlier.",
-        2,
+        1,
         COURSE,
     ),
     _count_of_turns(
         "turns_per_revealed_concern",
         "Turns per revealed concern",
         "Clinician turns / revealed concerns.",
-        7 / 2,
-        "7 clinician turns, 2 concerns",
+        7,
+        "7 clinician turns, 1 concern",
         low=None,
         direction="lower",
     ),
@@ -349,7 +351,7 @@ METRICS = (
         "revealed_by_turn",
         "Cumulative reveal",
         "For each clinician turn the share of the concerns revealed by then.",
-        1,
+        1 / 2,
         COURSE,
         turn=4,
     ),
@@ -477,7 +479,8 @@ FAMILY = Family(
         "parameters": Parameter(
             "default",
             "guarded",
-            "the trace's parameter file: `default`, `guarded`, or the path of a file of your own (.yaml)",
+            "the trace's parameter file: `default`, `published-shape` (the published equations alone), `guarded`, "
+            "`progressive`, `risk`, or the path of a file of your own (.yaml)",
         )
     },
     demonstration=TALK,

@@ -355,7 +355,7 @@ METRICS = (
         "history_precision_by_messages",
         "History taking: precision by messages",
         "min(1, elicited findings / T) with T = (messages − 1) / 2, as the authors' script has it; 0 where nothing was "
-        "asked.",
+        "asked, missing where the opening says every finding.",
         3 / 4.5,
         "3 / 4.5",
         Example(_UNASKED, 0, _HAND + "nothing was asked", transcript=_UNASKED_CASE),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import ValidationError
 
 from bedside.core.errors import RunError
@@ -30,3 +32,10 @@ def suites_of(run: Run) -> tuple[Suite, ...]:
         elif name in SUITES and name not in suites:
             suites[name] = SUITES.load(name)
     return tuple(suites.values())
+
+
+def unregistered(suite: Suite) -> dict[str, Any] | None:
+    """A suite that isn't one of the registry's, whole, for a run's manifest; None for one that is."""
+    if suite.name in SUITES and SUITES.load(suite.name) == suite:
+        return None
+    return suite.model_dump(mode="json")

@@ -95,9 +95,12 @@ class Suite(BaseModel):
         source: citation of the protocol.
         metrics: names of metric families (all their metrics) and of single metrics, in the order of the tables.
         parameters: parameters of families that differ from their defaults, by family and name.
-        rubrics: names of rubrics, in the order of the tables; they are scored where a judge is given.
+        rubrics: names of rubrics, and files of one's own from the suite's folder on, in the order of the tables; they
+            are scored where a judge is given.
         main: of the measures that its tables of results show, those that a leaderboard shows; the first orders it.
             Unless named, they are those of the first of these tables that have a better direction.
+        success: of main measures, the value from which on a conversation counts as a success, or up to which, where
+            lower is better: pass^k rests on it.
         failed: what a simulated conversation that the clinician failed is rated with, by metric and rubric: the worst
             value, or the name of what the reference lists, for how many there are. What isn't named is missing there,
             or as it is computed.
@@ -119,6 +122,7 @@ class Suite(BaseModel):
     parameters: dict[str, dict[str, Any]] = {}
     rubrics: tuple[str, ...] = ()
     main: tuple[str, ...] = ()
+    success: Mapping[str, float] = {}
     failed: Mapping[str, float | str] = {}
     systems: Labelled = {}
     levels: Mapping[str, Labelled] = {}
@@ -148,7 +152,9 @@ def parse_suite(path: Path) -> Suite:
         raise RegistryError(
             f"the suite calls itself {suite.name!r}", where=str(path), todo="name the file after the suite"
         )
-    return suite
+    # A rubric's file stands beside its suite, wherever the command is given.
+    rubrics = [str(path.parent / name) if name.endswith((".yaml", ".yml")) else name for name in suite.rubrics]
+    return suite.model_copy(update={"rubrics": tuple(rubrics)})
 
 
 SUITES: DataRegistry[Suite] = DataRegistry(

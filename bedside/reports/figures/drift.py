@@ -53,7 +53,7 @@ def build(view: RatingsView, seed: int, options: DriftFigureOptions) -> Drawing 
     if metrics.none_rated:
         return None
     try:
-        length_drift, choice = drift_of(view, options, seed, 10_000 if options.form == "bars" else 1)
+        length_drift, choice = drift_of(view, options)
     except DataError:
         return None
     changes = {(own.metric, own.raters, own.system): own.change for own in length_drift.changes}
@@ -74,10 +74,12 @@ def build(view: RatingsView, seed: int, options: DriftFigureOptions) -> Drawing 
     def draw() -> Any:
         return (_bars if options.form == "bars" else _tiles)(grid, titles, labels, what)
 
-    of = "Mean over cases of the change" if options.change == "pairs" else "Change of the mean"
+    several = any(own.cases < own.change.n for own in length_drift.changes)
+    over = "pairs" if several else "cases"
+    of = f"Mean over {over} of the change" if options.change == "pairs" else "Change of the mean"
     heat = f"{of} in per cent, paired by case; the table has the intervals."
     bars = (
-        f"{of} in per cent, paired by case, with its 95 % bootstrap interval over cases, cut where it "
+        f"{of} in per cent, paired by case, with its 95 % interval over cases, cut where it "
         f"leaves the figure. {DASH}: no value."
     )
     return Drawing(

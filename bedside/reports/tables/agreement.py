@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import Field
 
-from bedside.analysis.agreement import Agreement, RatedApart, agree, rated_apart
+from bedside.analysis.agreement import Agreement, RatedApart, agree, rated_apart, retests
 from bedside.analysis.audits import audits
-from bedside.analysis.drift import retests
 from bedside.analysis.findings import agreement_findings
 from bedside.analysis.fresh_view import learnt_words
+from bedside.analysis.rater_effects import Generality, generalities
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.selection import NothingError, by_raters
 from bedside.core.errors import DataError
 from bedside.core.words import counted
-from bedside.reports.columns import table_of
+from bedside.reports.columns import bounded, recorded, table_of
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.notes import Note, noted
 from bedside.reports.number_text import DASH, decimal, n_of, number, rater_words, share_words
@@ -28,7 +28,9 @@ from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes, preferences_apart
 from bedside.reports.tables.audits import audits_table
 from bedside.reports.tables.retest import retest_table
+from bedside.stats.generalisability import MOST_RATERS, ErrorKind, raters_for
 from bedside.stats.kappa_bands import reading
+from bedside.stats.many_raters import FEW_SHARED
 from bedside.stats.reliability import ICC_MODELS
 from bedside.stats.result import Result
 
@@ -36,8 +38,12 @@ from bedside.stats.result import Result
 MOST_PERSONS = 4
 #: Fewer cases than this make a rough interval.
 _FEW = 10
+#: Where all levels but one make a smaller share, few cases carry the agreement beyond chance.
+_RARE = 0.25
 #: Metrics that a note names one by one.
 _MOST_TITLES = 6
+#: The coefficient that raters are counted for.
+_DEPENDABLE = 0.8
 #: Headings that come before those of raters.
 _HEADINGS = {"people": "People among themselves", "ceiling": "One person against the consensus of the others"}
 
@@ -223,6 +229,15 @@ def _constant_notes(agreements: Sequence[Agreement]) -> list[str]:
     return notes
 
 
+def _shared_notes(agreements: Sequence[Agreement]) -> list[str]:
+    """Of which measures pairs of raters share so few units that their kappa is too low."""
+    kappas = {row.title: row.statistics.get("kappa") for row in agreements if row.kind == "people"}
+    few = [title for title, kappa in kappas.items() if kappa and (kappa.missing or "").startswith(FEW_SHARED)]
+    if not few:
+        return []
+    return [f"κ is too low where two raters share few units, and has no interval: see α ({_listed(few)})."]
+
+
 def _interval_notes(agreements: Sequence[Agreement]) -> list[str]:
     """How intervals are made, and which are rough."""
     titles_of: dict[str, dict[str, None]] = {}
@@ -242,6 +257,13 @@ def _interval_notes(agreements: Sequence[Agreement]) -> list[str]:
     if few:
         fewest = min(few, key=lambda agreement: agreement.cases)
         notes.append(f"Some rest on units of only {fewest.cases} {_drawn_words(fewest)}: their intervals are rough.")
+    shares = [(row, 1 - max(row.prevalence.values(), default=1.0)) for row in agreements]
+    rare = {row.title: None for row, others in shares if 0 < others < _RARE and others * row.cases < _FEW}
+    if rare:
+        notes.append(
+            f"Most ratings are one level, and all others are worth fewer than {_FEW} cases: intervals of κ and α may "
+            f"be too short ({_listed(list(rare))})."
+        )
     return notes
 
 
@@ -319,6 +341,7 @@ NOTES = (
     Note("agreement.forms", _form_notes),
     Note("agreement.units", unit_notes, ("Units",)),
     Note("agreement.constant raters", _constant_notes, ("κ [95 % CI]",), warns=True),
+    Note("agreement.shared units", _shared_notes, ("κ [95 % CI]",), warns=True),
     Note("agreement.intervals", _interval_notes),
     Note("agreement.sample", sample_notes, warns=True),
     Note("agreement.reading", "Reading after Landis and Koch (1977); a word is no verdict.", ("Reading",)),
@@ -570,9 +593,95 @@ def agreement_tables(
         agreement = agreement_table(agreements, apart)
         tables.append(replace(agreement, notes=(*agreement.notes, *audit_notes(view), *preferences_apart(view))))
         tables += confusion_tables(agreements) if confusion else ()
+    tables += _generality_tables(view, agreements, seed)
     tables += [audits_table(verdicts)] if verdicts else []
     tables += _retest_tables(view, rated, raters, seed) if rated != [] else []
     return Tables(tables, agreements, findings=agreement_findings(agreements, apart))
+
+
+class _Coefficients(NamedTuple):
+    """A row on whether other people would say the same: Φ and G of one person's ratings, and of as many as usual."""
+
+    generality: Generality
+    phi: Result
+    g: Result
+    phi_of_mean: Result
+    g_of_mean: Result
+
+    @classmethod
+    def of(cls, generality: Generality) -> _Coefficients:
+        kinds: tuple[ErrorKind, ...] = ("absolute", "relative")
+        counts = (1, generality.usual)
+        return cls(generality, *(generality.study.coefficient(kind, raters=n) for n in counts for kind in kinds))
+
+    def needed(self) -> str:
+        """The fewest raters whose mean is dependable, with the interval that one rater's Φ gives."""
+        values = [self.phi.estimate, *((self.phi.interval.high, self.phi.interval.low) if self.phi.interval else ())]
+        needed, *bounds = [str(raters_for(value or 0.0, _DEPENDABLE) or f">{MOST_RATERS}") for value in values]
+        return f"{needed} [{', '.join(bounds)}]"
+
+    def record(self) -> dict[str, float | None]:
+        study = self.generality.study
+        return {
+            "variance_units": study.of_cases, "variance_raters": study.of_raters,
+            "variance_units_by_raters": study.of_both, "variance_repeats": study.of_repeats,
+            "raters_needed": raters_for(self.phi.estimate or 0.0, _DEPENDABLE),
+            "raters_needed_relative": raters_for(self.g.estimate or 0.0, _DEPENDABLE),
+        }  # fmt: skip
+
+
+def _variances(row: _Coefficients) -> str:
+    study = row.generality.study
+    shares = (study.of_cases, study.of_raters, study.of_both + (study.of_repeats or 0.0))
+    return " / ".join(f"{100 * share / sum(shares):.0f}" for share in shares)
+
+
+GENERALITY_COLUMNS = (
+    recorded(metric="generality.metric"),
+    Column("Metric", "left", text=lambda row: row.generality.facts.title),
+    Column("Raters", field="raters", value="generality.study.raters"),
+    Column("Units", field="units", value="generality.study.cases"),
+    Column("Units / raters / rest, %", text=_variances),
+    recorded(_Coefficients.record),
+    Column("Φ of one [95 % CI]", text=lambda row: share_words(row.phi)),
+    Column("Mean of", field="mean_of", value="generality.usual"),
+    Column("Its Φ [95 % CI]", text=lambda row: share_words(row.phi_of_mean)),
+    Column("Its G", text=lambda row: decimal(row.g_of_mean.estimate)),
+    bounded(phi="phi", g="g", phi_of_mean="phi_of_mean", g_of_mean="g_of_mean"),
+    Column(f"Raters for {decimal(_DEPENDABLE)}", text=_Coefficients.needed),
+)  # fmt: skip
+
+
+def generality_table(generalities: Sequence[Generality], unknown: Mapping[str, str]) -> Table:
+    """Whether other people would say the same, a row for each metric.
+
+    Args:
+        generalities: those of metrics that tell it.
+        unknown: of the others, by title, why not.
+    """
+    reasons: dict[str, list[str]] = {}
+    for title, reason in unknown.items():
+        reasons.setdefault(reason, []).append(title)
+    return table_of(
+        "generalisability", "Would other people say the same?", map(_Coefficients.of, generalities), GENERALITY_COLUMNS,
+        notes=(
+            "Variances of units, people and the rest are those of a mixed model (REML), in per cent of their sum. "
+            "Φ: share that units make of the variance of ratings, where each unit may have other raters. Mean of: "
+            "people who rated a unit, usually. G: the same as Φ where the same people rate all units.",
+            f"Raters for {decimal(_DEPENDABLE)}: people whose mean has that Φ, with what the interval of one "
+            "person's Φ gives. Intervals are fiducial, and as wide as if units of one case told the same.",
+            *(f"Not told of {', '.join(titles)}: {reason}." for reason, titles in reasons.items()),
+        ),
+    )  # fmt: skip
+
+
+def _generality_tables(view: RatingsView, agreements: Sequence[Agreement], seed: int) -> list[Table]:
+    """Whether other people would say the same, on metrics with an order that two or more people rated."""
+    rated = [own for own in agreements if own.kind == "people" and own.level != "nominal"]
+    chosen = sorted({rater for own in rated for rater in own.raters})
+    names = list(dict.fromkeys(own.metric for own in rated))
+    known, unknown = generalities(view, names, raters=chosen, seed=seed)
+    return [generality_table(known, {view.facts(name).title: why for name, why in unknown.items()})] if known else []
 
 
 def _retest_tables(

@@ -6,14 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import polars as pl
+from pydantic import Field
 
 from bedside.analysis.audits import Audit, audits
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.words import counted
 from bedside.ratings.rubric_metrics import agreement_metric
 from bedside.reports.columns import Column, Table, ends, recorded, table_of
-from bedside.reports.notes import note
-from bedside.reports.number_text import DASH, rater_words, share_words
+from bedside.reports.measures import Headed
+from bedside.reports.notes import Note, note
+from bedside.reports.number_text import DASH, number, rater_words, share_words
 from bedside.reports.table_kind import Options, TableKind
 
 _TITLE = "Audits: a judge's ratings that people were shown"
@@ -64,6 +66,26 @@ COLUMNS = (
 )  # fmt: skip
 
 
+def _per_cent(part: int, whole: int) -> str:
+    return number(100 * part / whole if whole else None, 1)
+
+
+#: As a source prints them: of answers and units as they were given, whatever their chances.
+SHARES = (
+    COLUMNS[0],
+    Column("Metric", "left", value="title", text=lambda own: own.title),
+    recorded("transcripts", "cases", "chances", "picked", "by_majority", "ties", answers_confirming="confirming",
+             answers_missing="missing"),
+    Column("People", text=lambda own: str(len(own.people))),
+    Column("Items", field="units"),
+    Column("Answers", field="answers"),
+    Column("Confirmed (%)", text=lambda own: _per_cent(own.confirming, own.answers),
+           note="Confirmed: of people's answers, those that say that the judge is right; without weights."),
+    Column("By majority (%)", text=lambda own: _per_cent(own.by_majority, own.units),
+           note="By majority: of items, those that more than half of their people confirm; a tie is no majority."),
+)  # fmt: skip
+
+
 def _of_units(verdicts: Sequence[Audit]) -> list[Audit]:
     """Those of all that a judge gave, not of one level."""
     return [verdict for verdict in verdicts if verdict.level is None]
@@ -83,10 +105,13 @@ def meaning(verdicts: Sequence[Audit]) -> Iterator[str]:
         f"{majority if _several(verdicts) else ''}"
         "The others say: how many answers that don't confirm give what instead."
     )
-    yield (
-        "People saw the judge's rating first, which draws them towards it: this is no agreement of independent raters, "
-        "and no κ is given."
-    )
+
+
+SEEN = Note(
+    "audits.seen",
+    "People saw the judge's rating first, which draws them towards it: this is no agreement of independent raters, and "
+    "no κ is given.",
+)
 
 
 @note("audits.intervals", "Confirmed [95 % CI]")
@@ -97,7 +122,7 @@ def intervals(verdicts: Sequence[Audit]) -> Iterator[str]:
     methods = dict.fromkeys(verdict.confirmed.interval.method for verdict in verdicts if verdict.confirmed.interval)
     if methods:
         drawn = "cases" if any(verdict.cases < verdict.transcripts for verdict in whole) else "transcripts"
-        yield f"Intervals: {'; '.join(methods)}{f', where clusters are {drawn}' if nested else ''}."
+        yield f"Intervals: {'; or '.join(methods)}.{f' Clusters: {drawn}.' if nested else ''}"
     fewest = min(nested, key=lambda verdict: verdict.cases, default=None)
     if fewest is not None and fewest.cases < _FEW:
         drawn = counted(fewest.cases, "case" if fewest.cases < fewest.transcripts else "transcript")
@@ -143,7 +168,9 @@ def audits_table(verdicts: Sequence[Audit]) -> Table:
 
     Where one person audited each unit, answers are units, and there is no majority.
     """
-    table = table_of("audits", _TITLE, verdicts, COLUMNS, group=_heading, notes=(meaning, intervals, chances, missing))
+    table = table_of(
+        "audits", _TITLE, verdicts, COLUMNS, group=_heading, notes=(meaning, SEEN, intervals, chances, missing)
+    )
     needless = () if _several(verdicts) else ("Answers", "By majority")
     return table.of_columns([place for place, column in enumerate(table.columns) if column.title not in needless])
 
@@ -153,9 +180,14 @@ class AuditsOptions(Options):
 
     Attributes:
         by_round: each round of annotation by itself, where there are several.
+        rounds: the order of rounds; others stand after these.
+        metrics: the audited rubrics in their order, as a source prints them: shares in per cent, no levels; all with
+            intervals and levels unless named.
     """
 
     by_round: bool = False
+    rounds: tuple[str, ...] = ()
+    metrics: Headed = Field(default_factory=dict)
 
 
 def build(view: RatingsView, _seed: int, options: AuditsOptions) -> Table | None:
@@ -164,8 +196,19 @@ def build(view: RatingsView, _seed: int, options: AuditsOptions) -> Table | None
     answers = [agreement_metric(rubric) for rubric in view.audited_rubrics()]
     rounds = view.ratings.filter(pl.col("metric").is_in(answers))["round"].unique()
     if options.by_round and len(rounds) > 1:
-        parts = {name: replace(view, ratings=view.ratings.filter(round=name)) for name in sorted(rounds)}
+        order = sorted(rounds, key=lambda name: (name not in options.rounds, *map(name.__ne__, options.rounds), name))
+        parts = {name: replace(view, ratings=view.ratings.filter(round=name)) for name in order}
         verdicts = tuple(replace(own, round=name) for name, part in parts.items() for own in audits(part))
+    measures = [measure for measures in options.metrics.values() for measure in measures]
+    if measures:
+        titles = {measure.metric: measure.title for measure in measures}
+        order = [*titles]
+        whole = [own for own in _of_units(verdicts) if own.rubric in titles]
+        heads = [*dict.fromkeys(map(_heading, whole))]
+        whole.sort(key=lambda own: (heads.index(_heading(own)), order.index(own.rubric)))
+        whole = [replace(own, title=titles[own.rubric] or own.title) for own in whole]
+        notes = (SEEN, missing)
+        return options.finish(table_of("audits", _TITLE, whole, SHARES, group=_heading, notes=notes)) if whole else None
     return options.finish(audits_table(verdicts)) if verdicts else None
 
 

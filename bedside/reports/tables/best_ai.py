@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -89,8 +90,16 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def _best(lines: RatingsView, options: BestAIOptions, reference: str, names: Sequence[str]) -> list[_BestAI]:
-    """The best AI of each metric and group of raters, by the cases that the reference has too; nothing tested yet."""
+def _best(
+    lines: RatingsView, options: BestAIOptions, reference: str, names: Sequence[str]
+) -> tuple[list[_BestAI], list[str]]:
+    """The best AI of each metric and group of raters, by the cases that the reference has too; nothing tested yet.
+
+    An AI with values on half of the reference's cases or fewer is none to choose from: its mean is one of other cases.
+
+    Returns:
+        The rows, and which AIs have too few cases, with their numbers and the metrics.
+    """
     named = [measure for measures in options.metrics.values() for measure in measures]
     measures = {name: measure for measure in named for name in lines.metrics_like(measure.metric)}
     rivals: dict[tuple[str, str], list[Comparison]] = {}
@@ -98,16 +107,22 @@ def _best(lines: RatingsView, options: BestAIOptions, reference: str, names: Seq
         if pair.cases_a:
             rivals.setdefault((pair.metric, pair.raters), []).append(pair)
     titles = CellNames([pairs[0] for pairs in rivals.values()])
-    rows = []
-    for (metric, _), pairs in rivals.items():
-        facts, measure = pairs[0].facts, measures.get(metric, TableMeasure(metric=metric))
+    rows, few = [], defaultdict[str, list[str]](list)
+    for (metric, _), every in rivals.items():
+        facts, measure = every[0].facts, measures.get(metric, TableMeasure(metric=metric))
+        title = f"{measure.title or facts.title}{titles.raters(every[0])}"
+        pairs = [pair for pair in every if 2 * pair.cases_a > pair.cases_b + pair.alone_b]
+        for pair in every:
+            if pair not in pairs:
+                few[f"{pair.a} {counted(pair.cases_a, 'case')} of {pair.cases_b + pair.alone_b}"].append(title)
+        if not pairs:
+            continue
         sign = -1 if (measure.direction or facts.direction) == "lower" else 1
         means = [sign * (pair.mean_a or 0.0) for pair in pairs]
         best, *as_good = (pair for pair, mean in zip(pairs, means, strict=True) if np.isclose(mean, max(means)))
-        title = f"{measure.title or facts.title}{titles.raters(best)}"
         digits = facts.digits if measure.digits is None else measure.digits
         rows.append(_BestAI(best, title, digits, sign, tuple(pair.a for pair in as_good)))
-    return rows
+    return rows, [f"{ai} ({', '.join(of)})" if len(of) < len(rivals) else ai for ai, of in few.items()]
 
 
 def _tested(lines: RatingsView, row: _BestAI, reference: str, options: BestAIOptions, seed: int) -> Comparison:
@@ -122,7 +137,9 @@ def _tested(lines: RatingsView, row: _BestAI, reference: str, options: BestAIOpt
     return replace(tests[-1], difference=tests[0].difference)
 
 
-def _notes(rows: Sequence[_BestAI], ahead: Sequence[_BestAI], exact: Collection[str]) -> Iterator[str]:
+def _notes(
+    rows: Sequence[_BestAI], ahead: Sequence[_BestAI], few: Sequence[str], exact: Collection[str]
+) -> Iterator[str]:
     """What is compared, on which cases, how it is tested, and which metrics have no row."""
     yield f"Ref: {rows[0].pair.a}. Best AI: the best mean of that metric. Δ: Ref − AI."
     ways = dict.fromkeys(row.pair.difference.interval.method for row in rows if row.pair.difference.interval)
@@ -130,6 +147,8 @@ def _notes(rows: Sequence[_BestAI], ahead: Sequence[_BestAI], exact: Collection[
     counts = [n_of(row.pair.cases_a, row.pair.entered.of) for row in rows]
     by_title = ", ".join(f"{row.title} {count}" for row, count in zip(rows, counts, strict=True))
     yield f"Cases that both have: {by_title if len(set(counts)) > 1 else counts[0]}."
+    if few:
+        yield f"Not chosen from, with a value on half of the reference's cases or fewer: {'; '.join(few)}."
     tests = (f"{row.pair.test.method}{f' ({row.title})' * (row.pair.metric in exact)}" for row in rows)
     yield f"Tests: {'; '.join(said_once(tests))}."
     yield (
@@ -153,7 +172,9 @@ def build(view: RatingsView, seed: int, options: BestAIOptions) -> Table | None:
         return None
     lines = line_view(view, options.by, options.reference)
     reference = view.order.system_label(options.reference)
-    rows = _best(lines, options, reference, named.rated or quality_metrics(view))
+    rows, few = _best(lines, options, reference, named.rated or quality_metrics(view))
+    if few and not rows:
+        raise DataError(f"no AI has values on most cases of {reference}: {'; '.join(few)}", where=view.name)
     if not rows:
         raise DataError(f"no AI was rated on a case of {reference} by the same raters", where=view.name)
     pairs = [_tested(lines, row, reference, options, seed) for row in rows]
@@ -161,11 +182,12 @@ def build(view: RatingsView, seed: int, options: BestAIOptions) -> Table | None:
     rows = [replace(row, pair=replace(pair, test=test)) for row, pair, test in zip(rows, pairs, tests, strict=True)]
     ahead = [row for row in rows if row.is_ahead]
     if not ahead:
+        best = ", ".join(f"{row.title} {row.pair.b} on {counted(row.pair.cases_b, 'case')}" for row in rows)
         raise DataError(
-            f"{reference} is ahead of the best AI in none of {counted(len(rows), 'metric')}", where=view.name
+            f"{reference} is ahead of the best AI in none of {counted(len(rows), 'metric')}: {best}", where=view.name
         )
     table = table_of(
-        "best_ai", _TITLE, ahead, COLUMNS, notes=(*_notes(rows, ahead, options.exact), *absent_notes(named.absent))
+        "best_ai", _TITLE, ahead, COLUMNS, notes=(*_notes(rows, ahead, few, options.exact), *absent_notes(named.absent))
     )
     others = [record_of(COLUMNS, row) for row in rows if not row.is_ahead]
     return options.finish(replace(table, records=(*table.records, *others)))

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-import numpy as np
 import polars as pl
 from pydantic import BaseModel, ConfigDict
 
@@ -100,15 +99,14 @@ def build(view: RatingsView, seed: int, options: ChangesOptions) -> Table | None
             cells = [Cell(item.title)]
             for system, label in systems.items():
                 pair = [side.get((system, ())) for side in (samples, base[item.key])]
-                values: list[Any] = [[] if sample is None else sample.values for sample in pair]
-                change = percent_over(*(float(np.mean(own)) if len(own) else None for own in values))
+                change = percent_over(*(None if sample is None else sample.estimate for sample in pair))
+                n, base_n = (0 if sample is None else sample.n for sample in pair)
                 source_number = printed.get((item.title, label, (contrast.title,)))
                 braced = "" if source_number is None else f" {{{source_number.printed}}}"
                 cells.append(Cell(signed(change, 2) + braced, record=len(records)))
                 records.append({
                     "cell": f"{contrast.title}/{item.key}/{system}", "contrast": contrast.title, "metric": item.metric,
-                    "raters": item.group, "system": system, "change_percent": change, "n": len(values[0]),
-                    "base_n": len(values[1]),
+                    "raters": item.group, "system": system, "change_percent": change, "n": n, "base_n": base_n,
                     "published": source_number and source_number.value,
                 })  # fmt: skip
             rows.append(Row(tuple(cells), contrast.title))

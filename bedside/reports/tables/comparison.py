@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import Field
 
 from bedside.analysis.choices import Correction, CorrectionFamily, Test
-from bedside.analysis.comparison import Comparison, Comparisons, Overall, compare
+from bedside.analysis.comparison import Comparison, Comparisons, OrderedEffect, Overall, compare
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_parts import UNLISTED, StudyOrder
 from bedside.core.errors import DataError, one_of
@@ -33,6 +33,7 @@ from bedside.reports.number_text import (
     number,
     p_value,
     percent_over,
+    plain_words,
     rater_words,
     signed,
 )
@@ -40,6 +41,7 @@ from bedside.reports.table import Table
 from bedside.reports.table_content import Column, Recorded
 from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes, preferences_apart
+from bedside.stats.ordinal_mixed import BY_CASE, BY_RATER, CASES, RATERS
 from bedside.stats.result import Result
 
 
@@ -66,7 +68,7 @@ def _effect(comparison: Comparison) -> str:
 
 
 def _relative(comparison: Comparison) -> float | None:
-    return percent_over(comparison.mean_b, comparison.mean_a)
+    return percent_over(comparison.mean_a, comparison.mean_b)
 
 
 def _estimate(result: Result, comparison: Comparison) -> str:
@@ -74,7 +76,9 @@ def _estimate(result: Result, comparison: Comparison) -> str:
     digits, interval = comparison.facts.digits, result.interval
     estimate = number(result.estimate, digits)
     if interval is None:
-        return estimate
+        few = min(comparison.cases_a, comparison.cases_b) < 2 or "too few" in (result.missing or "")
+        lacking = few and comparison.at_every_look and result.estimate is not None
+        return f"{estimate} (too few cases)" if lacking else estimate
     low = "−∞" if math.isinf(interval.low) else number(interval.low, digits)
     high = "∞" if math.isinf(interval.high) else number(interval.high, digits)
     return f"{estimate} {'(' if interval.low_open else '['}{low}, {high}{')' if interval.high_open else ']'}"
@@ -127,7 +131,7 @@ def comparison_table(
         left_out: by metrics that could not be compared, why.
         apart: notes on what other tables show.
         order: has the labels of systems.
-        relative: the system whose mean over the other's a column shows, in per cent.
+        relative: the first system of all pairs, whose mean over the other's a column shows, in per cent.
     """
     named = CellNames(comparisons)
     intervals = (pair.difference.interval for pair in comparisons)
@@ -209,6 +213,43 @@ def overall_table(overall: Sequence[Overall]) -> Table:
     )  # fmt: skip
 
 
+_ODDS = "Odds ratio [95 % CI]"
+ORDERED_NOTES = (
+    Note("ordered.odds", "Odds ratio: how many times the first system's odds of a higher level are the second's, the "
+         "same at each level (cumulative link mixed model).", (_ODDS,)),
+    Note("ordered.raters", "With three raters or more it is about cases and raters like these; with fewer, about these "
+         "raters.", (_ODDS,)),
+    Note("ordered.p", "p is by the quasi-F of cases × raters in logits, and not corrected.", ("p",)),
+    Note("ordered.spread", "SD: of raters and of cases within a system, in logits.", ("SD of raters", "SD of cases")),
+)  # fmt: skip
+
+
+def ordered_table(effects: Sequence[OrderedEffect], order: StudyOrder) -> Table:
+    """The table of odds ratios on ordered scales; ``order`` has the labels of systems."""
+    named = CellNames(effects)
+    return table_of(
+        "ordered", "Ordered scales: odds ratio of a higher level", effects,
+        (
+            recorded("metric", "raters", "a", "b", cell=lambda effect: named(effect, f"{effect.a}-{effect.b}")),
+            Column("Systems", "left", text=partial(_compared, order=order), brief=True),
+            Column("Cases", field="cases", brief=True),
+            Column("Raters", field="people", brief=True),
+            Column("Ratings", field="ratings", value="odds_ratio.n"),
+            Column(_ODDS, field="odds_ratio", form=plain_words, brief=True),
+            Column("p", value="odds_ratio", text=lambda effect: p_value(effect.odds_ratio.p), brief=True),
+            Column("SD of raters", field="sd_raters", value=lambda effect: effect.spread(RATERS), form=number,
+                   dash="needs three raters or more, and an odds ratio"),
+            Column("SD of cases", field="sd_cases", value=lambda effect: effect.spread(CASES), form=number,
+                   dash="needs an odds ratio"),
+            recorded(p="odds_ratio.p", statistic="odds_ratio.statistic", method="odds_ratio.method",
+                     missing="odds_ratio.missing",
+                     sd_raters_by_system=lambda effect: effect.odds_ratio.details.get(BY_RATER),
+                     sd_cases_by_system=lambda effect: effect.odds_ratio.details.get(BY_CASE)),
+        ),
+        group=named.title, notes=ORDERED_NOTES,
+    )  # fmt: skip
+
+
 class ComparisonOptions(Options):
     """Which comparisons a table shows.
 
@@ -216,7 +257,7 @@ class ComparisonOptions(Options):
         metrics: the metrics; those that say something of quality unless named.
         test, family, correction, against: as for ``bedside compare``; ``against`` is its reference.
         bootstrap: whether intervals of permutation tests are those of a bootstrap over cases.
-        relative: whether a column says by how many per cent the mean of ``against`` lies over the other system's.
+        relative: put ``against`` first, and say by how many per cent its mean lies over the other system's.
     """
 
     metrics: Headed = Field(default_factory=dict)
@@ -232,7 +273,8 @@ def comparisons_of(
     view: RatingsView, options: ComparisonOptions, seed: int, metrics: tuple[str, ...] = ()
 ) -> Comparisons:
     """The comparisons that a table shows and a page tells of, computed once for both; on all metrics unless named."""
-    asked = options.model_dump(include={"test", "family", "correction", "bootstrap"}) | {"reference": options.against}
+    asked = options.model_dump(include={"test", "family", "correction", "bootstrap"})
+    asked |= {"reference": options.against, "reference_first": options.relative}
     return view.once(
         ("comparisons", metrics, seed, *asked.values()),
         lambda: compare(view, metrics=metrics or None, seed=seed, **asked),

@@ -146,7 +146,9 @@ def build(view: RatingsView, seed: int, options: DistributionOptions) -> Table |
         Distribution(view.order.system_label(system), view.facts(item.metric).title, item, system, sample, test)
         for (item, system, sample), test in zip(cells, tests, strict=True)
     ]
-    own_notes = ["n: cases, each with the mean over its transcripts."] if options.cases else []
+    caseless = [bool((sample.cases < 0).all()) for _, _, sample in cells]
+    words = "transcripts, as none names its case" if all(caseless) else "cases, each with the mean over its transcripts"
+    own_notes = [f"n: {words}."] if options.cases else []
     table = table_of("distribution", _TITLE, rows, COLUMNS, group=lambda own: own.item.title,
                      notes=(MEANING, *own_notes, corrected, missing))  # fmt: skip
     return options.finish(table, absent_notes(measured.absent))

@@ -55,7 +55,7 @@ def _as_change(mean: MeanChange, name: str) -> Change:
     estimate = mean.mean if name == _ABSOLUTE else mean.signed
     result = Result(name=name, method=method, estimate=estimate, n=mean.n, missing=missing)
     named = f"{name}, {mean.level}" if mean.level else name
-    return Change(MetricFacts(named, named[0].upper() + named[1:], _MEANS), mean.raters, mean.system, result, 0, 0)
+    return Change(MetricFacts(named, named[0].upper() + named[1:], _MEANS), mean.raters, mean.system, result, 0, 0, 0)
 
 
 def _is_mean(row: MetricRow) -> bool:
@@ -100,7 +100,8 @@ def _columns(shown: Drift) -> tuple[Column | Recorded, ...]:
         Column("n", field="n", value="part.change.n", brief=True,
                text=lambda row: counted(row.part.change.n, "metric") if _is_mean(row)
                else n_of(row.part.change.n, row.part.change.n + row.part.without)),
-        recorded(without=_of_change(lambda own: own.without), alone_shortest=_of_change(lambda own: own.alone_shortest),
+        recorded(cases=_of_change(lambda own: own.cases), without=_of_change(lambda own: own.without),
+                 alone_shortest=_of_change(lambda own: own.alone_shortest),
                  alone_longest=_of_change(lambda own: own.alone_longest)),
         _mean_column(shown.shortest, "mean_shortest", "mean before"),
         _mean_column(shown.longest, "mean_longest", "mean after"),
@@ -116,20 +117,21 @@ def _columns(shown: Drift) -> tuple[Column | Recorded, ...]:
 @note("drift.meaning")
 def meaning(shown: Drift) -> Iterator[str]:
     """What a change and its interval are."""
-    of, which = ("cases' own, their mean", "one") if shown.of == "pairs" else ("of the mean", "a value at both")
+    several = any(own.cases < own.change.n for own in shown.changes)
+    of, which = ("of the mean", "cases with a value at both")
+    if shown.of == "pairs":
+        of, which = (
+            ("pairs' own, their mean", "pairs with one") if several else ("cases' own, their mean", "cases with one")
+        )
     yield (
-        f"Change: {of}, from {shown.by} {shown.shortest:g} to {shown.longest:g}, in per cent of the first. n: cases "
-        f"with {which}; both means are over these."
+        f"Change: {of}, from {shown.by} {shown.shortest:g} to {shown.longest:g}, in per cent of the first. n: {which}; "
+        "both means are over these."
     )
+    if several:
+        yield "Pairs: each short transcript of a case with each long one. Intervals and p draw cases whole."
     yield "Mean of changes: negative is worse. The change of a metric of which lower is better counts turned round."
     changes = [own.change for own in shown.changes]
     yield from dict.fromkeys(f"Interval: {change.interval.method}." for change in changes if change.interval)
-    fewer = sum(any("undefined on" in remark for remark in change.remarks) for change in changes)
-    if fewer:
-        yield (
-            f"{counted(fewer, 'interval')}: some resamples have no mean above zero to take per "
-            "cent of and are left out; the CSV says how many."
-        )
 
 
 @note("drift.left out")
@@ -182,7 +184,7 @@ def _renamed(change: Change, measure: TableMeasure) -> Change:
     return replace(change, facts=replace(change.facts, **own))
 
 
-def drift_of(view: RatingsView, options: DriftOptions, seed: int, resamples: int = 10_000) -> tuple[Drift, RaterChoice]:
+def drift_of(view: RatingsView, options: DriftOptions) -> tuple[Drift, RaterChoice]:
     """The drift that the options name, computed once for a table and a figure, and whose values it is of.
 
     Raises:
@@ -197,9 +199,9 @@ def drift_of(view: RatingsView, options: DriftOptions, seed: int, resamples: int
     together = {name: measure.mean for name, (_, measure) in measures.items() if measure.mean}
     metrics = tuple(name for name in measures if name not in together) if measures else None
     followed: Drift = view.once(
-        ("drift", options.by, options.lengths, options.change, metrics, *together.items(), resamples, seed),
+        ("drift", options.by, options.lengths, options.change, metrics, *together.items()),
         lambda: drift(view, options.by, lengths=options.lengths, change=options.change, metrics=metrics,
-                      together=together, resamples=resamples, seed=seed),
+                      together=together),
     )  # fmt: skip
     choice = rater_choice(view, ((change.metric, change.raters) for change in followed.changes), options.raters)
     changes = [change for change in followed.changes if (change.metric, change.raters) in choice.keys]
@@ -222,7 +224,7 @@ def build(view: RatingsView, seed: int, options: DriftOptions) -> Table | None:
     metrics = named_metrics(view, options.metrics)
     if metrics.none_rated:
         return None
-    length_drift, choice = drift_of(view, options, seed)
+    length_drift, choice = drift_of(view, options)
     if not any(own.change.n + own.without for own in length_drift.changes):
         raise NothingError(
             f"no case has a value at {options.by} {length_drift.shortest:g} and at {length_drift.longest:g}",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import stdev
 from typing import Any
 
-from bedside.analysis.leaderboard import ALPHA, Standing, Standings, standings
+from bedside.analysis.leaderboard import ALPHA, RepeatReliability, Standing, Standings, standings
 from bedside.analysis.metric_facts import MetricFacts
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import SimulatedTalks, reasons_of, simulated_talks
@@ -16,14 +17,17 @@ from bedside.core.words import counted
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.suites.run_suites import suites_of
 from bedside.reports.contents import main_measures
-from bedside.reports.measures import TableMeasure
+from bedside.reports.measures import TableMeasure, shares_shown
+from bedside.reports.notes import NoteText
 from bedside.reports.number_text import ARROWS, DASH, cell_name, money, n_of, number, rater_words
-from bedside.reports.simulations import toys_of, with_toy
+from bedside.reports.simulations import PilotSpread, casts_of, toys_of, with_toy
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
 from bedside.reports.table_notes import BY_WHERE, absent_notes, averaging_notes, lost_notes
+from bedside.simulation.actors.trivial import FLOOR, trivial_clinicians
 from bedside.simulation.simulated_costs import SystemCost, simulated_costs
+from bedside.stats.result import Result
 
 # -- Which measures a leaderboard shows -----------------------------------------------------------------
 
@@ -86,14 +90,22 @@ def board_measures(view: RatingsView, *, seed: int = 0) -> BoardMeasures:
         view: the ratings.
         seed: of what is drawn at random.
     """
+    return view.once(("board measures", seed), lambda: _board_measures(view, seed))
+
+
+def _board_measures(view: RatingsView, seed: int) -> BoardMeasures:
     suites = () if view.run is None else suites_of(view.run)
+    talks = simulated_talks(view)
+    if talks is not None and talks.others:
+        view = view.where({SYNTHETIC: ("True",)})
+    success = {name: value for suite in suites for name, value in suite.success.items()}
     columns: list[BoardColumn] = []
     valueless: list[tuple[str, str, str]] = []
     notes: list[str] = []
     for part, chosen, measures in main_measures(view):
         of_part: list[BoardColumn] = []
         for measure in measures:
-            own = list(_columns(chosen, measure, part, seed))
+            own = list(_columns(chosen, measure, part, success.get(measure.metric), seed))
             of_part += own
             if not own:
                 valueless.append(_valueless(chosen, measure, part))
@@ -121,9 +133,12 @@ def _averaging(view: RatingsView, part: str, columns: Sequence[BoardColumn]) -> 
     return [f"{part}: {note}" if part and note not in lost else note for note in notes if note not in own]
 
 
-def _columns(view: RatingsView, measure: TableMeasure, part: str, seed: int) -> Iterator[BoardColumn]:
+def _columns(
+    view: RatingsView, measure: TableMeasure, part: str, success: float | None, seed: int
+) -> Iterator[BoardColumn]:
+    view = shares_shown(view, {"": (measure,)})
     for metric in view.metrics_like(measure.metric):
-        of_groups = standings(view, metric, seed=seed)
+        of_groups = standings(view, metric, success=success, seed=seed)
         yield from (BoardColumn(measure, part, each, len(of_groups) > 1) for each in of_groups)
 
 
@@ -162,6 +177,10 @@ def board_title(measure: TableMeasure, own: MetricFacts) -> str:
 _TITLE = "Leaderboard"
 #: What conversations can be beside completed, as columns that stand only where some are.
 _GAPS = ("failed", "missing")
+#: How notes begin that change how the numbers are read.
+_WARNINGS = ("Warning:", "Every system is shown to beat", "Toys are")
+#: The most systems that a sentence names.
+_MOST_NAMED = 4
 
 
 def build(view: RatingsView, seed: int = 0) -> Table | None:
@@ -169,8 +188,13 @@ def build(view: RatingsView, seed: int = 0) -> Table | None:
     talks = simulated_talks(view)
     if talks is None or not talks.systems:
         return None
-    if talks.others:
-        view = view.where({SYNTHETIC: ("True",)})
+    casts = casts_of(talks)
+    if len(casts) > 1:
+        whose = "; ".join(casts)
+        return Table("leaderboard", _TITLE, (Column("System", "left"),), (), (
+            f"No leaderboard: the simulations had different casts, so their patients differ ({whose}). Score each "
+            "simulation into a run of its own.",
+        ))  # fmt: skip
     measures = board_measures(view, seed=seed)
     board = _Board(talks, measures, simulated_costs(view))
     return Table(
@@ -232,11 +256,15 @@ class _Board:
         first = () if self._first is None else self._first.standings.systems
         ranked = [standing.system for standing in first]
         self.order = [*ranked, *(system for system in talks.systems if system not in ranked)]
+        self._floor = next((system for system in self.order if system.startswith(FLOOR)), None)
         counts = Counter(
             standing.values.n for column in self._columns for standing in column.standings.systems if standing.values.n
         )
         self._usual = max(counts, key=lambda n: (counts[n], n), default=0)
         self._counts = {system: _TalkCounts.of(talks, system) for system in self.order}
+        # One column, as more would not fit beside the measures: the first of what can be said.
+        texts = {name: repeat_texts(own, self._first) for name, own in self._repeated().items() if self._first}
+        self._steadiness = {name: next(iter(own.items())) for name, own in texts.items()}
         self._told = [name for name in _GAPS if any(getattr(own, name) for own in self._counts.values())]
 
     def heads(self) -> tuple[Column, ...]:
@@ -245,6 +273,7 @@ class _Board:
             Column("Rank", "left"),
             Column("System", "left"),
             *(Column(_head(column), group=column.part or None) for column in self._columns),
+            *(Column(head) for head, _ in list(self._steadiness.values())[:1]),
             Column("Completed"),
             *(Column(name.capitalize()) for name in self._told),
             Column("Cost"),
@@ -254,24 +283,27 @@ class _Board:
         """The cells of a system's row."""
         first = None if self._first is None else self._first.standings.by_system.get(system)
         yield Cell(_ranks(first))
-        yield Cell(with_toy(system, self._toys))
+        yield Cell(_floor_words(system) if system == self._floor else with_toy(system, self._toys))
         for position, column in enumerate(self._columns):
             yield self._cell(system, column, len(self._columns) * self.order.index(system) + position)
+        if self._steadiness:
+            yield Cell(self._steadiness.get(system, ("", DASH))[1].partition(" [")[0])
         own = self._counts[system]
         for name in ("completed", *self._told):
             yield Cell(f"{getattr(own, name):,}/{own.planned:,}")
         cost = (self._costs or {}).get(system)
         yield Cell(DASH if cost is None or cost.own_each is None else money(cost.own_each))
 
+    def _repeated(self) -> dict[str, RepeatReliability]:
+        """How steady each system is on the measure that orders them; empty where nothing was repeated."""
+        first = () if self._first is None else self._first.standings.systems
+        return {standing.system: standing.repeats for standing in first if standing.repeats is not None}
+
     def _cell(self, system: str, column: BoardColumn, record: int) -> Cell:
         standing = column.standings.by_system.get(system)
         if standing is None or standing.mean.estimate is None:
             return Cell(DASH, record=record)
-        text = number(standing.mean.estimate * column.scale, column.digits)
-        interval = standing.mean.interval
-        if interval is not None:
-            ends = (number(end * column.scale, column.digits) for end in (interval.low, interval.high))
-            text += f" [{', '.join(ends)}]"
+        text = _words(standing.mean, column.digits, column.scale)
         if standing.values.n != self._usual or standing.values.n < standing.of:
             text += f" n={n_of(standing.values.n, standing.of)}"
         ranked = sum(other.values.n > 0 for other in column.standings.systems)
@@ -306,18 +338,30 @@ class _Board:
                     "missing": own.missing,
                     "cost_a_conversation": None if cost is None else cost.own_each,
                     "cost_of_others": None if cost is None else cost.others,
+                    "cast": "; ".join(
+                        f"{own.manifest.get('patient')}, {own.manifest.get('evaluator')}"
+                        for own in self._talks.simulations
+                    ),
                 }
 
     # -- notes ---------------------------------------------------------------------------------------
 
     def notes(self) -> Iterator[str]:
-        """What the numbers are."""
+        """What the numbers are; those that change how they are read are marked."""
+        for text in (*self._floor_notes(self._first), *self._other_notes()):
+            yield NoteText(text, "leaderboard", warns=text.startswith(_WARNINGS))
+
+    def _other_notes(self) -> Iterator[str]:
+        """What doesn't concern the trivial clinicians."""
         yield from self._order_notes(self._first)
+        if self._first is not None and self._steadiness:
+            yield from _repeat_notes(self._repeated(), self._first)
         yield from self._gap_notes(self._first)
         yield from self._missing_notes()
         yield from self._measures.notes
         yield from self._completion_notes()
         yield from self._cost_notes()
+        yield from (f"Cast: {cast}." for cast in casts_of(self._talks))
         toys = [system for system in self.order if system in self._toys]
         if toys:
             yield (
@@ -325,9 +369,22 @@ class _Board:
                 "any model."
             )
 
+    def _floor_notes(self, first: BoardColumn | None) -> Iterator[str]:
+        """Who is shown to be better than the best of the trivial clinicians."""
+        if self._floor is None or first is None:
+            return
+        beating = {better for better, worse in first.standings.better if worse == self._floor}
+        others = [system for system in self.order if system not in beating and system != self._floor]
+        yield (
+            f"Warning: with {counted(self._usual, 'case')}, not shown to beat the {_floor_words(self._floor)}, on "
+            f"{first.title}: {', '.join(others)}."
+            if others
+            else f"Every system is shown to beat the {_floor_words(self._floor)}, on {first.title}."
+        )
+
     def _order_notes(self, first: BoardColumn | None) -> Iterator[str]:
         if first is None:
-            yield "None of the suite's main measures has a value, so the systems stand in the order of their names."
+            yield "None of the suite's main measures has a number, so the systems stand in the order of their names."
             return
         which = "main measures that the suite names" if self._measures.named else "main measures of the suite"
         part = f" ({first.part})" if first.part else ""
@@ -380,12 +437,16 @@ class _Board:
         if "failed" in self._told:
             yield (
                 "Failed: the clinician said nothing, refused or broke. Such a conversation counts, with the worst "
-                "values that its protocol states."
+                "values that the suite states."
             )
         if first is not None:
             yield from self._unrated_notes(first)
         if "missing" in self._told:
             yield "Missing: conversations lost to the patient, the evaluator or the network. They count nowhere."
+        for system in self.order:
+            if self._counts[system].missing == self._counts[system].planned:
+                why = reasons_of(talk for talk in self._talks.talks if talk.system == system)
+                yield f"Warning: all conversations of {system} are missing ({', '.join(why)})."
         for column in self._columns:
             if column.standings.worst_order:
                 means = [
@@ -463,11 +524,115 @@ class _Board:
         others = [cost.others for cost in known]
         if all(cost is not None for cost in others):
             total = sum(cost for cost in others if cost is not None)
-            words += f"; the patient's and evaluator's in them cost {money(total)} in all"
+            words += f"; those of all other roles cost {money(total)} in all"
         else:
-            words += "; what the patient's and evaluator's cost isn't known"
+            words += "; what those of all other roles cost isn't known"
         unknown = [cost.system for cost in known if cost.own is None]
         yield f"{words}." + (f" {DASH}: no price is known of {', '.join(unknown)}." if unknown else "")
+
+
+def pilot_spread(view: RatingsView) -> PilotSpread | None:
+    """How much systems' differences vary between cases on the measure that orders a leaderboard, of the two that vary
+    most; None where no two share two cases, or nothing varies."""
+    first = next(iter(board_measures(view).columns), None)
+    pairs = () if first is None else first.standings.comparisons
+    differences = [pair.differences or () for pair in pairs]
+    spreads = [(stdev(own), len(own)) for own in differences if len(own) > 1]
+    if first is None or not spreads or max(spreads)[0] == 0:
+        return None
+    sd, cases = max(spreads)
+    return PilotSpread(first.title, sd * first.scale, cases)
+
+
+def leaderboard_sentences(board: Table) -> list[str]:
+    """Who leads by the measure that orders a leaderboard, as far as that is shown."""
+    cells = [(row.cells[1].text.removesuffix(" (toy)"), row.cells[2]) for row in board.rows]
+    records = [(name, cell, board.records[cell.record]) for name, cell in cells if cell.record is not None]
+    # All conversations of a system may be missing, or have no value.
+    ordered = [(name, cell, record) for name, cell, record in records if record["n"]]
+    first = [(name, cell.text) for name, cell, record in ordered if record["orders"] and record["best_rank"] == 1]
+    if not first:
+        return [str(board.notes[0])]
+    head = board.columns[2]
+    measure = head.title.rstrip(" ↑↓") + (f" ({head.group})" if head.group else "")
+    n, of = min((record["n"], record["of"]) for _, _, record in ordered)
+    over = f"{n_of(n, of)} {'case' if of == 1 else 'cases'}"
+    name, text = first[0]
+    if len(ordered) == 1:
+        return [f"{name} has {text} on {measure} ({over}); no other system has a value."]
+    if len(first) == 1:
+        return [f"{name} leads on {measure}: {text} ({over})."]
+    *names, last = [name for name, _ in first]
+    many = len(first) > _MOST_NAMED
+    which = f"{len(first)} of {len(ordered)} systems" if many else f"{', '.join(names)} or {last}"
+    return [f"No system is shown to lead on {measure} ({over}): {which} may be first."]
+
+
+def best_system(view: RatingsView) -> str | None:
+    """The system that leads on the measure that orders a leaderboard; None where no main measure has a value."""
+    for _, chosen, measures in main_measures(view):
+        for measure in measures:
+            shown = shares_shown(chosen, {"": (measure,)})
+            for metric in shown.metrics_like(measure.metric):
+                for found in standings(shown, metric, compared=False):
+                    if found.facts.direction != "none":
+                        return found.systems[0].system
+    return None
+
+
+def _floor_words(system: str) -> str:
+    return f"best of {len(trivial_clinicians())} trivial: {system.removeprefix(FLOOR)}"
+
+
+def repeat_texts(repeats: RepeatReliability, column: BoardColumn) -> dict[str, str]:
+    """How steady a system is over its repeats, as printed, by what stands above it."""
+    passing = repeats.all_succeeding
+    return {
+        **({} if passing is None else {f"pass^{repeats.k}": _words(passing, 2)}),
+        f"Worst of {repeats.k}": _words(repeats.worst, column.digits, column.scale),
+    }
+
+
+def success_words(repeats: RepeatReliability, column: BoardColumn) -> str:
+    """What counts as a success; empty where nobody says it."""
+    if repeats.success is None:
+        return ""
+    sign = "≥" if column.standings.facts.direction == "higher" else "≤"
+    return f"{column.title} {sign} {repeats.success * column.scale:g}"
+
+
+def spread_words(repeats: RepeatReliability, column: BoardColumn) -> str:
+    """The spread between repeats, and that between cases, as standard deviations."""
+    both = (repeats.spread.within, repeats.spread.between)
+    within, between = (
+        DASH if variance is None else number(variance**0.5 * column.scale, column.digits) for variance in both
+    )
+    return f"{within} between repeats, {between} between cases"
+
+
+def _repeat_notes(repeated: Mapping[str, RepeatReliability], column: BoardColumn) -> Iterator[str]:
+    """What the numbers over repeats are, and how far values vary between repeats and between cases."""
+    first = next(iter(repeated.values()))
+    success = success_words(first, column)
+    if success:
+        yield (
+            f"pass^{first.k}: chance that all {first.k} repeats of a case succeed, without bias (Yao et al. 2024), "
+            f"mean over cases. Success, as the suite states it: {success}."
+        )
+    worst = "; ".join(
+        f"{system} {_words(repeats.worst, column.digits, column.scale).partition(' [')[0]}, SD "
+        f"{spread_words(repeats, column)}"
+        for system, repeats in repeated.items()
+    )
+    yield f"Worst of {first.k} repeats, mean over cases, and spread: {worst}."
+
+
+def _words(result: Result, digits: int, scale: float = 1.0) -> str:
+    """A mean with its interval."""
+    text = number(None if result.estimate is None else result.estimate * scale, digits)
+    if result.interval is None:
+        return text
+    return f"{text} [{', '.join(number(end * scale, digits) for end in (result.interval.low, result.interval.high))}]"
 
 
 def _head(column: BoardColumn) -> str:
@@ -488,9 +653,9 @@ def _numbers(standing: Standing | None) -> dict[str, Any]:
     if standing is None:
         return dict.fromkeys(
             ("mean", "low", "high", "interval", "mean_with_worst", "letters", "best_rank", "worst_rank", "n", "of",
-             "cases", "conversations", "missing_cases")
+             "cases", "conversations", "missing_cases", *_REPEATS)
         )  # fmt: skip
-    interval, ranks = standing.mean.interval, standing.ranks
+    interval, ranks, repeats = standing.mean.interval, standing.ranks, standing.repeats
     return {
         "mean": standing.mean.estimate,
         "low": None if interval is None else interval.low,
@@ -505,7 +670,25 @@ def _numbers(standing: Standing | None) -> dict[str, Any]:
         "cases": standing.values.n,
         "conversations": standing.values.n_transcripts,
         "missing_cases": standing.values.missing_cases,
+        **(dict.fromkeys(_REPEATS) if repeats is None else _repeat_numbers(repeats)),
     }
+
+
+#: What a record says of a system's repeats; nothing where there are none.
+_REPEATS = (
+    "repeats", "success", "succeeding", "all_succeeding", "all_succeeding_low", "all_succeeding_high",
+    "worst_of_repeats", "variance_between_repeats", "variance_between_cases",
+)  # fmt: skip
+
+
+def _repeat_numbers(repeats: RepeatReliability) -> dict[str, Any]:
+    passing, once = repeats.all_succeeding, repeats.succeeding
+    ends = None if passing is None else passing.interval
+    values = (
+        repeats.k, repeats.success, once and once.estimate, passing and passing.estimate, ends and ends.low,
+        ends and ends.high, repeats.worst.estimate, repeats.spread.within, repeats.spread.between,
+    )  # fmt: skip
+    return dict(zip(_REPEATS, values, strict=True))
 
 
 TABLE = TableKind("leaderboard", _TITLE, 5, build, shown="first", averages=False)

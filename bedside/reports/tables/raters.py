@@ -56,8 +56,9 @@ COLUMNS = (
 NOTES = (
     Note(
         "raters.deviation",
-        "Deviation: the person's ratings less the mean of the others' on the same units, averaged by case, with a t "
-        "interval over cases. Above zero: gives higher values than the others.",
+        "Deviation: the person's level less the mean of the others', by a mixed model of who rated what. Raters and "
+        "systems are fixed; units are random, and so are cases and raters × cases where a case has several units. The "
+        "interval is t over cases. Above zero: gives higher values than the others.",
         ("Deviation", "95 % CI"),
     ),
     Note(

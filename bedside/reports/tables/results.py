@@ -15,7 +15,7 @@ from bedside.core.errors import DataError
 from bedside.core.words import counted
 from bedside.ratings.names import ALGORITHMS
 from bedside.ratings.suites.published_numbers import PublishedNumber
-from bedside.reports.measures import TableMeasure
+from bedside.reports.measures import TableMeasure, shares_shown
 from bedside.reports.notes import noted
 from bedside.reports.number_text import DASH, n_of, number, signed, trimmed
 from bedside.reports.results_layout import (
@@ -59,23 +59,27 @@ class PublishedCells:
         references: those of the source's reference corpus, by position of the measure.
         tests: those of the test of two systems, by position of the measure and ``Statistic`` or ``p``.
         elsewhere: those that have no place in the table.
+        nameless: whether those of systems stand apart, as the transcripts name none.
     """
 
     cells: Mapping[tuple[int, Place], PublishedNumber] = field(default_factory=dict)
     references: Mapping[int, PublishedNumber] = field(default_factory=dict)
     tests: Mapping[tuple[int, str], PublishedNumber] = field(default_factory=dict)
     elsewhere: tuple[PublishedNumber, ...] = ()
+    nameless: bool = False
 
     def notes(self) -> list[str]:
-        """How many printed numbers the table can't show, and which."""
+        """How many printed numbers the table can't show, and which; why none stands beside one of the run."""
+        apart = ["No transcript names its system: name it as the source does, and printed numbers stand beside yours."]
         if not self.elsewhere:
-            return []
+            return apart if self.nameless else []
         named = "; ".join(map(str, self.elsewhere[:_MOST]))
         more = f"; and {len(self.elsewhere) - _MOST} more" if len(self.elsewhere) > _MOST else ""
         every = len({*self.cells.values(), *self.references.values(), *self.elsewhere})
         return [
             f"{len(self.elsewhere):,} of {counted(every, 'printed number')} stand nowhere above, for this run has "
-            f"nothing of their measure or condition: {named}{more}."
+            f"nothing of their measure or condition: {named}{more}.",
+            *(apart if self.nameless else []),
         ]
 
 
@@ -121,7 +125,8 @@ def published_cells(
             elsewhere.append(printed)
             continue
         cells.update({(position, (system, stratum)): printed for position in of_measure})
-    return PublishedCells(cells, references, tests, tuple(elsewhere))
+    nameless = SYSTEM in dimensions and present == [ALL] and bool(cells)
+    return PublishedCells(cells, references, tests, tuple(elsewhere), nameless)
 
 
 def _stratum(printed: Sequence[str], levels: Sequence[Mapping[str, str]]) -> tuple[str, ...] | None:
@@ -282,6 +287,7 @@ def build(view: RatingsView, seed: int, options: ResultsOptions) -> Table | None
     headed = options.metrics
     if not any(headed.values()):
         headed = {"": tuple(TableMeasure(metric=name) for name in view.metrics())}
+    view = shares_shown(view, headed)
     measured = measure(
         view,
         headed,
@@ -332,7 +338,8 @@ def _with_factors_of(view: RatingsView, options: ResultsOptions) -> tuple[Result
     if not rows or not columns:
         raise DataError(f"no transcript has the factor {', '.join(missing_factors)}", where=view.name)
     keys = min(options.key_columns, len(rows))
-    chosen = options.model_copy(update={"rows": rows, "columns": columns, "key_columns": keys})
+    matched = {name: levels for name, levels in options.matched.items() if name not in missing_factors}
+    chosen = options.model_copy(update={"rows": rows, "columns": columns, "key_columns": keys, "matched": matched})
     return chosen, missing_factors
 
 
@@ -385,11 +392,17 @@ def _table(cells: _ResultsCells, measured: MeasuredRows) -> Table:
         _row(cells, row_key, positions, before=before)
         for before, row_key in zip((None, *layout.rows), layout.rows, strict=False)
     ]
+    numbers = slice(options.key_columns, None if cells.tests.pair is None else -3)
+    shown = [cell for row in rows for cell in row.cells[numbers]]
+    keys = [layout.cell_key(row, column) for row in layout.rows for column in layout.columns]
     if options.counts and layout.metrics_in_rows:
-        rows = [*_count_rows(layout, records), *rows]
+        counts = _count_rows(layout, records)
+        shown += [cell for row in counts for cell in row.cells[options.key_columns :]]
+        rows = [*counts, *rows]
     results = ShownResults(
         layout,
-        [cell for row in rows for cell in row.cells[options.key_columns :]],
+        shown,
+        [key for key in keys if _is_dash(cells, key)],
         cells.usual_counts,
         measured,
         cells.tests,
@@ -498,7 +511,7 @@ def _text(cells: _ResultsCells, key: CellKey, usual_count: int) -> str:
     spread = cells.layout.options.spread
     if item.measure.words:
         return dict(item.measure.words).get(cells.layout.order.system_label(key[1][0]), DASH)
-    if item.measure.yes_no and sample is not None:
+    if item.measure.yes_no and sample is not None and sample.estimate is not None:
         return "yes" if sample.estimate else "no"
     if sample is None or sample.estimate is None:
         return DASH
@@ -513,6 +526,11 @@ def _text(cells: _ResultsCells, key: CellKey, usual_count: int) -> str:
     if sample.n != usual_count and cells.layout.options.n:
         text += f" n={n_of(sample.n, sample.of)}"
     return text
+
+
+def _is_dash(cells: _ResultsCells, key: CellKey) -> bool:
+    """Whether neither the run nor the source has anything for a cell."""
+    return key not in cells.published.cells and _text(cells, key, 0) == DASH
 
 
 def _record(cells: _ResultsCells, key: CellKey) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bedside.analysis.drift import Retest, retests
+from bedside.analysis.agreement import Retest, retests
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.ratings.names import person_name

@@ -7,19 +7,24 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.simulated_talks import SimulatedTalks, simulated_talks
+from bedside.analysis.simulated_talks import SimulatedTalk, SimulatedTalks, simulated_talks
 from bedside.analysis.study_parts import SYNTHETIC
 from bedside.core.words import counted
 from bedside.reports.columns import Column, Table, recorded, table_of
 from bedside.reports.notes import note, noted
 from bedside.reports.simulations import actors_of, judging_actors, ranking_and_scoring, toys_of, with_toy
 from bedside.reports.table_kind import TableKind
-from bedside.simulation.patient_quality import is_checked
+from bedside.reports.tables.leaderboard import board_measures, repeat_texts, spread_words, success_words
+from bedside.simulation.conversing import DROPPED_FLAG, REDRAWN_FLAG, REVIEW_FLAG, REVIEWER_FLAG
+from bedside.simulation.patient_quality import is_checked, review_counts
 
 _TITLE = "Simulation card"
 _SIMULATED, _ACTORS, _OWN = "What was simulated", "Who took part", "bedside's own, where the source is silent"
+_REPEATS = "Steady over repeats"
+_REVIEW, _BY_REVIEWER = "Faulty patients, found by rules", "Faulty patients, found by the reviewer after the rules"
 #: Roles as the card names them, by an actor's role.
-_ROLES = {"clinician": "Clinician under test", "patient": "Patient", "evaluator": "Evaluator", "ranker": "Ranker"}
+_ROLES = {"clinician": "Clinician under test", "patient": "Patient", "evaluator": "Evaluator", "ranker": "Ranker",
+          "reviewer": "Reviewer"}  # fmt: skip
 
 
 class Fact(NamedTuple):
@@ -96,11 +101,49 @@ def _actors(talks: SimulatedTalks) -> Iterator[tuple[str, str, str]]:
                 yield _ACTORS, f"{_ROLES.get(role, role)}, sampling", words
 
 
+def _reviewed(talks: SimulatedTalks) -> Iterator[tuple[str, str, str]]:
+    """The share of faulty conversations by protocol and system, by rules and by the reviewer apart."""
+    groups: dict[tuple[str, str], list[SimulatedTalk]] = {}
+    for talk in talks.finished:
+        groups.setdefault((str((talk.provenance or {}).get("protocol", "")), talk.system), []).append(talk)
+    for part, reviewer in ((_REVIEW, False), (_BY_REVIEWER, True)):
+        for (protocol, system), own in sorted(groups.items()):
+            faulty, flags = review_counts(own, reviewer=reviewer)
+            known = [value for value in faulty if value is not None]
+            if not faulty:
+                continue
+            share = f" ({sum(known) / len(known):.1%})" if known else ""
+            words = [f"{sum(known):.0f} of {len(known):,}{share}"]
+            words += [f"{_plain_flag(flag)} {count:,}" for flag, count in sorted(flags.items())]
+            words += [f"not reviewed {len(faulty) - len(known):,} of {len(faulty):,}"] * (len(known) < len(faulty))
+            yield part, f"{protocol}, {system}", "; ".join(words)
+
+
+def _plain_flag(flag: str) -> str:
+    """A flag of the review without who found it."""
+    return flag.removeprefix(REVIEW_FLAG).removeprefix(REVIEWER_FLAG).replace(REDRAWN_FLAG, DROPPED_FLAG)
+
+
 def _own(talks: SimulatedTalks) -> Iterator[tuple[str, str, str]]:
     for simulation in talks.simulations:
         manifest: Mapping[str, Any] = simulation.manifest
         for number, sentence in enumerate(manifest.get("parameters of bedside's own") or (), start=1):
             yield _OWN, f"Parameter {number}", str(sentence)
+
+
+def _steady(view: RatingsView, seed: int) -> Iterator[tuple[str, str, str]]:
+    """How steady each system is over its repeats, on the measure that orders the leaderboard."""
+    for column in board_measures(view, seed=seed).columns[:1]:
+        for standing in column.standings.systems:
+            if standing.repeats is not None:
+                texts = repeat_texts(standing.repeats, column).items()
+                success = success_words(standing.repeats, column)
+                yield (
+                    _REPEATS,
+                    standing.system,
+                    "; ".join((*(f"{name} {text}" for name, text in texts), spread_words(standing.repeats, column)))
+                    + (f"; success: {success}" if success else ""),
+                )
 
 
 @note("simulation card.toys")
@@ -128,7 +171,7 @@ def mixed(shown: tuple[RatingsView, SimulatedTalks]) -> Iterator[str]:
             else ". No system has both: where one has these and another those, their difference is one of the kinds, "
             "too."
         )
-    if not is_checked(view):
+    if not is_checked(view) and not any(value is not None for value in review_counts(talks.finished, reviewer=True)[0]):
         yield ("Nobody has checked whether the simulated patients keep to their cases: bedside simulate quality does.")
     if not talks.simulations:
         yield (
@@ -151,12 +194,13 @@ def judging(shown: tuple[RatingsView, SimulatedTalks]) -> Iterator[str]:
         )
 
 
-def build(view: RatingsView, _seed: int = 0) -> Table | None:
+def build(view: RatingsView, seed: int = 0) -> Table | None:
     """The card; None where nothing was simulated."""
     talks = simulated_talks(view)
     if talks is None:
         return None
-    rows = (Fact(*fact) for fact in (*_simulated(talks), *_actors(talks), *_own(talks)))
+    facts = (*_simulated(talks), *_actors(talks), *_steady(view, seed), *_reviewed(talks), *_own(talks))
+    rows = (Fact(*fact) for fact in facts)
     notes = (*toys_there.texts(talks), *noted((mixed, judging), (view, talks)))
     return table_of("simulation_card", _TITLE, rows, COLUMNS, group=lambda fact: fact.part, notes=notes)
 

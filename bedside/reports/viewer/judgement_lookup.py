@@ -23,7 +23,7 @@ from bedside.ratings.rubric_metrics import preference_metric
 from bedside.ratings.run import Run, run_simulations
 from bedside.ratings.run_folder import MANIFEST
 from bedside.scoring.judging_orders import recorded_judgings
-from bedside.transcripts.simulation_folder import STATES
+from bedside.transcripts.simulation_folder import STATES, check_simulated
 
 # -- A run's judgements by the transcript that they are of ----------------------------------------------
 
@@ -213,7 +213,10 @@ class StateLookup:
         for simulation in run_simulations(self._run):
             path = Path(simulation.path) / STATES
             if path.is_file():
-                states += self._files.setdefault(path, _StateFile(path)).of(transcript)
+                if path not in self._files:
+                    check_simulated(path.parent, STATES)
+                    self._files[path] = _StateFile(path)
+                states += self._files[path].of(transcript)
             else:
                 gone.append(str(path))
         return {"states": states, "gone": gone}

@@ -200,6 +200,7 @@ class ViewedRun:
     def index(self) -> pl.DataFrame:
         """One row a transcript, in the run's order: ``row``, ``id``, ``system``, ``case_id``, ``language``, ``turns``,
         ``file`` (where it stands), and each factor under its name after ``factor.``, as text."""
+        self.run.check_file(TRANSCRIPT_FOLDER)
         with self._sound(TRANSCRIPT_FOLDER):
             files = sorted((self.path / TRANSCRIPT_FOLDER).glob("*.parquet"))
             rows = pl.scan_parquet(files, include_file_paths="file").select(
@@ -538,6 +539,7 @@ class ViewedRun:
             RunError: its file is damaged.
         """
         file = self.described(name)["file"]
+        self.run.check_file(f"{TRANSCRIPT_FOLDER}/{Path(file).name}")
         with self._sound(TRANSCRIPT_FOLDER):
             row = pl.scan_parquet(file).filter(pl.col("id") == name).select("content", "source").collect()
             content, source = row.row(0)

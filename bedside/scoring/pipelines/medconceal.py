@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from bedside.core.errors import DataError
-from bedside.metrics.protocols import medconceal
+from bedside.metrics.protocols.medconceal import PROTOCOL, labels as medconceal
 from bedside.ratings.names import turn_index
 from bedside.scoring.pipeline import (
     AnswerLabels,
@@ -104,7 +104,7 @@ def _answered(transcript: Transcript) -> frozenset[str]:
 
 def _placed(transcript: Transcript, rater: str, labels: AnswerLabels) -> Transcript:
     """Labels in place of all others; where the patient went by labels of turns, the rater's are these."""
-    placed = medconceal.PROTOCOL.labels.replaced(transcript, rater, labels.whole, labels.turns)
+    placed = medconceal.LABELS.replaced(transcript, rater, labels.whole, labels.turns)
     if medconceal.turn_rater(transcript) is None:
         return placed
     simulation = {**transcript.reference["simulation"], "turn_rater": rater}
@@ -113,7 +113,7 @@ def _placed(transcript: Transcript, rater: str, labels: AnswerLabels) -> Transcr
 
 PIPELINE = Pipeline(
     name="medconceal",
-    family=medconceal.PROTOCOL.family,
+    family=PROTOCOL.family,
     parts={
         "findings": ("finding_extraction", "concern_matching"),
         "matches": ("concern_matching",),

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from bedside.metrics.protocols import note2chat
+from bedside.metrics.protocols.note2chat import PROTOCOL, labels as note2chat
 from bedside.scoring.pipeline import (
     AnswerLabels,
     PassAnswers,
@@ -75,7 +75,7 @@ def _label(transcript: Transcript, answers: PassAnswers) -> AnswerLabels:
 
 PIPELINE = Pipeline(
     name="note2chat",
-    family=note2chat.PROTOCOL.family,
+    family=PROTOCOL.family,
     parts={
         "findings": ("finding_check",),
         "categories": ("finding_category",),
@@ -94,5 +94,5 @@ PIPELINE = Pipeline(
         }
     ),
     label=_label,
-    place=placed_as(note2chat.PROTOCOL.labels),
+    place=placed_as(note2chat.LABELS),
 )

@@ -92,7 +92,7 @@ class QueuedActor:
         self.parameters: dict[str, Any] = parameters or {}
         #: Whether it is under test: then what it can't answer, it fails at.
         self._tested = settings.role == "clinician"
-        self._client = LimitedClient(client, settings.spending)
+        self._client = LimitedClient(client, settings.spending, price, settings.sampling)
         self._requests = RequestQueue(self._client, address, patience or settings.patience)
 
     def request(self, call: Call, place: CallPlace) -> Request:
@@ -108,7 +108,7 @@ class QueuedActor:
         except UnusableError as unusable:
             record.count(unusable.reply)
             declined = unusable.problem if isinstance(unusable, DeclinedError) else ""
-            return ActorReply(unusable.reply.text, declined=declined)
+            return ActorReply(unusable.reply.text, unusable.reply.cut, declined)
         except FaultError as fault:
             raise _unanswered(fault.what) from fault
         except NotAskableError as unaskable:

@@ -37,7 +37,7 @@ from bedside.simulation.simulators.contract import Simulator
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 #: What stands before the colon in names of other kinds.
-_OTHERS = ("human", "script", "webhook", "likelihood")
+_OTHERS = ("human", "script", "trivial", "webhook", "likelihood")
 
 
 class FunctionClient:

@@ -1,10 +1,12 @@
-"""``human:NAME``: a person at the keyboard. Lines are kept as they are typed; what was typed isn't asked for again."""
+"""``human:NAME``: a person at the keyboard or a page. Lines are kept as they are typed, and aren't asked for again."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from bedside.core.errors import InputError
+from bedside.core.stopping import in_thread
 from bedside.judges.llm.queue import CallRecord
 from bedside.ratings.names import human_rater, is_human, person_name
 from bedside.simulation.actor_contract import ActorKind, ActorName, ActorSettings, CallPlace, LocalActor
@@ -13,15 +15,16 @@ from bedside.simulation.simulators.contract import Simulator
 
 
 class HumanActor(LocalActor):
-    """Asks a person in the terminal, one conversation at a time."""
+    """Asks a person in the terminal or at a page, one conversation at a time."""
 
     conversations: int | None = 1
 
-    def __init__(self, settings: ActorSettings) -> None:
+    def __init__(self, identity: str, settings: ActorSettings) -> None:
         from bedside.simulation.person import TYPED_LINES, PersonAtKeyboard, TerminalScreen, TypedLines
 
+        self._at_page = settings.page is not None
         self._person = PersonAtKeyboard(
-            TerminalScreen(),
+            TerminalScreen() if settings.page is None else settings.page.screen(identity, settings.role),
             TypedLines(settings.folder / TYPED_LINES),
             minutes=settings.minutes,
             early_form=settings.simulator.early_form,
@@ -31,12 +34,14 @@ class HumanActor(LocalActor):
             self.parameters = {"minutes": settings.minutes}
 
     async def answer(self, call: Call, place: CallPlace, record: CallRecord) -> ActorReply:
-        """Wait for what the person types; nothing else goes on meanwhile.
+        """Wait for what the person types; at the keyboard, nothing else goes on meanwhile.
 
         Raises:
             KeyboardInterrupt: they want to stop, by Ctrl-C or Ctrl-D.
         """
         try:
+            if self._at_page:
+                return await in_thread(partial(self._person.reply, place.conversation, call))
             return self._person.reply(place.conversation, call)
         except EOFError:
             raise KeyboardInterrupt from None
@@ -56,12 +61,12 @@ def _name(text: str) -> ActorName:
 
 
 def _open(name: ActorName, settings: ActorSettings) -> HumanActor:
-    return HumanActor(settings)
+    return HumanActor(name.identity, settings)
 
 
 ACTOR = ActorKind(
     name="human",
-    title="a person at the keyboard",
+    title="a person at the keyboard or a page",
     takes=is_human,
     read=_read,
     open=_open,

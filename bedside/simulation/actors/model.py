@@ -37,7 +37,7 @@ class ModelActor(QueuedActor):
 
     def __init__(self, name: ModelName, settings: ActorSettings) -> None:
         patience = settings.patience
-        sharing = Sharing(settings.max_concurrency, patience.first_wait, patience.longest_wait)
+        sharing = Sharing(settings.max_concurrency, patience.first_wait, patience.longest_wait, places=settings.places)
         self._seeded = bool(settings.sampling.temperature)
         #: A model on this computer writes no words where a schema is to be kept to.
         self._plain_words = isinstance(name, LocalName)
@@ -50,7 +50,7 @@ class ModelActor(QueuedActor):
             settings,
             room=sum(rooms(name.endpoints, settings.max_concurrency)) if name.endpoints else None,
             parameters=settings.sampling.parameters(),
-            price=settings.price,
+            price=settings.price if wave is None or settings.price is None else settings.price.in_batches(),
         )
 
     def request(self, call: Call, place: CallPlace) -> Request:

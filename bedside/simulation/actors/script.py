@@ -39,5 +39,6 @@ ACTOR = ActorKind(
     read=_read,
     open=_open,
     words_only=_words_only,
+    language=lambda name: getattr(name.detail, "language", None),
     free=True,
 )

@@ -13,13 +13,14 @@ from typing import Any, Literal, TypeVar
 
 import orjson
 
+from bedside.core.neutral_text import neutral
 from bedside.judges.llm.protocol import Message
 from bedside.judges.prompt import clean, codes, fenced
 from bedside.judges.rubrics.prompt_words import prompt_words
 
 #: Who is asked. The evaluator does all that is neither side's part: labels of turns, facts, decisions of a scaffold.
-#: The ranker says which of several candidates for a message fits best.
-ActorRole = Literal["clinician", "patient", "evaluator", "ranker"]
+#: The ranker says which of several candidates for a message fits best; the reviewer what is wrong with the patient.
+ActorRole = Literal["clinician", "patient", "evaluator", "ranker", "reviewer"]
 #: The roles of every protocol; which has a ranker beside them, it says itself.
 ACTOR_ROLES: tuple[ActorRole, ...] = ("clinician", "patient", "evaluator")
 #: What a reply belongs to: one conversation, or a case (or a case with a persona) and all conversations about it.
@@ -84,23 +85,26 @@ class Call:
         """The chat that a language model is sent.
 
         What the actor said itself stands there as ``assistant``, what the other side said as ``user``; every message
-        is there.
+        is there, with control tokens spelt apart.
         """
+        return tuple(Message(message.role, neutral(message.content)) for message in self._messages())
+
+    def _messages(self) -> tuple[Message, ...]:
         wish = "\n\n".join(part for part in (self.instruction, self.objection) if part)
         if self.actor == "ranker":
             # On neither side: what was said is what it looks at, and no chat of its own.
             said = _fenced([f"{line.role.capitalize()}: {clean(line.text)}" for line in self.history])
             return (Message("system", self.brief), Message("user", "\n\n".join(part for part in (said, wish) if part)))
+        text = "\n\n".join(part for part in (self.brief, wish if self.history else "") if part)
+        system = (Message("system", text),) if text else ()  # some providers take none without words
         if not self.history:
-            system = (Message("system", self.brief),) if self.brief else ()
             return (*system, Message("user", wish or OPENING_LINE))
         chat = [Message("assistant" if line.role == self.actor else "user", line.text) for line in self.history]
         if chat[0].role == "assistant":
             chat.insert(0, Message("user", OPENING_LINE))
         if chat[-1].role == "assistant":
             chat.append(Message("user", CLOSING_LINE))
-        text = "\n\n".join(part for part in (self.brief, wish) if part)
-        return (Message("system", text), *chat)
+        return (*system, *chat)
 
     def digest(self) -> str:
         """SHA-256 of all that a model is asked: chat and schema (64 hexadecimal digits)."""

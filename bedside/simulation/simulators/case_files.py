@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from bedside.core.errors import InputError
+from bedside.core.errors import InputError, one_of
 from bedside.core.model_errors import KeyPath, complaints, key_name, to_model
 from bedside.core.records import FileRecord, PathOrPaths, records
 from bedside.judges.rubrics.linter import Remark
@@ -249,6 +250,28 @@ def read_cases(paths: PathOrPaths) -> list[tuple[str, Case]]:
         InputError: a file can't be read, a case is wrong, an id is there twice, or there are no cases.
     """
     return _read(paths, CASE_FILE, Case, _case_object)
+
+
+#: What stands before the name of a set of a protocol's own cases, where files of cases are named.
+BUNDLED = "bundled:"
+#: Of each set the ending of its file's name, and how many cases of the file it holds, from the first; None for all.
+_SETS = {"full": ("full", None), "quick": ("full", 12), "risk": ("risk", None)}
+
+
+def bundled_cases(name: str, cases: Path) -> list[tuple[str, Case]]:
+    """A set of a protocol's own cases, with their places.
+
+    Args:
+        name: ``full``, ``quick``, which is its first twelve, or ``risk``, of people at risk.
+        cases: the protocol's file of few cases, beside which its many stand.
+
+    Raises:
+        InputError: no set is called so, or the protocol brings none.
+    """
+    files = {of: (cases.with_name(f"{cases.stem}-{file}{cases.suffix}"), most) for of, (file, most) in _SETS.items()}
+    there = {of: (path, most) for of, (path, most) in files.items() if path.exists()}
+    path, most = there[one_of(name, there, "set of bundled cases", InputError, where="`cases`")]
+    return read_cases(path)[:most]
 
 
 def converted_cases(paths: PathOrPaths) -> tuple[list[tuple[str, Case]], list[tuple[str, str]]]:

@@ -120,6 +120,8 @@ class Outcome:
         simulation: what goes into ``reference["simulation"]`` beside what the simulation adds, such as the hash of a
             parameter file. Where turns are labelled, ``turn_rater`` stands there too: the evaluator's rater.
         labelled: whether the evaluator labels the clinician's turns, also where there are none.
+        released: hidden concern → index of the turn from which on the patient may tell it.
+        fixed_lines: what the protocol gives the patient to say word for word, as often as it likes.
         factors: likewise.
         states: the hidden states, decisions and candidates: flat objects with ``turn`` (index) and ``purpose``.
         flags: what is to be counted of it, such as fallback lines.
@@ -134,6 +136,8 @@ class Outcome:
     flags: Mapping[str, int] = field(default_factory=dict)
     simulation: Mapping[str, Any] = field(default_factory=dict)
     labelled: bool = False
+    released: Mapping[str, int] = field(default_factory=dict)
+    fixed_lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +206,27 @@ class EarlyForm:
 
 
 @dataclass(frozen=True, slots=True)
+class ProtocolSource:
+    """The protocol file that a simulator is made of.
+
+    Attributes:
+        make: makes the simulator of the content, in another process too.
+        content: what the file and those that it names hold.
+        read_people: reads files of people, in place of files of cases: each with its place.
+        suite: what scores its conversations, a suite's name or file; empty for nothing.
+        files: SHA-256 of the files that conversations depend on, by name.
+        data: SHA-256 of the others.
+    """
+
+    make: Callable[[Any], Simulator]
+    content: Any
+    read_people: Callable[[Any], list[tuple[str, Case]]]
+    suite: str
+    files: Mapping[str, str]
+    data: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Simulator:
     """A simulator of one protocol.
 
@@ -233,6 +258,8 @@ class Simulator:
             it holds nothing of its own.
         case_needs: what every case must hold for it, as paths such as ``patient.facts``: what editors ask for beside
             the form of all cases. ``check_case`` asks for these and for what a form can't say.
+        made_of: the protocol file that describes it; None of an entry of the registry. Nothing tells when its patient
+            may tell what.
     """
 
     name: str
@@ -257,6 +284,7 @@ class Simulator:
     early_form: Callable[[Call], EarlyForm | None] = lambda call: None
     case_fields: type[Strict] | None = None
     case_needs: tuple[str, ...] = ()
+    made_of: ProtocolSource | None = None
 
     @property
     def roles(self) -> tuple[ActorRole, ...]:
@@ -264,8 +292,8 @@ class Simulator:
         return (*ACTOR_ROLES, "ranker") if "ranker" in self.rules else ACTOR_ROLES
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """It goes to other processes by its name, under which they load it."""
-        return _loaded, (self.name,)
+        """It goes to other processes by its name, under which they load it, or with the content of its file."""
+        return (_loaded, (self.name,)) if self.made_of is None else (self.made_of.make, (self.made_of.content,))
 
 
 class SimulatorFacts(Strict):

@@ -8,7 +8,8 @@ from pathlib import Path
 from bedside.core.errors import DataError, one_of
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.case_files import read_cases, read_personas
-from bedside.simulation.simulators.contract import Simulator, SimulatorOption
+from bedside.simulation.simulators.contract import ProtocolSource, Simulator, SimulatorOption
+from bedside.simulation.simulators.protocol_file import MISSING, ProtocolFile
 from bedside.simulation.simulators.scripts import bundled_scripts
 
 
@@ -24,6 +25,65 @@ def describe(simulator: Simulator, options: Sequence[SimulatorOption], case: str
         DataError: no bundled case is called so.
     """
     return "\n".join(_lines(simulator, options, case))
+
+
+def describe_file(simulator: Simulator, source: ProtocolSource, case: str | None = None) -> str:
+    """What a protocol file comes to: what each side is told of a person, and what nobody is.
+
+    Args:
+        simulator: that is made of it.
+        source: the file.
+        case: the person; the first for None.
+
+    Raises:
+        DataError: nobody is called so.
+    """
+    protocol: ProtocolFile = source.content
+    people = {person.id: person for _, person in source.read_people(protocol.people)}
+    if case is not None:
+        one_of(case, people, "person", DataError)
+    return "\n".join(_lines_of_file(simulator, protocol, people[case or next(iter(people))], len(people)))
+
+
+def _lines_of_file(simulator: Simulator, protocol: ProtocolFile, person: Case, number: int) -> Iterator[str]:
+    form, fields = protocol.form, protocol.fields(person)
+    problem = next(protocol.problems(person), None)
+    if problem is not None:
+        raise DataError(f"{person.id!r} can't be shown: {problem}", where=str(protocol.people))
+    yield f"{simulator.name}: {simulator.title}"
+    yield f"Source: {simulator.source}"
+    yield f"People: {number:,} in {form.people}, known by {' and '.join(form.ids)}"
+    yield f"Scored by: {form.suite or 'no suite is named'}"
+    yield f"An empty reply is {'missing' if form.empty_reply == MISSING else f'taken as {form.empty_reply!r}'}."
+    yield ""
+    yield "Settings, the first unless others are named:"
+    for setting in simulator.settings:
+        yield f"  {setting.name}: {setting.title}. {setting.description}"
+    # A field is the same one under each of its names; what the patient says first both hear.
+    source = {name: form.new_names.get(name, name) for name in fields}
+    of_patient, of_clinician = (
+        {source[name] for template in (*templates, protocol.opens) for _, name, _ in template.holes()}
+        for templates in ((protocol.patient,), protocol.told())
+    )
+    yield ""
+    shares = {
+        "Both are told": of_patient & of_clinician,
+        "Only the patient is told": of_patient - of_clinician,
+        "Only the clinician is told": of_clinician - of_patient,
+        "Nobody is told": set(source.values()) - of_patient - of_clinician,
+    }
+    for who, names in shares.items():
+        if names:
+            yield f"{who}: {', '.join(name for name in fields if source[name] in names)}"
+    texts = (
+        (f"What the patient is told, {person.id}", protocol.patient.fill(fields)),
+        ("What the patient says first", protocol.opens.fill(fields)),
+        (f"What the clinician is told, {person.id}", protocol.clinician.fill(fields) or "(nothing)"),
+        ("What the clinician hears first", protocol.hears_first.fill(fields)),
+    )
+    for heading, text in texts:
+        if text:
+            yield from ("", f"{heading}:", "", *(f"  {line}".rstrip() for line in text.splitlines()))
 
 
 def script_names(simulator: Simulator) -> tuple[str, ...]:
@@ -46,7 +106,7 @@ def _lines(simulator: Simulator, options: Sequence[SimulatorOption], case: str |
         yield f"Lengths, unless others are named: {', '.join(map(str, simulator.lengths))}"
     yield ""
     yield f"Bundled cases, all invented: {', '.join(cases)}"
-    yield f"  in {simulator.cases}"
+    yield f"  in {simulator.cases}; of its own are also bundled:full, its first twelve bundled:quick, and bundled:risk"
     if simulator.personas is not None:
         yield f"Personas: {', '.join(_personas(simulator.personas))}"
         yield f"  in {simulator.personas}"

@@ -174,6 +174,19 @@ HELPER = _any(
     "(?:您|你)(?:哪里|哪儿)不舒服",
     "(?:您|你)的症状(?:有|是|持续|出现|多久)",
 )
+#: A patient who says that nothing is on their mind.
+DENIES = _any(
+    r"\A(?:oh,? |well,? |no,? )*nothing\b",
+    r"\b(?:it(?:['’]s| is| was)|there(?:['’]s| is)) (?:really |just )?nothing\b",
+    r"\bnothing(?: really)? (?:worries|bothers|troubles|frightens|scares|weighs on|is on my mind)\b",
+    r"\bi(?:['’]m| am) not (?:\w+ ){0,2}(?:worried|worrying|afraid|scared|frightened|anxious|ashamed|concerned)\b",
+    r"\bi (?:don['’]t|do not|never) (?:really )?(?:worry|fear|have (?:any )?(?:worries|fears|concerns|doubts))\b",
+    r"\b(?:i have|i've|there are|with) no (?:\w+ )?(?:worries|fears|concerns|doubts)\b",
+    r"\b(?:all|everything)(?:['’]s| is) (?:well|fine|good|ok|okay|all right|great)\b",
+    r"\b(?:money|costs?|insurance|that|this) (?:is|are)(?: no|n['’]t an?| not an?| not the) (?:problem|issue|worry)\b",
+)
+#: A no to a question.
+NO = _any(r"\A(?:oh,? |well,? |um,? )*(?:no|nope|not at all|not really|never|none)\b")
 #: A greeting, and why somebody came: both together begin a conversation.
 GREETING = _any(
     r"\A\s*(?:hello|hi|hey|good (?:morning|afternoon|evening))\b", r"\A\s*(?:(?:医生|大夫)[,，]?)?(?:您|你)好"
@@ -229,7 +242,7 @@ def patient_fault(
         words: most words; of Chinese, three characters are two words.
     """
     manner = _manner_fault(text, earlier, sentences, words)
-    stuck = text not in case_lines and sum(_same(text, message) for message in earlier) >= STUCK
+    stuck = text not in case_lines and sum(is_same(text, message) for message in earlier) >= STUCK
     fault = _form_fault(text, language) or (replace(_STUCK, fixed=manner) if stuck else manner)
     return None if fault is None else replace(fault, form=True)
 
@@ -303,6 +316,16 @@ def _manner_fault(text: str, earlier: Sequence[str], sentences: int | None, word
     return None
 
 
+def denies(text: str, *, asked: bool) -> bool:
+    """Whether a patient says, in English, that nothing is on their mind.
+
+    Args:
+        text: the message.
+        asked: whether it answers a question after what is: then a no says so as well.
+    """
+    return bool(DENIES.search(text) or (asked and NO.search(text)))
+
+
 def clinician_flags(text: str, *, language: str, earlier: Sequence[str] = ()) -> tuple[str, ...]:
     """The reasons of all faults that a clinician's message has, as to its form: it is kept as it is.
 
@@ -341,7 +364,10 @@ def sentence_count(text: str) -> int:
 
 
 def _wrong_language(text: str, language: str) -> bool:
-    """Whether a message is surely in another language than English or Chinese; short ones may pass."""
+    """Whether a message is surely in another language than English or Chinese; short ones may pass, and so may all
+    where another one is spoken."""
+    if language not in ("en", "zh"):
+        return False
     han = len(HAN_CHARACTER.findall(text))
     words = [word.replace("’", "'") for word in WORD.findall(text.casefold())]
     units = han + len(words)
@@ -357,10 +383,10 @@ def _wrong_language(text: str, language: str) -> bool:
 
 
 def _repeats(text: str, earlier: Sequence[str]) -> bool:
-    return any(_same(text, message) for message in earlier)
+    return any(is_same(text, message) for message in earlier)
 
 
-def _same(text: str, message: str) -> bool:
+def is_same(text: str, message: str) -> bool:
     """Whether a message is another one again, word for word or nearly; short ones are answers to many questions."""
     units, kinds = _units(text)
     others, other_kinds = _units(message)

@@ -76,14 +76,14 @@ class Script(Strict):
 
     Attributes:
         name: what tables call it; the file's name without it.
-        language: the language of its lines.
+        language: the language of its lines, in which cases must be; None for those that fit any.
         lines: what is said in order, the last line again where they run out.
         patterns: what is tried before the lines, in this order.
         replies: what is replied to calls for data, by purpose, in order.
     """
 
     name: Name
-    language: Literal["en", "zh"] = "en"
+    language: Literal["en", "zh"] | None = None
     lines: tuple[ScriptLine, ...] = ()
     patterns: tuple[ScriptPattern, ...] = ()
     replies: Mapping[str, tuple[Text | dict[str, Any] | list[Any], ...]] = {}

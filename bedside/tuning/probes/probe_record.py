@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bedside.core.errors import RunError
-from bedside.core.files import read_json, write_json
+from bedside.core.files import read_sealed, write_sealed
 from bedside.core.json_shape import INTEGER, NUMBER, TEXT, ObjectOf, OrNull
 from bedside.ratings.run import Run
 
@@ -118,7 +118,7 @@ def probe_records(folder: Path) -> tuple[ProbeRecord, ...]:
         return ()
     noun = "record of what the run's judges were probed with"
     todo = "remove it and probe again: answers are kept in the run's judgements"
-    kept = read_json(path, noun, _SHAPE, todo=todo)
+    kept = read_sealed(path, noun, _SHAPE, todo=todo)
     try:
         if kept["format"] != _FORMAT:
             raise RunError(f"the {noun} can't be read (format)", where=str(path), todo=todo)
@@ -149,4 +149,4 @@ def keep_record(run: Run, record: ProbeRecord) -> None:
     """Keep a judge's probes in a run that is locked, in place of earlier ones of the same judge."""
     others = [earlier for earlier in probe_records(run.path) if earlier.rater != record.rater]
     records = sorted([*others, record], key=lambda kept: kept.rater)
-    write_json(run.path / PROBE_FILE, {"format": _FORMAT, "records": [asdict(kept) for kept in records]})
+    write_sealed(run.path / PROBE_FILE, {"format": _FORMAT, "records": [asdict(kept) for kept in records]})

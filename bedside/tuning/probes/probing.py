@@ -5,17 +5,18 @@ from __future__ import annotations
 import random
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import polars as pl
 
 from bedside.core.errors import InputError
-from bedside.judges.call_plan import CallPlanner, JudgeBudget, RubricPlan
+from bedside.judges.call_plan import CallPlanner, RubricPlan
 from bedside.judges.counts import JudgingProgress, JudgingSummary, RubricCount, Tally
 from bedside.judges.judgement_queue import JudgingStage, ask_judge
 from bedside.judges.llm.model_names import ModelName
 from bedside.judges.llm.protocol import Client
+from bedside.judges.llm.spending import CostLimit
 from bedside.judges.prompt import ITEMS_PER_CALL, Prompt
 from bedside.judges.questions import JudgeAnswer, QuestionGroup
 from bedside.judges.raters import rater_of
@@ -302,7 +303,7 @@ def probe_judge(
     *,
     progress: ProbingWatch | None = None,
     client: Callable[[], Client] | None = None,
-    budget: JudgeBudget | None = None,
+    budget: CostLimit | None = None,
 ) -> Probed:
     """Probe a judge on a sample of a run's transcripts, and keep what came of it in the run.
 
@@ -346,7 +347,7 @@ class _Probing:
         order: ProbeOrder,
         progress: ProbingWatch | None = None,
         client: Callable[[], Client] | None = None,
-        budget: JudgeBudget | None = None,
+        budget: CostLimit | None = None,
     ) -> None:
         if not run.keeps_text:
             raise InputError(
@@ -358,7 +359,7 @@ class _Probing:
         self._store = run.path / STORE
         names = probe_sample(run.index, order.transcripts, order.seed)
         self._sample = tuple(run.transcript(name) for name in names)
-        self._budget = budget or JudgeBudget(order.settings.max_cost)
+        self._budget = budget or CostLimit(order.settings.max_cost)
         self._tallies = {rubric.name: Tally() for rubric in order.rubrics}
         self._aids = ProbeAids(
             self._sample,
@@ -446,7 +447,7 @@ class _Probing:
     def record(self) -> ProbeRecord:
         """What is kept of it."""
         order, trials = self._order, self._trials
-        parameters = key_parameters(order.settings.sampling())
+        parameters = key_parameters(order.settings.sampling(order.judge))
 
         def key(digest: str, number: int) -> str:
             return judgement_key(order.judge.identity, parameters, digest, number)
@@ -499,11 +500,9 @@ class _Probing:
         counts: dict[str, list[RubricCount]] = {}
         for writing in self._aids.writings:
             asked = writing.questions
-            counts.setdefault(rater_of(writing.model), []).append(
-                RubricCount(writing.title, asked.question.version, **asdict(asked.tally))
-            )
+            counts.setdefault(rater_of(writing.model), []).append(asked.tally.of(writing.title, asked.question.version))
         counts.setdefault(rater_of(order.judge), []).extend(
-            RubricCount(rubric.name, rubric.version, **asdict(self._tallies[rubric.name])) for rubric in order.rubrics
+            self._tallies[rubric.name].of(rubric.name, rubric.version) for rubric in order.rubrics
         )
         parameters = asked_with(order.settings, ITEMS_PER_CALL)
         return tuple(

@@ -289,7 +289,7 @@ def reworded(prompt: Prompt, reword: Callable[[str], str]) -> Prompt | NotAskabl
     text = reword(prompt.text)
     if text == prompt.text:
         return NotAskable(prompt.unit, prompt.asked, "nothing in the prompt changes")
-    return replace(prompt, pieces=(PromptPiece(text),))
+    return replace(prompt, pieces=(PromptPiece(text),), shared=1)
 
 
 @dataclass(slots=True)

@@ -17,12 +17,14 @@ from bedside.annotation.answer_store import read_store
 from bedside.annotation.fields import LISTED
 from bedside.annotation.page_words import page_words
 from bedside.annotation.plan_file import read_plan
+from bedside.annotation.sampling import make_plan
 from bedside.annotation.training_cases import read_training
 from bedside.ratings.run import Run
 from bedside.scoring.score import score
 from tests.annotation.builders import CLIENT_TALK, QUESTION, copy_of, people, translated_plan
 from tests.annotation.rating_page.pages import ServedPage, serving
 from tests.annotation.study import EMPATHY, GOAL, rating_plan
+from tests.annotation.test_composites import MANNERS, STEPS, TEACH, composite_study, item_of
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -325,6 +327,71 @@ def test_two_hundred_turns_are_coded_beside_what_was_said(talks: Run, browser: A
     rows = people(run, "question", "client_talk")
     assert rows.height == 200
     assert set(rows.select("metric", "label").iter_rows()) == {("question", "open"), ("client_talk", "change")}
+
+
+@pytest.mark.parametrize("width", [1000, 360])
+def test_a_flow_asks_what_its_answers_lead_to(browser: Any, tmp_path: Path, width: int) -> None:
+    run = composite_study(tmp_path)
+    plan = make_plan(run, mode="rate", rubrics=(STEPS, TEACH, MANNERS), raters=("anna",), overlap=1)
+    place = plan.assignment["anna"].index(item_of(plan, "hidden-0"))
+    with serving(plan, run) as served:
+        page = opened(browser, served.links["anna"], set(), width, 800)
+
+        def open_item() -> None:
+            page.get_by_role("button", name="All items").click()
+            page.locator(".items button").nth(place).click()
+            page.locator("fieldset").first.wait_for()
+
+        def asked() -> list[str]:
+            groups = page.locator("fieldset[data-field^=steps]:visible").all()
+            return [group.get_attribute("data-field") for group in groups]
+
+        open_item()
+        assert asked() == ["steps_1"]
+        page.keyboard.press("2")  # no: on to 2
+        assert asked() == ["steps_1", "steps_2"]
+        page.locator("textarea[data-field=reason__steps_2]").fill("in a hurry")
+        page.locator("input[name=steps_2][value=No]").click()
+        page.keyboard.press("2")
+        assert asked() == ["steps_1", "steps_2", "steps_3"]
+        is_kept(page)
+        page.reload()
+        page.locator("fieldset").first.wait_for()
+        open_item()
+        assert asked() == ["steps_1", "steps_2", "steps_3"]
+        assert page.locator("textarea[data-field=reason__steps_2]").input_value() == "in a hurry"
+        page.locator("fieldset[data-field=steps_2]").get_by_role("button", name="Back").click()
+        assert page.evaluate("document.activeElement.name") == "steps_1"
+        page.keyboard.press("1")  # yes: 2 isn't asked any more
+        assert asked() == ["steps_1", "steps_3"]
+        page.keyboard.press("k")
+        assert page.evaluate("document.activeElement.name") == "steps_1"
+        page.keyboard.press("2")
+        assert asked() == ["steps_1", "steps_2"]
+        assert page.locator("textarea[data-field=reason__steps_2]").input_value() == ""
+        page.keyboard.press("1")
+        page.keyboard.press("1")
+        page.keyboard.press("Control+Enter")
+        page.locator(".wanted", has_text="Frightens.").wait_for()
+        assert page.locator(".criteria fieldset").first.inner_text().startswith("Criterion 4.1")
+        for key in "121":
+            page.keyboard.press(key)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        ratio, element = page.evaluate(LOWEST_CONTRAST)
+        assert ratio >= 4.5, element
+        page.locator("input[name=manners_warm][value='2']").click()
+        page.locator("input[name=manners_clear][value='3']").click()
+        page.locator("h1").click()
+        hand_in(page)
+        code, told = served.stop()
+        assert code == 0, told
+    rows = people(run).filter(transcript_id="hidden-0").select("metric", "value", "label", "error").iter_rows()
+    got = {metric: value if value is not None else label or error for metric, value, label, error in rows}
+    assert got == {
+        "steps_1": "No", "steps_2": "Yes", "steps_3": "Yes", "steps_asks": "doubtful", "steps_ends": "harmful",
+        "teach": pytest.approx((6677 - 2222) / (6677 + 3311)), "teach_safety": pytest.approx((6677 - 2222) / 6677),
+        "manners_warm": 2.0, "manners_clear": 3.0, "manners_mean": 2.5,
+    }  # fmt: skip
 
 
 #: All that a reader sees or is read out, once each; what was said and written by people is marked.

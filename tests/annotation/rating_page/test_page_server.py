@@ -250,7 +250,7 @@ def test_tls_and_a_port_that_is_taken(run: Run, tmp_path: Path) -> None:
         probe.bind(("127.0.0.1", 0))
         place = PagePlace(port=probe.getsockname()[1], certificate=certificate, key=key)
     trusted = ssl.create_default_context(cafile=str(certificate))
-    secret = folder.secrets(plan.raters)["ben"]
+    secret = folder.links.secrets(plan.raters)["ben"]
 
     async def serve(started: asyncio.Event) -> None:
         await serve_page(state, place, folder, run, started=started.set, say=lambda line: None)

@@ -20,7 +20,7 @@ from bedside.annotation.plan_progress import plan_progress
 from bedside.annotation.rating_page import page_database
 from bedside.annotation.rating_page.page_collection import collect
 from bedside.annotation.rating_page.page_database import EntryConflictError, PageDatabase, read_entry
-from bedside.annotation.rating_page.page_folder import PageFolder, rater_links
+from bedside.annotation.rating_page.page_folder import PageFolder
 from bedside.annotation.rating_page.page_state import (
     ClosedItemError,
     IncompleteEntryError,
@@ -343,12 +343,12 @@ def test_who_takes_over_is_seen_while_the_page_is_served(run: Run, tmp_path: Pat
     plan = read_plan(tmp_path / "plan.json")
     state, folder = opened(plan, run)
     item = plan.assignment["ben"][0]
-    secret = folder.secrets(plan.raters)["ben"]
+    secret = folder.links.secrets(plan.raters)["ben"]
     assert state.rater_of(secret) == "ben"
     reassign(run, plan, "ben", ["dora"])
     with pytest.raises(NoSuchItemError):
         state.item("ben", item)
-    secrets = folder.secrets(as_assigned(run, plan).raters)
+    secrets = folder.links.secrets(as_assigned(run, plan).raters)
     assert (secrets["ben"], state.rater_of(secrets["dora"])) == (secret, "dora")
     assert state.item("dora", item)["task"]["external_id"] == item
 
@@ -356,8 +356,8 @@ def test_who_takes_over_is_seen_while_the_page_is_served(run: Run, tmp_path: Pat
 def test_secrets_are_their_raters_and_no_part_of_the_run(run: Run) -> None:
     plan = rating_plan(run)
     state, folder = opened(plan, run)
-    secrets = folder.secrets(plan.raters)
-    assert folder.secrets(plan.raters) == secrets
+    secrets = folder.links.secrets(plan.raters)
+    assert folder.links.secrets(plan.raters) == secrets
     assert len(set(secrets.values())) == 3
     assert all(len(secret) >= 32 for secret in secrets.values())
     assert [state.rater_of(secret) for secret in secrets.values()] == list(plan.raters)
@@ -371,7 +371,7 @@ def test_secrets_are_their_raters_and_no_part_of_the_run(run: Run) -> None:
     for path in (folder.links_file, *folder.path.glob("answers.sqlite*")):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
-    links = rater_links("http://127.0.0.1:1", secrets)
+    links = folder.links.links("http://127.0.0.1:1", plan.raters)
     assert links["anna"] == f"http://127.0.0.1:1/#{secrets['anna']}"
 
 
@@ -381,7 +381,7 @@ def test_a_damaged_file_of_links_is_named(run: Run, content: str) -> None:
     _, folder = opened(plan, run)
     folder.links_file.write_text(content)
     with pytest.raises(RunError, match="file of links is damaged"):
-        folder.secrets(plan.raters)
+        folder.links.secrets(plan.raters)
 
 
 def test_keys_are_the_figures_where_choices_are() -> None:

@@ -124,6 +124,7 @@ SHIPPED: dict[str, list[Path]] = {
     "persona": sorted(SIMULATORS_FOLDER.glob("*/personas.yaml")),
     "script": sorted(SIMULATORS_FOLDER.glob("*/scripts/*.yaml")),
     "prompt": sorted(SIMULATORS_FOLDER.glob("*/prompts/*.yaml")),
+    "protocol": sorted(SIMULATORS_FOLDER.glob("gallery/*/protocol.yaml")),
     "doctors": sorted(SIMULATORS_FOLDER.glob("mdd5k/doctors.*.yaml")),
     "story-graphs": sorted(SIMULATORS_FOLDER.glob("mdd5k/graphs.*.yaml")),
     "notes": [SIMULATORS_FOLDER / "note2chat" / "notes.yaml"],
@@ -243,6 +244,39 @@ def rubrics_of_each_kind() -> dict[str, Any]:
     return by_kind
 
 
+#: What rubrics of several ratings have in common.
+_WHOLE = {
+    "title": "Manners", "construct": "Manners", "definition": "What is asked here, said in words that are enough.",
+    "unit": "transcript", "direction": "higher", "source": "None.",
+}  # fmt: skip
+#: One of each kind of rubric of several ratings; none ships.
+COMPOSITES: list[Any] = [
+    {
+        "name": "manners", "kind": "sheet", **_WHOLE, "justified": True,
+        "criteria": [
+            {"name": "warmth", "definition": "How warm the listener is with the person.", "scale": "1-6"},
+            {"name": "ending", "definition": "How the listener ends the conversation.", "labels": [
+                {"label": "open", "descriptor": "Leaves open what comes next."},
+                {"label": "agreed", "descriptor": "Agrees on what comes next."},
+            ]},
+        ],
+        "aggregate": {"name": "manners_mean", "mean_of": ["warmth"]},
+    },
+    {
+        "name": "steps", "kind": "flow", **_WHOLE, "start": "1", "leads": {"no": "next"},
+        "questions": [
+            {"id": "1", "question": "Is it so?", "dimension": "A", "severity": "Red"},
+            {"id": "2", "question": "Is it not?", "dimension": "B", "answers": [
+                {"answer": "Yes", "goto": "end"}, {"answer": "No", "goto": "1", "descriptor": "It is not."},
+            ]},
+        ],
+        "results": [{"when": {"severity": "Red"}, "level": "bad"}, {"otherwise": "good"}],
+        "not_relevant": [{"question": "1", "answer": "No"}],
+    },
+    {"name": "teach_back", "kind": "points", **_WHOLE, "points": {"from": "reference.criteria", "text": "item"}},
+]  # fmt: skip
+
+
 def read_case(path: Path) -> None:
     for _, remark in check_cases(path):
         if remark.severity == "error":
@@ -262,7 +296,7 @@ def read_labels(labels: Any) -> Callable[[Path], object]:
 #: By form: the reader, the file's name, and what it can hold.
 READERS: dict[str, tuple[Callable[[Path], object], str, list[Any]]] = {
     "transcript": (lambda path: [*bedside.read_transcripts(path)], "talks.jsonl", [TRANSCRIPT]),
-    "rubric": (parse_rubric, "{name}.yaml", [*rubrics_of_each_kind().values()]),
+    "rubric": (parse_rubric, "{name}.yaml", [*rubrics_of_each_kind().values(), *COMPOSITES]),
     "code-rubric": (lambda path: CODEBOOK.find(str(path)), "question.yaml", [
         first("code-rubric", "question"),
     ]),
@@ -280,7 +314,7 @@ READERS: dict[str, tuple[Callable[[Path], object], str, list[Any]]] = {
     }}}]),
     "notes": (read_notes, "notes.yaml", [first("notes")[0]]),
     "medconceal-parameters": (parse_parameters, "own.yaml", [
-        first("medconceal-parameters", "default"),
+        first("medconceal-parameters", "published-shape"),
         {"extends": "default", "name": "own", "reveal": {"decay": 0.5}},
     ]),
     "labels-medconceal": (read_labels(MEDCONCEAL_LABELS), "labels.json", [CONCERN_LABELS]),
@@ -299,6 +333,7 @@ UNSAYABLE = {
     "calls itself": "the name in the file is the file's own",
     "there is no parameter file|unknown speaker|has no label": "names are looked up among what is installed",
     "stands after level|are missing": "levels are in order, without gaps",
+    "no question has|no question$|there is no question|the last has otherwise": "values of different keys fit together",
     "not one of its inputs|not declared|no text names|is used nowhere": "names in braces are declared, and used",
 }
 #: Where a reader takes whatever can be written as words, and a schema asks for words.

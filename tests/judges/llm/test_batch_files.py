@@ -21,7 +21,7 @@ from bedside.judges.llm.batch_files import Answers, CallWriter
 from bedside.judges.llm.prices import Price
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import read_judgements
-from bedside.ratings.run import Run
+from bedside.ratings.run import Run, write_manifest
 from bedside.ratings.table import KEY
 from bedside.scoring.judging_batches import read_batch, write_batch
 from bedside.scoring.judging_orders import STORE, JudgingWork, rubrics_of
@@ -275,7 +275,7 @@ def test_errors_are_told_and_asked_again(batch: Batch, tmp_path: Path) -> None:
         answered(server, following, more)
     # An answer goes before an error to the same call, wherever they stand.
     batched = batch.read(batch.answers, more)
-    assert (batched.open, batched.taken, batched.judged_before, batched.twice) == (0, 3, 9, 0)
+    assert (batched.open, batched.taken, batched.answered_before, batched.twice) == (0, 3, 9, 0)
     assert by_judge(batch.run)["error"].null_count() == 12
 
 
@@ -294,7 +294,7 @@ def test_lines_are_counted_whatever_they_hold(batch: Batch) -> None:
     assert read.first_unreadable == f"{batch.answers}:15"
     assert "later" not in by_judge(batch.run)["reason"].drop_nulls().to_list()
     again = batch.read()
-    assert (again.taken, again.judged_before, again.unasked, again.open) == (0, 11, 2, 1)
+    assert (again.taken, again.answered_before, again.unasked, again.open) == (0, 11, 2, 1)
 
 
 def test_anothers_answers_are_refused(batch: Batch, tmp_path: Path) -> None:
@@ -332,7 +332,7 @@ def test_the_wording_changed_since(batch: Batch) -> None:
     batch.export()
     manifest = Run(batch.run).manifest
     next(iter(manifest["scorings"][-1]["judges"].values()))["prompts"]["empathy"] = "0" * 12
-    (batch.run / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    write_manifest(batch.run, manifest)
     with pytest.raises(InputError, match="another wording"):
         read_batch(Run(batch.run), out=batch.calls)
 

@@ -21,6 +21,7 @@ pytest.importorskip("aiohttp")
 
 from bedside.judges.llm.clients.deepeval import PROVIDERS
 from bedside.judges.llm.endpoints import Forms, model_name
+from bedside.judges.llm.http_poster import AnswerTooLargeError
 from bedside.judges.llm.model_names import ModelName
 from bedside.judges.llm.protocol import (
     DeclinedError,
@@ -214,7 +215,7 @@ def test_a_form_that_worked_is_never_given_up() -> None:
         (Action(body=b"{}"), FaultError, "holds no reply"),
         (Action(body=b"[1]"), FaultError, "holds no reply"),
         (Action(body=b'{"error": {"message": "overloaded"}}'), FaultError, "overloaded"),
-        (Action(body=b" " * (17 * 2**20)), FaultError, "larger"),
+        (Action(body=b" " * (17 * 2**20)), AnswerTooLargeError, "larger"),
         (Action(status=400), RefusedError, "400: as scripted"),
         (Action(status=413), NotAskableError, "413"),
         (Action(status=401), LanguageModelError, "refuses the key"),

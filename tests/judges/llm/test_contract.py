@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
+from datetime import date
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from bedside.judges.llm import contract
 from bedside.judges.llm.contract import CLIENTS, ClientKind, known_price, open_model, read_name
 from bedside.judges.llm.endpoints import model_name
 from bedside.judges.llm.model_names import ModelName
-from bedside.judges.llm.prices import Price
+from bedside.judges.llm.prices import Price, listed_price
 from bedside.judges.llm.protocol import Reply, Request, Sampling
 
 #: A name that each client of the package takes.
@@ -162,3 +163,42 @@ def test_a_price_is_looked_up_without_a_word() -> None:
         "assert known_price(read_name('openai/gpt-5-mini')).input > 0\n"
     )
     assert printed(code) == ""
+
+
+# -- Prices, as the list of November 2026 has them --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "price"),
+    [
+        ("openai/gpt-5-mini", (0.25, 2.0, 0.025)),
+        ("openai/gpt-4o-2024-05-13", (5.0, 15.0)),  # a version of its own price
+        ("openai/gpt-5-mini-2099-01-01", (0.25, 2.0, 0.025)),  # one that isn't listed costs what its family does
+        ("anthropic/claude-sonnet-4-5-20250929", (3.0, 15.0, 0.3)),
+        ("gemini/gemini-2.5-pro", (1.25, 10.0, 0.125)),
+        ("azure/gpt-5-mini", (0.25, 2.0, 0.025)),
+        ("bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0", (3.3, 16.5, 0.33)),
+        ("openrouter/anthropic/claude-sonnet-4.5", (3.0, 15.0, 0.3)),
+        ("grok/grok-4", (3.0, 15.0, 0.75)),
+        ("litellm/vertex_ai/gemini-2.5-pro", (1.25, 10.0, 0.125)),
+        ("openai/no-such-model", None),
+        ("azure/my-deployment", None),
+        ("http://127.0.0.1:9/v1#gpt-5-mini", None),
+    ],
+)
+def test_prices(name: str, price: tuple[float, ...] | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://x.openai.azure.com")
+    known = known_price(read_name(name))
+    assert (None if known is None else known.numbers) == price
+
+
+def test_prices_hold_from_a_day_on_and_those_of_caches_and_batches_are_their_own() -> None:
+    deepseek = ModelName("deepseek-v4-pro", "deepseek", None)
+    prices = [listed_price(deepseek, day) for day in (date(2026, 8, 16), date(2026, 8, 17))]
+    assert [price and price.numbers for price in prices] == [(1.32, 3.96, 0.044), (0.66, 1.98, 0.022)]
+    price = listed_price(ModelName("claude-sonnet-4-5", "anthropic", None), date(2026, 11, 1))
+    assert price is not None
+    # 1,000 tokens in, of which 600 are read from the cache and 300 written to it; 100 out.
+    assert price.of(1000, 100, 600, 300) == pytest.approx((100 * 3 + 600 * 0.3 + 300 * 3.75 + 100 * 15) / 1e6)
+    assert price.in_batches().of(1000, 100, 600, 300) == pytest.approx(price.of(1000, 100, 600, 300) / 2)
+    assert price.most(1000, 100) == pytest.approx((1000 * 3.75 + 100 * 15) / 1e6)

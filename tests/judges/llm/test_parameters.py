@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
 import pytest
 
-from bedside.judges.llm.openai_chat import ChatParameters
+from bedside.judges.llm.contract import read_name
+from bedside.judges.llm.openai_chat import OPENAI_URL, ChatParameters, OpenAIChat
 from bedside.judges.llm.prices import ModelFacts
-from bedside.judges.llm.protocol import LanguageModelError, Sampling
-from bedside.judges.llm.server_problems import asked_wait, duration, read_problem
+from bedside.judges.llm.protocol import LanguageModelError, Request, Sampling
+from bedside.judges.llm.server_problems import Secrets, asked_wait, duration, read_problem
 
 ALL = Sampling(temperature=0.5, max_tokens=100, probabilities=True, reasoning_effort="low")
 
@@ -58,6 +60,28 @@ def test_what_is_learnt(error: object, meaning: str | None) -> None:
         assert parameters.learn(said(error), before) == meaning, "of requests that were under way"
 
 
+def test_what_requests_begin_with_alike_is_told_to_those_who_take_it() -> None:
+    request = Request.of_text("shared, own", opening="talk 7", shared=6)
+
+    def sent(address: str, model: str = "gpt-5-mini") -> tuple[OpenAIChat, dict[str, Any]]:
+        chat = OpenAIChat(replace(read_name(address), model=model), Sampling(), Secrets())
+        return chat, orjson.loads(chat.content(request).body)
+
+    chat, body = sent(f"{OPENAI_URL}#m")
+    assert len(body["prompt_cache_key"]) == 32
+    assert "talk 7" not in str(body)
+    refused = said({"error": {"message": "Unrecognized request argument supplied: prompt_cache_key"}})
+    assert chat.parameters.learn(refused, chat.content(request).fields) == "prompt_cache_key"
+    again = chat.content(request)
+    assert (b"prompt_cache_key" in again.body, again.unsent) == (False, ())
+    _, body = sent("http://127.0.0.1:9/v1#m")
+    assert set(body) == {"model", "max_tokens", "temperature", "messages"}
+    _, body = sent("openrouter/x", "anthropic/claude-sonnet-5")
+    assert body["messages"] == [{"role": "user", "content": [
+        {"type": "text", "text": "shared", "cache_control": {"type": "ephemeral"}}, {"type": "text", "text": ", own"},
+    ]}]  # fmt: skip
+
+
 def test_the_limit_goes_by_its_other_name_and_then_not_at_all() -> None:
     parameters = ChatParameters("m", Sampling(), ModelFacts())
     for name, other in (("max_tokens", "max_completion_tokens"), ("max_completion_tokens", None)):
@@ -72,6 +96,9 @@ def test_the_limit_goes_by_its_other_name_and_then_not_at_all() -> None:
     [
         ({"message": "max_tokens is too large: 100. At most 50.", "param": "max_tokens"}, "`max_tokens`"),
         ({"message": "no", "param": "reasoning_effort", "code": "unsupported_value"}, "`reasoning_effort`"),
+        ({"message": "no", "param": "temperature", "code": "decimal_above_max_value"}, "a lower `temperature`"),
+        ({"message": "no", "param": "temperature", "code": "decimal_below_min_value"}, "a higher `temperature`"),
+        ({"message": "Invalid: temperature must be less than or equal to 0.4"}, "a lower `temperature`"),
     ],
 )
 def test_another_value_is_for_the_user_to_choose(error: object, todo: str) -> None:

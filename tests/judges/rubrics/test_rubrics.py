@@ -95,11 +95,15 @@ OTHERS = {
     "finding_extraction": "list", "finding_check": "index", "diagnosis_match": "index", "finding_category": "label",
 }  # fmt: skip
 #: What simulated patients are checked by.
-CHECKS = {"case_contradiction_level": "level", "case_invention": "level", "dominant_trait": "label"}
+CHECKS = {
+    "case_contradiction_level": "level", "case_invention": "level", "dominant_trait": "label", "patient_faults": "set",
+}  # fmt: skip
+#: What becomes of people at risk.
+ESCALATION = dict.fromkeys(("risk_asked", "risk_help", "risk_no_harm", "risk_stayed"), "level")
 
 
 def test_every_rubric_of_the_protocols_is_shipped_and_no_other() -> None:
-    listed = {name: "level" for names in SCALES.values() for name in names.split()} | OTHERS | CHECKS
+    listed = {name: "level" for names in SCALES.values() for name in names.split()} | OTHERS | CHECKS | ESCALATION
     assert {name: rubric.kind for name, rubric in RUBRICS.all().items()} == listed
 
 
@@ -154,6 +158,8 @@ def test_rubrics_that_need_an_input_name_it() -> None:
         "concern_matching": "concerns submitted_findings", "finding_check": "findings",
         "finding_category": "findings", "diagnosis_match": "diagnosis ranked_diagnoses", "factual_conflict": "note",
         "case_contradiction_level": "patient_facts", "case_invention": "patient_facts",
+        "patient_faults": "patient_facts", "risk_asked": "risk", "risk_help": "risk risk_grade",
+        "risk_no_harm": "risk", "risk_stayed": "risk",
     }  # fmt: skip
 
 
@@ -274,7 +280,10 @@ SEEN: dict[str, Any] = {
     "not_applicable": "Nothing is explained.", "instructions": "Rate the whole conversation.",
 }  # fmt: skip
 #: They come with another form of the answer; or are of tuned rubrics, translations and provenance: tests of their own.
-ELSEWHERE = "kind labels answer window window_role stage examples level_map history language translated_from shows"
+ELSEWHERE = (
+    "kind labels answer criteria justified aggregate questions results leads start not_relevant points window "
+    "window_role stage examples level_map history language translated_from shows"
+)
 
 
 def test_version_is_twelve_hexadecimal_digits() -> None:

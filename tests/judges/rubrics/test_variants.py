@@ -50,7 +50,7 @@ EACH = pytest.mark.parametrize(("name", "language"), [(name, tag) for name in SH
 TALK = conversation(
     ("clinician", "¿Qué tal?"), ("patient", "Mal."), ("clinician", "¿Desde cuándo?"), ("patient", "Lunes."),
     reference={
-        **dict.fromkeys(("note", "patient_facts", "background", "goal", "diagnosis"), "7"),
+        **dict.fromkeys(("note", "patient_facts", "background", "goal", "diagnosis", "risk", "risk_grade"), "7"),
         **{key: ["7"] for key in ("findings", "concerns", "submitted_findings", "ranked_diagnoses")},
     },
 )  # fmt: skip

@@ -8,39 +8,33 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bedside.metrics.protocols.medconceal import (
-    CATEGORIES,
-    FEATURES,
-    PARAMETERS,
-    LabelledTurn,
-    Parameters,
-    fit,
-    read_turns,
-)
-from bedside.metrics.protocols.medconceal.fitting import address_data, regressed, reveal_data
+from bedside.metrics.protocols.medconceal.fitting import address_data, fit, regressed, reveal_data
+from bedside.metrics.protocols.medconceal.labels import CATEGORIES, FEATURES
 from bedside.metrics.protocols.medconceal.policy import (
+    PARAMETERS,
+    Parameters,
     Step,
     address_probability,
     parse_parameters,
     reveal_probability,
     write_parameters,
 )
-from bedside.metrics.protocols.medconceal.trace import LabelledCourse, replay
+from bedside.metrics.protocols.medconceal.trace import LabelledCourse, LabelledTurn, read_turns, replay
 from bedside.stats.arrays import Array
 
-DEFAULT = PARAMETERS.load("default")
+SHAPE = PARAMETERS.load("published-shape")
 #: A policy under which turns differ: p is .1 to .8, about .4 on average.
 TRUTH = Parameters.model_validate(
     {
-        **DEFAULT.model_dump(),
+        **SHAPE.model_dump(),
         "reveal": {
-            **DEFAULT.reveal.model_dump(),
-            "weights": {name: 1.5 if place % 2 else -1.6 for place, name in enumerate(DEFAULT.reveal.weights)},
+            **SHAPE.reveal.model_dump(),
+            "weights": {name: 1.5 if place % 2 else -1.6 for place, name in enumerate(SHAPE.reveal.weights)},
             "high": 0.6,
             "low": 0.45,
         },
         "address": {
-            **DEFAULT.address.model_dump(),
+            **SHAPE.address.model_dump(),
             "weights": {name: 1.4 if place % 2 else -1.5 for place, name in enumerate(FEATURES)},
             "probability": 0.3,
             "evidence": 0.3,
@@ -156,10 +150,10 @@ def test_probabilities_come_back() -> None:
 
 def test_design_matrix_gives_the_formula() -> None:
     rows = drawn_turns(6, 4, replayed=False)
-    data = reveal_data(courses(rows), DEFAULT)
+    data = reveal_data(courses(rows), SHAPE)
     weights = [
-        *DEFAULT.reveal.weights.values(),
-        *(DEFAULT.reveal.by_category[name].get(each, 0.0) for name in CATEGORIES for each in DEFAULT.reveal.weights),
+        *SHAPE.reveal.weights.values(),
+        *(SHAPE.reveal.by_category[name].get(each, 0.0) for name in CATEGORIES for each in SHAPE.reveal.weights),
     ]
     p = 1 / (1 + np.exp(-data.x @ np.array(weights)))
     expected = []
@@ -168,7 +162,7 @@ def test_design_matrix_gives_the_formula() -> None:
             for row in course.rows[: course.revealed_at(concern)]:
                 each = row[place]
                 z = [getattr(each.z, name) for name in FEATURES]
-                expected.append(reveal_probability(z, each.o, each.category, DEFAULT))
+                expected.append(reveal_probability(z, each.o, each.category, SHAPE))
     assert p == pytest.approx(expected)
 
 
@@ -220,7 +214,7 @@ def test_same_seed_same_fit_and_the_file_reads_back(tmp_path: Path) -> None:
 def test_without_address_labels_that_part_stays() -> None:
     rows = [row.model_copy(update={"addressed": None}) for row in drawn_turns(24, 7, replayed=False)]
     found = fit(rows, seed=0, reveal_grid=SMALL_REVEAL)
-    assert found.parameters.address == DEFAULT.address
+    assert found.parameters.address == SHAPE.address
     assert found.address is None
     assert found.address_grid == ()
     assert found.remarks == ("no turn has an 'addressed' label: the address part is that of default",)

@@ -14,13 +14,18 @@ import bedside
 from bedside.cli.schemas import schema_text
 from bedside.core.errors import RegistryError
 from bedside.metrics import FAMILIES
-from bedside.metrics.protocols import medconceal, note2chat
+from bedside.metrics.protocols.medconceal import (
+    labels as medconceal_labels,
+    policy as medconceal_policy,
+    trace as medconceal_trace,
+)
+from bedside.metrics.protocols.note2chat import labels as note2chat_labels
 from bedside.ratings.values import Value
 from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
 
 PAGES = Path(__file__).parents[3] / "docs" / "suites"
-Z = dict.fromkeys(medconceal.FEATURES, 0.0)
+Z = dict.fromkeys(medconceal_labels.FEATURES, 0.0)
 CONCERNS = [{"id": "a", "category": "communication barrier", "text": "Needs an interpreter"}]
 CASE = conversation(
     ("clinician", "What would help you?"),
@@ -56,7 +61,7 @@ def example_with(key: str, page: str) -> Any:
 
 @pytest.mark.parametrize("protocol", ["medconceal", "note2chat"])
 def test_examples_of_the_docs_are_of_the_schema_and_are_read(protocol: str, tmp_path: Path) -> None:
-    found = {"medconceal": medconceal, "note2chat": note2chat}[protocol]
+    found = {"medconceal": medconceal_labels, "note2chat": note2chat_labels}[protocol]
     example = example_with("rater", f"{protocol}.md")
     jsonschema.validate(example, json.loads(schema_text(f"labels-{protocol}")))
     path = written(tmp_path, example)
@@ -68,7 +73,7 @@ def test_examples_of_the_docs_are_of_the_schema_and_are_read(protocol: str, tmp_
 def test_docs_example_of_labelled_turns_is_read(tmp_path: Path) -> None:
     example = example_with("revealed", "medconceal.md")
     jsonschema.validate(example, json.loads(schema_text("turns-medconceal")))
-    (row,) = medconceal.read_turns(written(tmp_path, example))
+    (row,) = medconceal_trace.read_turns(written(tmp_path, example))
     assert row.case == example["case"]
 
 
@@ -76,9 +81,11 @@ def test_docs_worked_example_is_what_the_trace_gives() -> None:
     family = FAMILIES.load("hidden_concerns")
     example = family.metric("reveal_rate").examples[0]
     transcript = conversation(*example.turns, **example.transcript)
-    labels = medconceal.rater_labels(transcript, "human:anna")
-    concerns = medconceal.concerns_of(transcript)
-    found = medconceal.trace(transcript, concerns, labels.turns, medconceal.PARAMETERS.load("default"))
+    labels = medconceal_labels.rater_labels(transcript, "human:anna")
+    concerns = medconceal_labels.concerns_of(transcript)
+    found = medconceal_trace.trace(
+        transcript, concerns, labels.turns, medconceal_policy.PARAMETERS.load("published-shape")
+    )
     page = (PAGES / "medconceal.md").read_text("utf-8")
     for state in found.history:
         (a, b), (p, q) = state.evidence, state.step.reveal
@@ -88,20 +95,20 @@ def test_docs_worked_example_is_what_the_trace_gives() -> None:
 
 def test_labels_stand_by_rater_and_survive_writing(tmp_path: Path) -> None:
     other = {"id": "t1", "rater": "judge:m", "findings": []}
-    labelled, untouched = medconceal.with_labels([CASE, OTHER], written(tmp_path, LABELS, other))
+    labelled, untouched = medconceal_labels.with_labels([CASE, OTHER], written(tmp_path, LABELS, other))
     assert untouched is OTHER
     assert CASE.reference == {"concerns": CONCERNS}, "the input is not changed"
-    assert medconceal.label_raters(labelled) == ["human:anna", "judge:m"]
+    assert medconceal_labels.label_raters(labelled) == ["human:anna", "judge:m"]
     path = tmp_path / "transcripts.jsonl"
     path.write_bytes(labelled.to_json() + b"\n")
     (again,) = bedside.read_transcripts([path])
-    found = medconceal.rater_labels(again, "human:anna")
-    assert found == medconceal.rater_labels(labelled, "human:anna")
+    found = medconceal_labels.rater_labels(again, "human:anna")
+    assert found == medconceal_labels.rater_labels(labelled, "human:anna")
     assert found.findings is not None
     assert found.findings[0].category == "communication barrier"
     assert found.turns[2].intent == "explain"
-    assert medconceal.rater_labels(again, "judge:m").findings == ()
-    assert medconceal.rater_labels(again, "judge:m").matches is None
+    assert medconceal_labels.rater_labels(again, "judge:m").findings == ()
+    assert medconceal_labels.rater_labels(again, "judge:m").matches is None
 
 
 def test_parts_come_in_several_files_and_replace_older_ones(tmp_path: Path) -> None:
@@ -111,8 +118,8 @@ def test_parts_come_in_several_files_and_replace_older_ones(tmp_path: Path) -> N
     third = written(tmp_path, {**head, "findings": []}, name="c.jsonl")
     found: Any = [CASE]
     for path in (first, second, third):
-        found = medconceal.with_labels(found, path)
-    labels = medconceal.rater_labels(next(iter(found)), "human:anna")
+        found = medconceal_labels.with_labels(found, path)
+    labels = medconceal_labels.rater_labels(next(iter(found)), "human:anna")
     assert labels.findings == ()
     assert set(labels.turns) == {0, 2}
 
@@ -121,8 +128,8 @@ def test_array_and_single_object_are_read_too(tmp_path: Path) -> None:
     for text in (json.dumps([LABELS], indent=1), json.dumps(LABELS, indent=1)):
         path = tmp_path / "labels.json"
         path.write_text(text)
-        (labelled,) = medconceal.with_labels([CASE], path)
-        assert medconceal.label_raters(labelled) == ["human:anna"]
+        (labelled,) = medconceal_labels.with_labels([CASE], path)
+        assert medconceal_labels.label_raters(labelled) == ["human:anna"]
 
 
 def changed(**values: Any) -> dict[str, Any]:
@@ -139,7 +146,7 @@ def values(transcript: Transcript, *names: str, family: str = "hidden_concerns",
 
 def labelled(tmp_path: Path, **labels: Any) -> Transcript:
     given = {"id": "t1", "rater": "human:anna", **labels}
-    return next(iter(medconceal.with_labels([CASE], written(tmp_path, given))))
+    return next(iter(medconceal_labels.with_labels([CASE], written(tmp_path, given))))
 
 
 def test_what_is_not_labelled_is_missing_with_the_reason(tmp_path: Path) -> None:
@@ -200,8 +207,8 @@ def test_scored_as_any_other_transcripts(tmp_path: Path) -> None:
     )  # fmt: skip
     history = {"id": "t1", "rater": "judge:m", "findings": [{"message": 2}], "diagnosis_rank": 0}
     concerns = {"id": "t1", "rater": "judge:m", "turns": {"1": {"z": Z}, "3": {"z": Z}}}
-    labelled = note2chat.with_labels([talk], written(tmp_path, history, name="h.jsonl"))
-    labelled = medconceal.with_labels(labelled, written(tmp_path, concerns, name="c.jsonl"))
+    labelled = note2chat_labels.with_labels([talk], written(tmp_path, history, name="h.jsonl"))
+    labelled = medconceal_labels.with_labels(labelled, written(tmp_path, concerns, name="c.jsonl"))
     path = tmp_path / "talks.jsonl"
     path.write_bytes(b"".join(each.to_json() + b"\n" for each in labelled))
     done = bedside.score([path], tmp_path / "run", metrics=["hidden_concerns", "history_taking"])
@@ -216,4 +223,4 @@ def test_scored_as_any_other_transcripts(tmp_path: Path) -> None:
 def test_the_bundled_examples_concerns_are_read() -> None:
     path = Path(bedside.__file__).parent / "examples" / "transcripts.jsonl"
     for transcript in bedside.read_transcripts([path]):
-        assert medconceal.concerns_of(transcript)
+        assert medconceal_labels.concerns_of(transcript)

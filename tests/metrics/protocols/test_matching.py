@@ -9,9 +9,22 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from bedside.metrics.protocols.medconceal import CATEGORIES, CaseScore, Concern, case_level, micro, score_case
-from bedside.metrics.protocols.medconceal.labels import CategoryName, MatchProposal, SubmittedFinding
-from bedside.metrics.protocols.medconceal.matching import MatchCounts, f1, maximum_matching
+from bedside.metrics.protocols.medconceal.labels import (
+    CATEGORIES,
+    CategoryName,
+    Concern,
+    MatchProposal,
+    SubmittedFinding,
+)
+from bedside.metrics.protocols.medconceal.matching import (
+    CaseScore,
+    MatchCounts,
+    case_level,
+    f1,
+    maximum_matching,
+    micro,
+    score_case,
+)
 from tests.conftest import conversation
 
 TALK = conversation(

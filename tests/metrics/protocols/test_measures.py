@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bedside.metrics.protocols.medconceal import CaseTrace, Step, Trace, challenge_cues, measure, summarise
-from bedside.metrics.protocols.medconceal.trace import TurnState
+from bedside.metrics.protocols.medconceal.measures import CaseTrace, measure, summarise
+from bedside.metrics.protocols.medconceal.policy import Step, challenge_cues
+from bedside.metrics.protocols.medconceal.trace import Trace, TurnState
 from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
 
@@ -28,6 +29,7 @@ def course(
             0.0,
             False,
             addressed_at is not None and number >= addressed_at,
+            (),
         )
         for number in range(1, turns + 1)
     )

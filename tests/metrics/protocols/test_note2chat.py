@@ -12,21 +12,17 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from bedside.metrics.protocols.label_files import Measured
-from bedside.metrics.protocols.note2chat import (
+from bedside.metrics.protocols.note2chat.history import History, dont_know_and_repeats, history, summarise, turn_rewards
+from bedside.metrics.protocols.note2chat.labels import HistoryLabels, reply_kind
+from bedside.metrics.protocols.note2chat.preferences import (
+    RULES,
     Candidate,
-    History,
     dialogue_reward,
     dialogue_rewards,
-    dont_know_and_repeats,
-    history,
     preference_pairs,
-    reply_kind,
-    summarise,
-    turn_rewards,
+    ranked_recalls,
     write_preferences,
 )
-from bedside.metrics.protocols.note2chat.labels import HistoryLabels
-from bedside.metrics.protocols.note2chat.preferences import RULES, ranked_recalls
 from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
 
@@ -155,7 +151,10 @@ def test_missing_with_reasons() -> None:
     assert case(talk(3)).recall.missing == "no labels of findings"
     assert case(talk(3)).f1.missing == "no labels of findings"
     assert case(talk(3)).category_recall("site").missing == "no labels of findings"
-    assert case(talk(3), findings=at(0)).recall.missing
+    opening = case(talk(3), findings=at(0))
+    assert opening.recall.missing
+    # The authors' script leaves the case out of precision too; by the paper's words it is 0 of 3 questions.
+    assert (opening.precision_by_messages.value, opening.precision.value) == (None, 0)
     assert case(talk(3)).top(1).missing == "no label of the diagnosis's rank"
     assert case(talk(3), diagnosis_rank=None).top(5).value == 0
     assert case(talk(3), findings=at(2)).category_recall("site").missing == "no finding of the category site"
@@ -191,6 +190,7 @@ def test_equals_the_published_script_with_its_count_of_questions(
     expected = script(len(transcript.turns), [message for message, _ in rows], [hit for _, hit in rows])
     if expected is None:
         assert found.recall.missing
+        assert found.precision_by_messages.missing == found.recall.missing
     else:
         by_script = (found.recall.value, found.precision_by_messages.value, found.f1_by_messages.value)
         assert by_script == pytest.approx(expected)

@@ -10,22 +10,27 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from bedside.metrics.families.hidden_concerns import CASE, RATER, TALK
-from bedside.metrics.protocols.medconceal import (
-    PARAMETERS,
+from bedside.metrics.protocols.medconceal.labels import (
     Concern,
+    ConcernTurnLabels,
+    concerns_of,
+    primary_of,
+    rater_labels,
+)
+from bedside.metrics.protocols.medconceal.policy import (
+    PARAMETERS,
     Parameters,
     Policy,
     PolicyState,
     Step,
-    concerns_of,
-    rater_labels,
-    replay,
+    address_probability,
+    is_blocked,
+    tightened,
     turn_step,
 )
-from bedside.metrics.protocols.medconceal.labels import ConcernTurnLabels, primary_of
-from bedside.metrics.protocols.medconceal.policy import address_probability, is_blocked, tightened
+from bedside.metrics.protocols.medconceal.trace import replay
 from tests.conftest import conversation
-from tests.metrics.protocols.test_trace import DEFAULT, FEAR, MANY, STEPS, changed, labels, parameter_sets
+from tests.metrics.protocols.test_trace import FEAR, MANY, SHAPE, STEPS, changed, labels, parameter_sets
 
 
 def at_once(steps: list[Step], concerns: list[str], primary: str | None, parameters: Parameters) -> list[Any]:
@@ -80,11 +85,11 @@ def test_turn_by_turn_is_all_at_once(steps: list[Step], parameters: Parameters, 
 def test_the_worked_example_turn_by_turn() -> None:
     talk = conversation(*TALK, **CASE)
     concerns = concerns_of(talk)
-    policy = Policy(DEFAULT, tuple(each.id for each in concerns), primary_of(concerns))
+    policy = Policy(SHAPE, tuple(each.id for each in concerns), primary_of(concerns))
     state, courses, hits = policy.start(), [], []
     by_turn = rater_labels(talk, RATER).turns
     for turn in talk.of("clinician"):
-        step = turn_step(turn.index, turn.text, by_turn[turn.index], concerns=concerns, parameters=DEFAULT)
+        step = turn_step(turn.index, turn.text, by_turn[turn.index], (), concerns=concerns, parameters=SHAPE)
         state = policy.step(state, step)
         courses.append([round(each, 3) for each in state.evidence])
         hits.append(state.hits)
@@ -115,15 +120,15 @@ def test_the_earliest_reveal_is_the_first_n_with_enough(decay: float, high: floa
 
 def test_earliest_turns_of_the_default() -> None:
     sure = [Step(index, False, (1.0,), 1.0) for index in range(8)]
-    run = replay(sure, ["a"], "a", DEFAULT)
+    run = replay(sure, ["a"], "a", SHAPE)
     assert (run.revealed_at, run.addressed_at) == ({"a": 2}, 5)
     # Revealed after turn 5, a concern can't be addressed in eight turns.
     late = [replace(step, reveal=(0.0,) if step.turn < 4 else (1.0,)) for step in sure]
-    assert replay(late, ["a"], "a", DEFAULT).revealed_at == {"a": 6}
-    assert replay(late, ["a"], "a", DEFAULT).addressed_at is None
+    assert replay(late, ["a"], "a", SHAPE).revealed_at == {"a": 6}
+    assert replay(late, ["a"], "a", SHAPE).addressed_at is None
     soon = [replace(step, reveal=(0.0,) if step.turn < 3 else (1.0,)) for step in sure]
-    assert replay(soon, ["a"], "a", DEFAULT).revealed_at == {"a": 5}
-    assert replay(soon, ["a"], "a", DEFAULT).addressed_at == 8
+    assert replay(soon, ["a"], "a", SHAPE).revealed_at == {"a": 5}
+    assert replay(soon, ["a"], "a", SHAPE).addressed_at == 8
 
 
 @given(STEPS, parameter_sets(), st.integers(0, 14), st.floats(0, 1))
@@ -174,7 +179,7 @@ def test_the_address_can_have_weights_of_a_category() -> None:
             Concern(id="a", category=FEAR, text="Needles"),
             Concern.model_validate({"id": "b", "category": category, "text": "Costs", "primary": True}),
         ]
-        step = turn_step(0, "x", turn, concerns=concerns, parameters=policy)
-        plain = address_probability(tuple(turn.z.model_dump().values()), None, DEFAULT)
+        step = turn_step(0, "x", turn, (), concerns=concerns, parameters=policy)
+        plain = address_probability(tuple(turn.z.model_dump().values()), None, SHAPE)
         odds = step.address / (1 - step.address) / (plain / (1 - plain))
         assert odds == pytest.approx(2.718281828459045**extra)

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from bedside.metrics.protocols.medconceal import FEATURES, PARAMETERS, Concern, Parameters, Trace, replay, trace
-from bedside.metrics.protocols.medconceal.labels import CategoryName, ConcernTurnLabels
+from bedside.core.errors import DataError
+from bedside.metrics.protocols.medconceal.labels import FEATURES, CategoryName, Concern, ConcernTurnLabels
 from bedside.metrics.protocols.medconceal.policy import (
+    PARAMETERS,
+    Parameters,
     Step,
     address_probability,
     content,
@@ -22,21 +24,22 @@ from bedside.metrics.protocols.medconceal.policy import (
     sigmoid,
     write_parameters,
 )
+from bedside.metrics.protocols.medconceal.trace import Trace, replay, trace
 from tests.conftest import conversation
 
-DEFAULT = PARAMETERS.load("default")
+SHAPE = PARAMETERS.load("published-shape")
 FEAR: CategoryName = "emotional discomfort or fear"
 
 
 def changed(part: str, **values: Any) -> Parameters:
-    return DEFAULT.model_copy(update={part: getattr(DEFAULT, part).model_copy(update=values)})
+    return SHAPE.model_copy(update={part: getattr(SHAPE, part).model_copy(update=values)})
 
 
 def steps(*reveal: float, address: float = 0.0, blocked: set[int] = frozenset()) -> list[Step]:  # type: ignore[assignment]
     return [Step(index, index in blocked, (p,), address) for index, p in enumerate(reveal)]
 
 
-def run(given: list[Step], parameters: Parameters = DEFAULT) -> Trace:
+def run(given: list[Step], parameters: Parameters = SHAPE) -> Trace:
     return replay(given, ["a"], "a", parameters)
 
 
@@ -77,15 +80,15 @@ def test_address_needs_reveal_lag_probability_evidence_and_a_row() -> None:
 
 def test_only_the_primary_concern_is_addressed() -> None:
     both = [Step(index, False, (0.0, 1.0), 1.0) for index in range(8)]
-    assert replay(both, ["a", "b"], "a", DEFAULT).addressed_at is None
-    assert replay(both, ["a", "b"], "b", DEFAULT).addressed_at is not None
-    assert replay(both, ["a", "b"], None, DEFAULT).addressed_at is None
+    assert replay(both, ["a", "b"], "a", SHAPE).addressed_at is None
+    assert replay(both, ["a", "b"], "b", SHAPE).addressed_at is not None
+    assert replay(both, ["a", "b"], None, SHAPE).addressed_at is None
 
 
 def test_progressive_mode_tightens_with_each_revealed_concern() -> None:
     # E of a: .5 → .75 reveals at turn 2 (high .7). b: 0, .4, .6, .7, .75 against .7 and .6 twice → turn 4.
     given = [Step(index, False, (1.0, p), 0.0) for index, p in enumerate((0.0, 0.8, 0.8, 0.8, 0.8, 1.0, 1.0))]
-    assert replay(given, ["a", "b"], "a", DEFAULT).revealed_at == {"a": 2, "b": 4}
+    assert replay(given, ["a", "b"], "a", SHAPE).revealed_at == {"a": 2, "b": 4}
     # With 0.5 the thresholds after one reveal are .85 and .8: E = .75 (5), .875 (6) → turn 6.
     assert replay(given, ["a", "b"], "a", changed("reveal", progressive=0.5)).revealed_at == {"a": 2, "b": 6}
     # Concerns of one turn meet the same thresholds, in whatever order they stand.
@@ -148,7 +151,7 @@ def parameter_sets(draw: st.DrawFn, *, progressive: bool = False) -> Parameters:
     )
     return first.model_copy(
         update={
-            "address": DEFAULT.address.model_copy(
+            "address": SHAPE.address.model_copy(
                 update={
                     "decay": draw(st.floats(0, 0.9)),
                     "probability": draw(THRESHOLDS),
@@ -250,13 +253,13 @@ def test_progressive_mode_never_reveals_earlier(given: list[Step], parameters: P
 
 def test_probabilities_are_the_formulas() -> None:
     z = tuple(index / 10 for index in range(10))
-    weights = DEFAULT.reveal.weights
-    more = DEFAULT.reveal.by_category[FEAR]
+    weights = SHAPE.reveal.weights
+    more = SHAPE.reveal.by_category[FEAR]
     total = sum((weights[name] + more.get(name, 0)) * value for name, value in zip(FEATURES, z, strict=True))
     total += (weights["overlap"] + more.get("overlap", 0)) * 0.4
-    assert reveal_probability(z, 0.4, FEAR, DEFAULT) == pytest.approx(1 / (1 + math.exp(-total)))
-    total = sum(DEFAULT.address.weights[name] * value for name, value in zip(FEATURES, z, strict=True))
-    assert address_probability(z, None, DEFAULT) == pytest.approx(1 / (1 + math.exp(-total)))
+    assert reveal_probability(z, 0.4, FEAR, SHAPE) == pytest.approx(1 / (1 + math.exp(-total)))
+    total = sum(SHAPE.address.weights[name] * value for name, value in zip(FEATURES, z, strict=True))
+    assert address_probability(z, None, SHAPE) == pytest.approx(1 / (1 + math.exp(-total)))
 
 
 def test_sigmoid_does_not_overflow() -> None:
@@ -299,23 +302,32 @@ def labels(intent: str | None = None, **features: float) -> ConcernTurnLabels:
 
 
 def test_blocked_by_intent_and_without_one_by_risk() -> None:
-    found = trace(TALK, [CONCERN], {0: labels("meta_probe"), 2: labels(meta_probe_risk=0.5)}, DEFAULT)
+    found = trace(TALK, [CONCERN], {0: labels("meta_probe"), 2: labels(meta_probe_risk=0.5)}, SHAPE)
     assert found.blocked == 2
     spoken = {0: labels("explain", meta_probe_risk=0.9), 2: labels(meta_probe_risk=0.49)}
-    assert trace(TALK, [CONCERN], spoken, DEFAULT).blocked == 0, "an intent decides alone"
+    assert trace(TALK, [CONCERN], spoken, SHAPE).blocked == 0, "an intent decides alone"
 
 
 def test_talk_about_nothing_never_reveals_with_the_default_parameters() -> None:
     long = conversation(*[("clinician", "Hm.")] * 200)
-    assert trace(long, [CONCERN], dict.fromkeys(range(200), labels()), DEFAULT).revealed_at == {}
+    assert trace(long, [CONCERN], dict.fromkeys(range(200), labels()), SHAPE).revealed_at == {}
 
 
 def test_asking_with_room_reveals_and_gathering_data_does_not() -> None:
     long = conversation(*[("clinician", "Hm.")] * 8)
     asking = labels(concern_elicitation=0.8, space_provision=0.7, emotional_responsiveness=0.6)
-    assert trace(long, [CONCERN], dict.fromkeys(range(8), asking), DEFAULT).revealed_at == {"a": 2}
+    assert trace(long, [CONCERN], dict.fromkeys(range(8), asking), SHAPE).revealed_at == {"a": 2}
     gathering = labels(data_gathering=1.0, partnership=0.3)
-    assert trace(long, [CONCERN], dict.fromkeys(range(8), gathering), DEFAULT).revealed_at == {}
+    assert trace(long, [CONCERN], dict.fromkeys(range(8), gathering), SHAPE).revealed_at == {}
+
+
+def test_topics_in_english_are_not_looked_for_in_another_language() -> None:
+    default = PARAMETERS.load("default")
+    german = conversation(("clinician", "Wovor haben Sie Angst?"), ("patient", "x"), language="de")
+    asking = {0: labels(concern_elicitation=1.0, space_provision=1.0)}
+    with pytest.raises(DataError, match="the transcript's language is de"):
+        trace(german, [CONCERN], asking, default)
+    assert trace(german, [CONCERN], asking, SHAPE).turns == 1, "as published, no topic is told apart"
 
 
 # -- parameter files -----------------------------------------------------------------------------------------
@@ -328,7 +340,7 @@ def test_shipped_files_state_their_origin() -> None:
 
 
 def test_the_shortest_lag_of_the_default_parameters_is_the_published_one() -> None:
-    assert DEFAULT.address.lag + DEFAULT.address.consecutive - 1 == 3
+    assert SHAPE.address.lag + SHAPE.address.consecutive - 1 == 3
 
 
 def test_written_parameters_read_back(tmp_path: Path) -> None:
@@ -342,4 +354,4 @@ def test_a_file_may_extend_a_shipped_one(tmp_path: Path) -> None:
     path.write_text("name: mine\nextends: default\ntitle: x\norigin: y\nreveal: {high: 0.9}\n")
     found = parse_parameters(path)
     assert found.reveal.high == 0.9
-    assert found.reveal.weights == DEFAULT.reveal.weights
+    assert found.reveal.weights == SHAPE.reveal.weights

@@ -17,6 +17,7 @@ import yaml
 
 import bedside
 from bedside.core.errors import BedsideError, InputError
+from bedside.ratings.run import write_manifest
 from bedside.reports.exports.contract import EXPORT_FORMS
 from bedside.reports.exports.export import MARK
 from bedside.transcripts.transcript import Transcript, Turn
@@ -301,6 +302,7 @@ def test_an_export_that_fails_leaves_what_was_there(
     part = next((broken / "transcripts").iterdir())
     table = pl.read_parquet(part)
     table.with_columns(pl.lit("{").alias("content")).write_parquet(part)
+    write_manifest(broken, run.manifest)
     with pytest.raises(BedsideError, match="missing or damaged"):
         bedside.export(broken, "csv-folder", out)
     assert dict(contents(out)) == before

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import bedside
-from bedside.core.errors import BedsideError
+from bedside.core.errors import BedsideError, InputError
 from bedside.simulation.conversation_log import ConversationLog, LoggedReply
 from bedside.simulation.simulate import SimulationSettings, SimulationSummary, simulate_plan
 from bedside.simulation.simulation_plan import SimulationRequest
@@ -21,35 +21,42 @@ from bedside.simulation.simulators.calls import ACTOR_ROLES, Call
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.case_files import read_cases, read_personas
 from bedside.simulation.simulators.contract import SIMULATORS, Simulator
+from bedside.simulation.simulators.file_talk import find_simulator
 from bedside.simulation.simulators.prompt_files import prompts_in
+from bedside.simulation.simulators.protocol_file import GALLERY, check_people, gallery, read_protocol
 from bedside.simulation.simulators.scripts import bundled_scripts, read_script
 from tests.simulation.simulators.playing import Played, by_rules, play, situation
 from tests.simulation.simulators.random_replies import any_reply, good_reply
 from tests.soak import budget
 
-NAMES = SIMULATORS.names()
+#: Protocols that files describe; they keep to the same.
+OWN = {name: str(GALLERY / name / "protocol.yaml") for name in gallery()}
+NAMES = (*SIMULATORS.names(), *OWN.values())
 #: Target length of conversations that are run by the engine, where a protocol has one: what holds for short ones holds
 #: for long ones, which take too long to be killed after every call.
 SHORT = 12
-simulators = pytest.mark.parametrize("name", NAMES)
+simulators = pytest.mark.parametrize("name", NAMES, ids=lambda name: Path(name).parent.name or name)
 SCRIPTS = {
     "calm-it": {"good", "brisk", "circles", "quitter", "silent", "recorded"},
     "mdd5k": {"good", "good-english", "brisk", "silent", "recorded"},
-    "medconceal": {"good", "brisk", "checklist", "silent", "recorded"},
+    "medconceal": {"good", "good-and-patient", "brisk", "checklist", "silent", "recorded"},
     "multisense": {"good", "brisk", "repeating", "silent", "recorded"},
     "note2chat": {"good", "brisk", "checklist", "silent", "recorded"},
+    **{path: set[str]() for path in OWN.values()},
 }
 
 
 @cache
 def bundled(name: str) -> tuple[Case, ...]:
-    return tuple(case for _, case in read_cases(SIMULATORS.load(name).cases))
+    simulator = find_simulator(name)
+    read = read_cases if simulator.made_of is None else simulator.made_of.read_people
+    return tuple(case for _, case in read(simulator.cases))
 
 
 def played(simulator: Simulator, seed: int, bad: float, case: Case | None = None) -> Played:
     """A conversation with replies at random, about one of the bundled cases."""
     draw = random.Random(seed)
-    about = case or draw.choice(bundled(simulator.name))
+    about = case or draw.choice(bundled(OWN.get(simulator.name, simulator.name)))
     return play(
         simulator,
         about,
@@ -69,8 +76,8 @@ def played(simulator: Simulator, seed: int, bad: float, case: Case | None = None
 
 @simulators
 def test_what_it_states_is_whole(name: str) -> None:
-    simulator = SIMULATORS.load(name)
-    assert simulator.name == name
+    simulator = find_simulator(name)
+    assert simulator.name == (name if simulator.made_of is None else Path(name).parent.name)
     assert simulator.version >= 1
     assert simulator.source
     assert set(simulator.rules) - {"ranker"} == set(ACTOR_ROLES)
@@ -81,7 +88,7 @@ def test_what_it_states_is_whole(name: str) -> None:
 
 @simulators
 def test_its_cases_and_scripts_can_be_used(name: str) -> None:
-    simulator = SIMULATORS.load(name)
+    simulator = find_simulator(name)
     cases = bundled(name)
     assert cases
     for case in cases:
@@ -93,12 +100,13 @@ def test_its_cases_and_scripts_can_be_used(name: str) -> None:
     assert set(bundled_scripts(simulator.scripts)) == SCRIPTS[name]
     for script in SCRIPTS[name]:
         read_script(script, simulator.scripts)
-    assert set(prompts_in(simulator.cases.parent / "prompts").languages) == set(simulator.languages)
+    if simulator.made_of is None:
+        assert set(prompts_in(simulator.cases.parent / "prompts").languages) == set(simulator.languages)
 
 
 @simulators
 def test_its_rules_actors_bring_conversations_to_a_good_end(name: str) -> None:
-    simulator = SIMULATORS.load(name)
+    simulator = find_simulator(name)
     for case in bundled(name):
         for setting in simulator.settings:
             outcome = play(simulator, case, by_rules(simulator), setting=setting.name).ended
@@ -113,7 +121,7 @@ def test_its_rules_actors_bring_conversations_to_a_good_end(name: str) -> None:
 @settings(max_examples=budget(20, 3000), deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 @given(seed=st.integers(0, 2**32), bad=st.sampled_from((0.0, 0.05, 0.3, 1.0)))
 def test_it_ends_whatever_is_replied(name: str, seed: int, bad: float) -> None:
-    simulator = SIMULATORS.load(name)
+    simulator = find_simulator(name)
     draw = random.Random(seed)
     case = draw.choice(bundled(name))
     setting = draw.choice(simulator.settings).name
@@ -143,7 +151,7 @@ def test_it_ends_whatever_is_replied(name: str, seed: int, bad: float) -> None:
 
 @simulators
 def test_the_same_replies_and_seed_make_the_same_conversation(name: str) -> None:
-    simulator = SIMULATORS.load(name)
+    simulator = find_simulator(name)
     for seed in range(3):
         one, other = played(simulator, seed, 0.1), played(simulator, seed, 0.1)
         assert one.outcome == other.outcome
@@ -193,7 +201,7 @@ def told(call: Call) -> str:
 @simulators
 @pytest.mark.parametrize("bad", [0.0, 0.1])
 def test_what_is_hidden_from_a_side_is_in_no_call_to_it(name: str, bad: float) -> None:
-    simulator = SIMULATORS.load(name)
+    simulator = find_simulator(name)
     for case in bundled(name)[: budget(2, 100)]:
         hidden, marks = marked(case)
         for seed, setting in enumerate(simulator.settings):
@@ -214,7 +222,7 @@ class _KilledError(BaseException):
 
 def first_personas(name: str, number: int) -> dict[str, Any]:
     """So many of a simulator's personas, where it has any: a few show what all show."""
-    personas = SIMULATORS.load(name).personas
+    personas = find_simulator(name).personas
     if personas is None:
         return {}
     return {"personas": [persona for _, persona in read_personas(personas)][:number]}
@@ -224,7 +232,7 @@ def run(out: Path, name: str, **arguments: Any) -> SimulationSummary:
     names = ("max_concurrency", "replay")
     asked = {key: value for key, value in arguments.items() if key in names}
     rest = {key: value for key, value in arguments.items() if key not in names}
-    if SIMULATORS.load(name).lengths:
+    if find_simulator(name).lengths:
         rest = {"lengths": [SHORT], **rest}
     usual = {"protocol": name, "clinicians": "rules", "cases": bundled(name)[:3], **first_personas(name, 2)}
     plan = SimulationRequest(**(usual | rest)).plan()
@@ -296,16 +304,58 @@ def test_killed_after_every_call_it_goes_on_and_asks_nothing_twice(
 @pytest.mark.slow
 @simulators
 def test_its_suite_scores_the_output_as_it_is(tmp_path: Path, name: str) -> None:
-    run(
-        tmp_path / "talks",
-        name,
-        clinicians=["rules", f"script:{next(iter(bundled_scripts(SIMULATORS.load(name).scripts)))}"],
-    )
-    bedside.score(tmp_path / "talks" / "transcripts.jsonl", tmp_path / "run", suite=name)
+    simulator = find_simulator(name)
+    scripts = [f"script:{script}" for script in bundled_scripts(simulator.scripts)]
+    run(tmp_path / "talks", name, clinicians=["rules", *scripts[:1]])
+    suite = name if simulator.made_of is None else simulator.made_of.suite
+    bedside.score(tmp_path / "talks", tmp_path / "run", suite=suite)
     assert bedside.read_run(tmp_path / "run").ratings.height > 0
+    report = bedside.report(tmp_path / "run", tmp_path / "report", tables=["leaderboard", "simulation_card"])
+    board, card = report.tables
+    systems = {record["system"]: record for record in board.records}
+    assert len(systems) == 1 + len(scripts[:1])
+    assert all(record["cost_a_conversation"] == 0 for record in systems.values())
+    assert card.rows
+
+
+@simulators
+def test_a_dry_run_counts_what_is_asked(tmp_path: Path, name: str) -> None:
+    more: dict[str, Any] = {"lengths": [SHORT]} if find_simulator(name).lengths else {}
+    cases = bundled(name)[:2]
+    preview = bedside.preview_simulation(cases, protocol=name, clinician="rules", **more, **first_personas(name, 1))
+    most = sum(role.most_calls for role in preview.roles)
+    assert run(tmp_path, name, cases=cases, **first_personas(name, 1)).calls.asked <= most
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_linter_has_nothing_to_say_of_the_gallery(name: str) -> None:
+    assert list(check_people(read_protocol(Path(OWN[name])))) == []
+
+
+@pytest.mark.parametrize("cases", ["bundled:risk", "bundled:quick", "bundled:full"])
+@pytest.mark.parametrize("name", SIMULATORS.names())
+def test_a_script_in_another_language_than_a_case_is_refused(name: str, cases: str) -> None:
+    simulator = SIMULATORS.load(name)
+    for script, path in bundled_scripts(simulator.scripts).items():
+        request = SimulationRequest(name, f"script:{script}", cases=cases)
+        text = path.read_text("utf-8")
+        chinese, english = "\nlanguage: zh\n" in text, "\nlanguage: en\n" in text
+        spoken = {case.language for case in SimulationRequest(name, "rules", cases=cases).plan().cases}
+        if (chinese and "en" in spoken) or (english and "zh" in spoken):
+            with pytest.raises(
+                InputError, match=r"speaks (Chinese|English) only, and case '\S+' is in (Chinese|English)"
+            ):
+                request.plan()
+        else:
+            assert len(request.plan())
+
+
+def test_who_speaks_the_cases_language_is_named() -> None:
+    with pytest.raises(InputError, match=r"name cases in Chinese, or a clinician for English \(script:good-english\)"):
+        SimulationRequest("mdd5k", "script:good", cases="bundled:risk").plan()
 
 
 def test_a_case_that_lacks_what_the_protocol_needs_is_refused(tmp_path: Path) -> None:
-    for name in NAMES:
+    for number, name in enumerate(NAMES):
         with pytest.raises(BedsideError, match="'bare'"):
-            run(tmp_path / name, name, cases=[Case(id="bare")])
+            run(tmp_path / str(number), name, cases=[Case(id="bare")])

@@ -3,7 +3,7 @@
 import { button, el, written } from "./elements.js";
 import { knownTexts, turnList, twoConversations } from "./conversation.js";
 import {
-  EvidenceMarks, Stops, choiceGroup, codeDefinitions, codedCount, entryLists, textField,
+  EvidenceMarks, Stops, choiceGroup, codeDefinitions, codedCount, criteriaGroups, entryLists, followFlows, textField,
 } from "./questions.js";
 import { Keeper, Refused, Unreachable, ask, drawer, hasSecret } from "./server.js";
 import { counting, say } from "./words.js";
@@ -213,11 +213,11 @@ function changed() {
   keeper.change();
 }
 
-function drawItem(item, { task, entry, feedback, opinions }) {
+function drawItem(item, { task, entry, feedback, opinions, criteria }) {
   const title = titleOf(item);
   stops = new Stops();
   const final = feedback !== null;
-  const parts = share.mode === "codes" ? codingParts(task) : ratingParts(task, opinions);
+  const parts = share.mode === "codes" ? codingParts(task) : ratingParts(task, opinions, criteria);
   showTop(title);
   view.replaceChildren(
     el("div", { class: `columns ${share.mode}` },
@@ -239,35 +239,52 @@ function drawItem(item, { task, entry, feedback, opinions }) {
         () => (final ? goOn() : handIn("submitted")), { class: "main", id: "hand-in" })));
   if (final) showFeedback(feedback);
   if (entry.version) status("kept");
-  stops.mark(Math.max(stops.groups.findIndex((group) => !group.done()), 0));
+  stops.mark(Math.max(stops.groups.findIndex((group) => !group.done() && !group.element.hidden), 0));
   view.focus({ preventScroll: true });
   scrollTo(0, 0);
 }
 
-function ratingParts(task, opinions) {
+function ratingParts(task, opinions, criteria) {
   const marks = new EvidenceMarks(task.dialogue.length, keeper, changed);
   const left = [knownTexts(task, share.inputs)];
   if (share.mode === "pairs") left.push(twoConversations(task.dialogue, task.dialogue_second));
   else left.push(el("h2", {}, say("conversation")), turnList(task.dialogue, { rated: task.rated_turn ?? null }));
   const right = task.rated_turn === undefined ? [] : [el("p", { class: "task" }, say("rate_turn", { turn: task.rated_turn }))];
   const asked = share.questions.filter((question) => share.mode !== "adjudicate" || question.name in opinions);
+  const groups = {};
+  let walked = new Map();
+  const walk = () => {
+    walked = followFlows(asked, groups, keeper);
+    marks.show();
+  };
   asked.forEach((question, place) => {
+    if (question.points) {
+      right.push(el("section", { class: "criteria", "aria-label": question.title },
+        el("h2", {}, `${place + 1}. ${question.title}`), written("p", question.definition),
+        criteriaGroups({ question, number: place + 1, criteria: criteria[question.name], answer: keeper, changed, stops })));
+      return;
+    }
     if (share.mode === "findings") {
       right.push(...entryLists({ question, lists: share.lists, answer: keeper, changed, stops }));
       return;
     }
     const judge = task[`judge_${question.name}`] ?? null;
     const group = choiceGroup({
-      question, field: question.name, legend: `${place + 1}. ${question.title}`, answer: keeper, changed, stops, judge,
+      question, field: question.name, legend: `${place + 1}. ${question.title}`, answer: keeper, stops, judge,
+      changed: question.leads ? () => { walk(); changed(); } : changed,
       about: [written("p", question.definition), judge === null ? null : judged(question, judge, task), said(question, opinions[question.name]), levels(question)],
     });
     if (question.reason) {
       group.append(textField({ field: question.reason, label: say("reason"), answer: keeper, changed, rows: 1 }));
     }
     if (question.evidence) group.append(marks.control(question, place + 1));
+    if (question.leads && !question.starts) {
+      group.append(button(say("back"), () => stops.go(stops.groups.findIndex((one) => one.element === groups[walked.get(question.name)?.name]))));
+    }
+    groups[question.name] = group;
     right.push(group);
   });
-  return { left, right, after: () => marks.questions.length && marks.show() };
+  return { left, right, after: () => marks.questions.length && walk() };
 }
 
 const choiceOf = (question, value) => question.choices.find((one) => one.value === value);

@@ -33,8 +33,11 @@ export class Stops {
     this.mark(place);
   }
 
+  /** To the next group in sight, or the one before. */
   move(by) {
-    this.go(Math.min(Math.max(this.current + by, 0), this.groups.length - 1));
+    let place = this.current + by;
+    while (this.groups[place]?.element.hidden) place += by;
+    this.go(this.groups[place] ? place : this.current);
   }
 
   /** The choice that a key makes; then on to the next group that is open. */
@@ -43,7 +46,8 @@ export class Stops {
     const input = group?.inputs[group.keys.indexOf(key)];
     if (!input || input.closest("[inert]")) return false;
     input.click();
-    const next = this.groups.findIndex((one, place) => place > this.current && !one.done());
+    const open = (one) => !one.done() && !one.element.hidden;
+    const next = this.groups.findIndex((one, place) => place > this.current && open(one));
     if (input.type === "radio" && next > 0) this.go(next);
     else this.go(this.current);
     return true;
@@ -78,7 +82,7 @@ export function choiceGroup({ question, field, legend, about = [], answer, chang
         { class: "words" },
         written("strong", choice.shown),
         judge === choice.value ? el("span", { class: "badge" }, say("judge_says_this")) : null,
-        compact ? null : written("span", choice.descriptor, { class: "descriptor" }),
+        compact || choice.descriptor === choice.value ? null : written("span", choice.descriptor, { class: "descriptor" }),
       ),
     ),
   );
@@ -92,6 +96,45 @@ export function choiceGroup({ question, field, legend, about = [], answer, chang
   );
   stops.add(element, inputs, question.choices.map((choice) => choice.key), () => values().length > 0);
   return element;
+}
+
+/** Of points, whether each criterion of the case is met. */
+export function criteriaGroups({ question, number, criteria, answer, changed, stops }) {
+  return criteria.map((criterion, place) => {
+    const field = `${question.name}__${place}`;
+    const group = choiceGroup({
+      question, field, legend: say("title_criterion", { number: `${number}.${place + 1}` }),
+      about: [written("p", criterion)], answer, changed, stops, compact: true,
+    });
+    group.append(textField({ field: `reason__${field}`, label: say("reason"), answer, changed, rows: 1 }));
+    return group;
+  });
+}
+
+/** Shows of flows the questions that the answers lead to, and drops what was said by others. `groups` by name. */
+export function followFlows(questions, groups, answer) {
+  const walks = questions.filter((question) => question.leads);
+  const reached = new Map();
+  for (const start of walks.filter((question) => question.starts)) {
+    let before = null;
+    for (let at = start; at && !reached.has(at.name); ) {
+      reached.set(at.name, before);
+      const said = (answer.choices[at.name] || [])[0];
+      before = at;
+      const next = said === undefined ? null : at.leads[said];
+      at = walks.find((question) => question.name === next);
+    }
+  }
+  for (const { name, reason, evidence } of walks) {
+    groups[name].hidden = !reached.has(name);
+    if (reached.has(name)) continue;
+    delete answer.choices[name];
+    delete answer.texts[reason];
+    delete answer.texts[evidence];
+    for (const input of groups[name].querySelectorAll("input")) input.checked = false;
+    for (const area of groups[name].querySelectorAll("textarea")) area.value = "";
+  }
+  return reached;
 }
 
 /** A text of several lines. */

@@ -19,13 +19,12 @@ from botocore.exceptions import (
 )
 
 from bedside.judges.llm.http_poster import PostAnswer
-from bedside.judges.llm.protocol import FaultError, LanguageModelError, RefusedError
-from bedside.judges.llm.server_problems import Secrets, asked_wait
+from bedside.judges.llm.protocol import FaultError, LanguageModelError
+from bedside.judges.llm.server_problems import Secrets, asked_wait, not_answered
 
 _CONNECT_SECONDS = 10.0
 #: Whoever asks bounds how many requests are under way.
 _CONNECTIONS = 1024
-_PASSING = (408, 424, 429)
 
 
 class BedrockPoster:
@@ -81,13 +80,7 @@ class BedrockPoster:
 
     def failure(self, answer: PostAnswer) -> Exception:
         """What an answer means that is not as wanted, where the caller knows nothing better."""
-        if answer.status in _PASSING or answer.status >= 500:
-            return FaultError(
-                f"Bedrock answered {answer.words}",
-                wait=asked_wait(answer.headers, answer.words),
-                busy=answer.status in (429, 503),
-            )
-        return RefusedError(f"Bedrock refused the request ({answer.words})")
+        return not_answered("Bedrock", answer.status, answer.words, asked_wait(answer.headers, answer.words))
 
     async def _opened(self) -> Any:
         async with self._opening:

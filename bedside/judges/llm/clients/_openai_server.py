@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from bedside.core.errors import nearest
+from bedside.judges.llm.chat_forms import NO_CHAT, asked_by_responses, chat_of
 from bedside.judges.llm.endpoints import Forms
-from bedside.judges.llm.http_poster import AnswerTooLargeError, HttpPoster, PostAnswer
+from bedside.judges.llm.extra_fields import STREAM
+from bedside.judges.llm.http_poster import HttpPoster, PostAnswer
+from bedside.judges.llm.lessons import FirstCall, place_of
 from bedside.judges.llm.model_names import ModelName
-from bedside.judges.llm.openai_chat import WORDS, ChatAddress, OpenAIChat, answer_data, first_form
+from bedside.judges.llm.openai_chat import WORDS, ChatAddress, OpenAIChat, answer_data, first_form, refused_field
 from bedside.judges.llm.prices import ModelFacts
 from bedside.judges.llm.protocol import (
     DeclinedError,
-    FaultError,
     LanguageModelError,
     NotAskableError,
     NotTakenError,
@@ -30,6 +34,10 @@ from bedside.judges.llm.server_problems import ServerProblem, problem_in, read_p
 #: Said where what is finished helps the next attempt.
 GOES_ON = "the same command then goes on where it stopped"
 _NO_MODEL_CODES = {"model_not_found", "DeploymentNotFound", "NotFoundError"}
+#: In the words of OpenRouter, and of LiteLLM's proxy.
+_NO_MODEL = re.compile("not a valid model|invalid model name", re.IGNORECASE)
+#: What LiteLLM's proxy says, without a database of keys, to any that isn't its own.
+_NO_KEYS = "no_db_connection"
 
 
 def request_error(problem: ServerProblem, words: str, max_tokens: int) -> Exception | None:
@@ -40,7 +48,7 @@ def request_error(problem: ServerProblem, words: str, max_tokens: int) -> Except
         words: the same in one line without secrets, with the status.
         max_tokens: the limit of the reply's tokens.
     """
-    if problem.flagged:
+    if problem.flagged and not problem.out_of_memory:
         met = "; ".join(problem.filtered) or words
         return DeclinedError("filter", f"stopped the prompt ({met})")
     if problem.too_long:
@@ -52,39 +60,46 @@ def request_error(problem: ServerProblem, words: str, max_tokens: int) -> Except
 
 def stop(problem: ServerProblem, words: str, address: ChatAddress, model: str) -> LanguageModelError | None:
     """Why nothing can be asked of a server until somebody does something about it; None where that isn't so."""
-    partner, where = address.partner, address.where
-    said = problem.message.lower()
-    if problem.out_of_quota:
-        return LanguageModelError(
-            f"the account at {partner} has no credit left or is at its spending limit ({words})",
-            where=where,
-            todo=f"{address.pay}; {GOES_ON}",
-        )
-    if problem.status == 401:
-        return LanguageModelError(f"{partner} refuses the key ({words})", where=where, todo=f"check {address.key_name}")
-    if problem.codes & _NO_MODEL_CODES or problem.status == 404 or "not a valid model" in said:
-        if problem.status == 403:
-            return LanguageModelError(
-                f"the key may not ask for {model!r} ({words})",
-                where=where,
-                todo=f"check {address.access}, or name another model",
-            )
-        return None  # which models there are is to be looked up
-    if problem.status == 403:
+    said, other = problem.message.lower(), f"check {address.access}, or name another model"
+    if problem.out_of_memory:
+        what = f"{address.partner} hasn't enough memory for {model}"
+        todo = f"serve a smaller model, or give the server more memory or a shorter context; {GOES_ON}"
+    elif problem.status == 404 and "data policy" in said:  # OpenRouter, docs/features/privacy-and-logging
+        what, todo = f"no provider of {model!r} is allowed by the account's privacy settings", other
+    elif problem.status == 404 and "requested parameters" in said:  # OpenRouter, where a provider must take them all
+        what = f"no provider of {model!r} takes all that is sent"
+        todo = "leave out of `temperature`, `reasoning_effort`, `expected` and `extra` what it may not take"
+    elif problem.out_of_quota:
+        what = f"the account at {address.partner} has no credit left or is at its spending limit"
+        todo = f"{address.pay}; {GOES_ON}"
+    elif problem.status == 401 or _NO_KEYS in problem.codes:
+        what, todo = f"{address.partner} refuses the key", f"check {address.key_name}"
+    elif problem.status == 404 or _names_no_model(problem):
+        if problem.status != 403:
+            return None  # which models there are is to be looked up
+        what, todo = f"the key may not ask for {model!r}", other
+    elif problem.status == 403:
         country = "country" in said or "unsupported_country_region_territory" in problem.codes
         todo = "ask from a country that is served, or name another model" if country else f"check {address.access}"
-        return LanguageModelError(
-            f"{partner} refuses access ({words})", where=where, todo=f"{todo}; the key is in {address.key_name}"
-        )
-    return None
+        what, todo = f"{address.partner} refuses access", f"{todo}; the key is in {address.key_name}"
+    else:
+        return None
+    return LanguageModelError(f"{what} ({words})", where=address.where, todo=todo)
+
+
+def field_refused(name: str, words: str, address: ChatAddress) -> LanguageModelError:
+    """The error where a field that the user added is not taken."""
+    what = f"{address.partner} refuses the extra field {name} ({words})"
+    return LanguageModelError(what, where=address.where, todo=f"leave {name} out, or give it another value")
 
 
 def is_no_model(problem: ServerProblem) -> bool:
     """Whether there is no such model, or no chat at the address."""
-    return problem.status == 404 or (
-        problem.status == 400
-        and bool(problem.codes & _NO_MODEL_CODES or "not a valid model" in problem.message.lower())
-    )
+    return problem.status == 404 or (problem.status == 400 and _names_no_model(problem))
+
+
+def _names_no_model(problem: ServerProblem) -> bool:
+    return bool(problem.codes & _NO_MODEL_CODES or _NO_MODEL.search(problem.message))
 
 
 def no_model(words: str, address: ChatAddress, model: str, models: Iterable[str] | None) -> LanguageModelError:
@@ -96,19 +111,14 @@ def no_model(words: str, address: ChatAddress, model: str, models: Iterable[str]
         model: the model that was asked for.
         models: those that there are; None where that can't be had.
     """
-    if models is not None and model in models:
-        return LanguageModelError(
-            f"{address.partner} has {model!r} and won't serve it ({words})",
-            where=address.where,
-            todo=f"check {address.access}",
-        )
-    if models is not None:
-        return LanguageModelError(
-            f"{address.partner} has no model {model!r} ({words})", where=address.where, todo=nearest(model, models)
-        )
-    return LanguageModelError(
-        f"there is no model {model!r} or no chat at this address ({words})", where=address.where, todo=address.no_model
-    )
+    names = None if models is None else list(models)
+    if names is None:
+        what, todo = f"there is no model {model!r} or no chat at this address", address.no_model
+    elif model in names:
+        what, todo = f"{address.partner} has {model!r} and won't serve it", f"check {address.access}"
+    else:
+        what, todo = f"{address.partner} has no model {model!r}", nearest(model, names)
+    return LanguageModelError(f"{what} ({words})", where=address.where, todo=todo)
 
 
 # -- Asking a server that speaks OpenAI's chat protocol -------------------------------------------------
@@ -151,19 +161,43 @@ class OpenAIServer:
         facts = facts or ModelFacts()
         self._chat = OpenAIChat(name, sampling, self._poster.secrets, facts)
         self._forms = Forms(WORDS, first=first_form(facts))
+        self._stream = bool(sampling.extra.get(STREAM))
+        self._responses = address.responses_url is not None and asked_by_responses(name.provider, name.model)
+        self.place = place_of(address.where, name.model, sampling)
+        self._unlearnt = self._lessons()
+        self._first = FirstCall()
+
+    def _lessons(self) -> dict[str, Any]:
+        ways = {"stream": self._stream, "responses": self._responses, "form": self._forms.start}
+        return {**self._chat.parameters.learnt(), **ways}
+
+    def learnt(self) -> dict[str, Any]:
+        """What was learnt; see :class:`bedside.judges.llm.lessons.Learning`."""
+        lessons = self._lessons()
+        return {} if lessons == self._unlearnt else lessons
+
+    def recall(self, lessons: Mapping[str, Any]) -> None:
+        """Begin with what was learnt before; see :class:`bedside.judges.llm.lessons.Learning`."""
+        self._chat.parameters.recall(lessons)
+        self._forms.recall(lessons.get("form"))
+        self._stream = self._stream or lessons.get("stream") is True
+        if self._address.responses_url is not None:
+            self._responses = self._responses or lessons.get("responses") is True
 
     async def complete(self, request: Request) -> Reply:
         """Send one request; see :class:`bedside.judges.llm.protocol.Client`."""
-        form = self._forms.choose(request)
-        content = self._chat.content(request, form)
-        try:
-            answer = await self._poster.post(content.body)
-        except AnswerTooLargeError as error:
-            raise FaultError("the server's answer is larger than any reply") from error
+        return await self._first.call(partial(self._ask, request))
+
+    async def _ask(self, request: Request) -> Reply:
+        form, responses, stream = self._forms.choose(request), self._responses, self._stream
+        content = self._chat.content(request, form, responses=responses, stream=stream)
+        answer = await self._poster.post(content.body, self._address.responses_url if responses else None)
         if answer.status != 200:
             problem = read_problem(answer.status, answer.body)
             raise await self._failure(problem, answer, request, form, content.fields)
         data = answer_data(answer.body)
+        if responses:
+            data = chat_of(data)
         problem_inside = _problem_inside(data)
         if problem_inside is not None:
             status = problem_inside.status
@@ -186,20 +220,41 @@ class OpenAIServer:
         error = request_error(problem, answer.words, self._sampling.max_tokens)
         if error is not None:
             return error
+        if problem.streams_only and not sent.get(STREAM):
+            self._stream = True
+            return NotTakenError("a reply in one piece", answer.words)
         if answer.status in _PARAMETER_STATUSES:
             safe = replace(problem, message=self._poster.secrets.line(problem.message))
             parameter = self._chat.parameters.learn(safe, sent)
             if parameter is not None:
                 return NotTakenError(parameter, answer.words)
-        if is_no_model(problem):
-            models = await self._models()
-            return no_model(answer.words, self._address, self._name.model, models)
+        by_responses = "store" in sent
+        nowhere = by_responses and problem.status in (404, 405) and not problem.codes & _NO_MODEL_CODES
+        if nowhere or (problem.status in (400, 404) and NO_CHAT.search(problem.message)):
+            return self._without_chat(answer.words, by_responses)
         stopping = stop(problem, answer.words, self._address, self._name.model)
         if stopping is not None:
             return stopping
+        if is_no_model(problem):
+            models = await self._models()
+            return no_model(answer.words, self._address, self._name.model, models)
         if answer.status in _FORM_STATUSES and request.schema is not None:
             self._forms.failed(form, refused=answer.status < 500)
+        refused = refused_field(problem, self._sampling.extra) if answer.status in _PARAMETER_STATUSES else None
+        if refused is not None:
+            return field_refused(refused, answer.words, self._address)
         return self._poster.failure(answer)
+
+    def _without_chat(self, words: str, by_responses: bool) -> Exception:
+        """What it means that no chat can be had with the model: it is asked by the Responses API, if there is one."""
+        if self._address.responses_url is not None and not by_responses:
+            self._responses = True
+            return NotTakenError("a chat", words)
+        return LanguageModelError(
+            f"{self._name.model} can't be asked by a chat, and the Responses API isn't there for it ({words})",
+            where=self._address.where,
+            todo="name another model, or its provider's own address",
+        )
 
     async def _models(self) -> list[str] | None:
         """The names of the models that the server has; None where it doesn't say."""

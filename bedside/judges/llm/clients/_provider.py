@@ -11,7 +11,7 @@ import orjson
 
 from bedside.core.addresses import holds_secret
 from bedside.core.errors import RegistryError
-from bedside.judges.llm.protocol import LanguageModelError, NotAskableError, Reply, TokenCounts, UnusableError
+from bedside.judges.llm.protocol import LanguageModelError, NotAskableError, Reply, TokenCounts, empty_reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +102,7 @@ def finished_reply(text: str, ending: str | None, counts: TokenCounts, max_token
         raise NotAskableError("the prompt leaves no room for a reply in what the model takes in")
     cut = ending in ("max_tokens", _WINDOW_FULL)
     if not text.strip():
-        ended = f" within {max_tokens} tokens, thinking included" if cut else ""
-        raise UnusableError(f"the reply is empty{ended}", "", **counts)
+        raise empty_reply(cut, max_tokens, **counts)
     return Reply(text, **counts, cut=cut)
 
 

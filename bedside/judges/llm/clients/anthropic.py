@@ -8,10 +8,11 @@ import orjson
 
 from bedside.judges.llm.clients._provider import Provider, base_address, environment_key, finished_reply, strict_schema
 from bedside.judges.llm.contract import ClientKind
-from bedside.judges.llm.deepeval_library import listed_facts, listed_price
+from bedside.judges.llm.deepeval_library import listed_facts
 from bedside.judges.llm.model_names import ModelName, provider_and_model
-from bedside.judges.llm.prices import ModelFacts
+from bedside.judges.llm.prices import ModelFacts, listed_price
 from bedside.judges.llm.protocol import (
+    BatchService,
     Client,
     DeclinedError,
     LanguageModelError,
@@ -20,6 +21,7 @@ from bedside.judges.llm.protocol import (
     Request,
     Sampling,
     TokenCounts,
+    cache_marked,
 )
 from bedside.judges.llm.server_problems import Secrets
 
@@ -35,6 +37,7 @@ class _MessagesChat:
 
     path = "/v1/messages"
     last_form = _WORDS
+    streams = True
     #: There is neither.
     _without = frozenset(("seed", "probabilities"))
 
@@ -51,7 +54,7 @@ class _MessagesChat:
         chat = [message for message in request.messages if message.role != "system"]
         if not chat:
             system, chat = "", [Message("user", system)]
-        content = {**self._body, "messages": chat}
+        content = {**self._body, "messages": cache_marked(chat, request.shared)}
         if system:
             content["system"] = system
         if self._sampling.temperature is not None and "temperature" not in unsent:
@@ -90,6 +93,7 @@ class _MessagesChat:
             output_tokens=token_count(usage.get("output_tokens")),
             cached_tokens=cached,
             reasoning_tokens=token_count((usage.get("output_tokens_details") or {}).get("thinking_tokens")),
+            written_tokens=kept,
         )
         calls = [block["input"] for block in data["content"] if block["type"] == "tool_use"]
         words = "".join(block["text"] for block in data["content"] if block["type"] == "text")
@@ -138,6 +142,12 @@ def _open(name: ModelName, sampling: Sampling) -> Client:
     return HostedModel(name, provider, sampling, chat)
 
 
+def _batches(name: ModelName) -> BatchService:
+    from bedside.judges.llm.clients._batch_services import AnthropicBatches
+
+    return AnthropicBatches(_provider())
+
+
 CLIENT = ClientKind(
     name="anthropic",
     title="Anthropic's models",
@@ -148,4 +158,5 @@ CLIENT = ClientKind(
     libraries=("aiohttp",),
     check=_check,
     price=listed_price,
+    batches=_batches,
 )

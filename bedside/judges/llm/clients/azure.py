@@ -15,9 +15,10 @@ from bedside.core.addresses import holds_secret
 from bedside.core.errors import RegistryError
 from bedside.judges.llm.clients._provider import sendable_key
 from bedside.judges.llm.contract import ClientKind
-from bedside.judges.llm.deepeval_library import listed_facts, listed_price
+from bedside.judges.llm.deepeval_library import listed_facts
 from bedside.judges.llm.model_names import ModelName, provider_and_model
 from bedside.judges.llm.openai_chat import ChatAddress
+from bedside.judges.llm.prices import listed_price
 from bedside.judges.llm.protocol import Client, LanguageModelError, Sampling
 
 _ENDPOINT, _KEY, _VERSION = "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", "OPENAI_API_VERSION"
@@ -62,6 +63,7 @@ def _address(name: ModelName) -> ChatAddress:
         key,
         name.key,
         key_header="api-key",
+        responses_url=None if version else f"{name.url}/v1/responses",
         partner="Azure",
         access="that the key is this resource's, and that its network and region let you in",
         no_model=f"check the deployment's name, {_ENDPOINT}" + (f" and {_VERSION}" if version else ""),

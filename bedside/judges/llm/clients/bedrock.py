@@ -10,9 +10,9 @@ import orjson
 
 from bedside.judges.llm.clients._provider import Provider, finished_reply, strict_schema
 from bedside.judges.llm.contract import ClientKind
-from bedside.judges.llm.deepeval_library import listed_facts, listed_price
+from bedside.judges.llm.deepeval_library import listed_facts
 from bedside.judges.llm.model_names import ModelName, provider_and_model
-from bedside.judges.llm.prices import ModelFacts
+from bedside.judges.llm.prices import ModelFacts, listed_price
 from bedside.judges.llm.protocol import Client, DeclinedError, LanguageModelError, Reply, Request, Sampling, TokenCounts
 from bedside.judges.llm.server_problems import Secrets
 
@@ -33,6 +33,7 @@ class _ConverseChat:
 
     path = ""
     last_form = _WORDS
+    streams = False
 
     def __init__(self, name: ModelName, sampling: Sampling, facts: ModelFacts, secrets: Secrets) -> None:
         # The tables say yes for every model, whose own interfaces know better: each is tried.
@@ -90,6 +91,7 @@ class _ConverseChat:
             input_tokens=None if fresh is None else fresh + (cached or 0) + (kept or 0),
             output_tokens=token_count(usage.get("outputTokens")),
             cached_tokens=cached,
+            written_tokens=kept,
         )
         blocks = data["output"]["message"]["content"]
         calls = [block["toolUse"]["input"] for block in blocks if "toolUse" in block]

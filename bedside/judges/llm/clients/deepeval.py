@@ -15,10 +15,12 @@ from pydantic import BaseModel, ValidationError
 
 from bedside.core.errors import MissingExtraError
 from bedside.judges.llm.contract import ClientKind
-from bedside.judges.llm.deepeval_library import deepeval_module, listed_price, schema_class
+from bedside.judges.llm.deepeval_library import deepeval_module, schema_class
 from bedside.judges.llm.endpoints import Forms
+from bedside.judges.llm.extra_fields import STREAM
 from bedside.judges.llm.model_names import ModelName, provider_and_model
 from bedside.judges.llm.openai_chat import token_count
+from bedside.judges.llm.prices import listed_price
 from bedside.judges.llm.protocol import (
     DeclinedError,
     FaultError,
@@ -33,7 +35,7 @@ from bedside.judges.llm.protocol import (
     UnusableError,
     retry_after,
 )
-from bedside.judges.llm.server_problems import Secrets
+from bedside.judges.llm.server_problems import Secrets, filtered, not_answered
 
 #: Providers with the class that deepeval has for each.
 PROVIDERS: Mapping[str, str] = {
@@ -50,6 +52,8 @@ _LIBRARIES: Mapping[str, tuple[str, str]] = {
 }
 #: Variables of keys that are LiteLLM's own; other providers' keys it finds itself.
 _LITELLM_KEYS = ("LITELLM_API_KEY", "LITELLM_PROXY_API_KEY")
+#: Providers that are asked by OpenAI's library.
+_OPENAI_LIBRARY = ("deepseek", "kimi")
 #: Forms of structured output: the provider's own, or words only.
 _SCHEMA, _WORDS = 0, 1
 
@@ -74,7 +78,7 @@ class DeepEvalClient:
         self._timeout = sampling.timeout
         # Given a schema, deepeval's gateway class asks again in words at any fault, which nobody counts.
         self._forms = Forms(_WORDS, first=_WORDS if name.provider == "portkey" else _SCHEMA)
-        options: dict[str, Any] = {"max_tokens": sampling.max_tokens}
+        options: dict[str, Any] = {"max_tokens": sampling.max_tokens, **_extra_options(name.provider, sampling)}
         arguments: dict[str, Any] = {"temperature": sampling.temperature, "generation_kwargs": options}
         _check_library(name.provider)
         model_class = getattr(deepeval_module("models"), PROVIDERS[name.provider])
@@ -143,13 +147,15 @@ class DeepEvalClient:
             if isinstance(error, OSError) or _is_connection(error):
                 return FaultError(f"the connection failed ({problem})", unreachable=True)
             return RefusedError(f"{self._name.provider} failed ({type(error).__name__}: {problem})")
+        if "ContentPolicyViolationError" in {kind.__name__ for kind in type(error).__mro__} or (
+            status in (400, 403, 422) and filtered(problem)
+        ):
+            return DeclinedError("filter", f"stopped the prompt ({problem})")
         if status in (401, 402, 403):
             return LanguageModelError(f"{self._name.provider} refuses access ({problem})", todo="check its key")
         if status == 404:
             return LanguageModelError(f"{self._name.provider} has no model {self._name.model!r} ({problem})")
         names = {kind.__name__ for kind in type(error).__mro__}
-        if "ContentPolicyViolationError" in names:
-            return DeclinedError("filter", f"stopped the prompt ({problem})")
         if "ContextWindowExceededError" in names or status == 413:
             return NotAskableError(f"the prompt is longer than the model takes in ({problem})")
         if status in (400, 422):
@@ -157,11 +163,8 @@ class DeepEvalClient:
                 self._model.temperature = None
                 return NotTakenError("temperature", problem)
             self._forms.failed(form, refused=True)
-        if status in (408, 409, 425, 429, 529) or status >= 500:
-            headers = getattr(getattr(error, "response", None), "headers", None) or {}
-            wait = retry_after(headers.get("retry-after"))
-            return FaultError(f"{self._name.provider} answered {problem}", wait=wait, busy=status in (429, 503, 529))
-        return RefusedError(f"{self._name.provider} refused the request ({problem})")
+        headers = getattr(getattr(error, "response", None), "headers", None) or {}
+        return not_answered(str(self._name.provider), status, problem, retry_after(headers.get("retry-after")))
 
     def _schema(self, request: Request) -> type[BaseModel] | None:
         if request.schema is None:
@@ -198,6 +201,24 @@ def _is_connection(error: BaseException) -> bool:
 def _tokens(input_tokens: object, output_tokens: object, **_: object) -> TokenCounts:
     """What takes the place of the classes' own reckoning of costs: the tokens that these would be reckoned from."""
     return TokenCounts(input_tokens=token_count(input_tokens), output_tokens=token_count(output_tokens))
+
+
+def _extra_options(provider: str, sampling: Sampling) -> dict[str, Any]:
+    """The fields that are added to requests, where a provider's library takes any.
+
+    Raises:
+        LanguageModelError: it doesn't.
+    """
+    if not sampling.extra:
+        return {}
+    if provider in _OPENAI_LIBRARY and STREAM not in sampling.extra:
+        return {"extra_body": dict(sampling.extra)}
+    if provider == "litellm" and STREAM not in sampling.extra:
+        return dict(sampling.extra)
+    fields = "and".join(f" {name} " for name in sampling.extra).strip()
+    raise LanguageModelError(
+        f"{provider}/ models can't be sent {fields}", todo="leave it out, or name the model by the server's address"
+    )
 
 
 def _check_library(provider: str) -> None:

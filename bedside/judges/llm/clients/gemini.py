@@ -10,12 +10,13 @@ from urllib.parse import quote
 
 import orjson
 
-from bedside.judges.llm.clients._provider import Provider, base_address, environment_key
+from bedside.judges.llm.clients._provider import Provider, base_address, environment_key, sendable_key
 from bedside.judges.llm.contract import ClientKind
-from bedside.judges.llm.deepeval_library import listed_facts, listed_price
+from bedside.judges.llm.deepeval_library import listed_facts
 from bedside.judges.llm.model_names import ModelName, provider_and_model
-from bedside.judges.llm.prices import ModelFacts, Token
+from bedside.judges.llm.prices import ModelFacts, Token, listed_price
 from bedside.judges.llm.protocol import (
+    BatchService,
     Client,
     DeclinedError,
     FaultError,
@@ -24,7 +25,7 @@ from bedside.judges.llm.protocol import (
     Request,
     Sampling,
     TokenCounts,
-    UnusableError,
+    empty_reply,
 )
 from bedside.judges.llm.server_problems import Secrets
 
@@ -50,9 +51,12 @@ class _ContentsChat:
     """Contents as Gemini has them; a :class:`bedside.judges.llm.clients._hosted_model.ProviderChat`."""
 
     first_form, last_form = _SCHEMA, _WORDS
+    streams = False
 
     def __init__(self, name: ModelName, sampling: Sampling, facts: ModelFacts, secrets: Secrets) -> None:
-        self.path = f"/v1beta/models/{quote(name.model.removeprefix('models/'), safe='')}:generateContent"
+        model = quote(name.model.removeprefix("models/"), safe="")
+        root = "/v1beta1/publishers/google" if _at_vertex() else "/v1beta"
+        self.path = f"{root}/models/{model}:generateContent"
         # Of probabilities the tables say no for every model; which give them, they are asked.
         self.never = frozenset(("temperature",) if facts.temperature is False else ())
         self._secrets = secrets
@@ -97,6 +101,9 @@ class _ContentsChat:
         blocked = (data.get("promptFeedback") or {}).get("blockReason")
         if blocked:
             raise DeclinedError("filter", f"blocked the prompt: {self._secrets.line(str(blocked))}", **counts)
+        if "usageMetadata" in data and not data.get("candidates"):
+            # Of a prompt that is blocked none come; the reason is left out at times.
+            raise DeclinedError("filter", "blocked the prompt: no reason is given", **counts)
         candidate = data["candidates"][0]
         parts = (candidate.get("content") or {}).get("parts") or ()
         text = "".join(part.get("text", "") for part in parts if not part.get("thought"))
@@ -105,9 +112,8 @@ class _ContentsChat:
             raise DeclinedError("filter", f"ended the reply: {ending}", text, **counts)
         cut = ending == "MAX_TOKENS"
         if not text.strip():
-            ended = f" within {self._sampling.max_tokens} tokens, thinking included" if cut else ""
-            other = f" ({self._secrets.line(str(ending))})" if ending not in (None, "STOP", "MAX_TOKENS") else ""
-            raise UnusableError(f"the reply is empty{ended}{other}", "", **counts)
+            other = f" ({self._secrets.line(str(ending))})" if ending not in (None, "STOP") else ""
+            raise empty_reply(cut, self._sampling.max_tokens, also=other, **counts)
         tokens = _tokens(candidate.get("logprobsResult")) if self._sampling.probabilities else ()
         return Reply(text, **counts, tokens=tokens, cut=cut)
 
@@ -148,10 +154,10 @@ def _counts(usage: Any) -> TokenCounts:
 
     names = ("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "cachedContentTokenCount")
     prompt, written, thought, cached = (token_count(usage.get(name)) for name in names)
-    # Thoughts are paid for as what is written, and are counted beside it.
+    # Thoughts are paid for as what is written, and are counted beside it; a count of 0 is left out.
     return TokenCounts(
         input_tokens=prompt,
-        output_tokens=None if written is None and thought is None else (written or 0) + (thought or 0),
+        output_tokens=(written or 0) + (thought or 0) if usage else None,
         cached_tokens=cached,
         reasoning_tokens=thought,
     )
@@ -175,6 +181,11 @@ def _alternative(candidate: Any) -> tuple[bytes, float]:
     return candidate["token"].encode(), probability
 
 
+def _at_vertex() -> bool:
+    """Whether Vertex AI is asked, as Google's own library has it; with a key, which is its express mode."""
+    return os.environ.get(_VERTEX, "").strip().lower() in ("1", "true")
+
+
 def _read(text: str) -> ModelName:
     provider, model = provider_and_model(text)
     base_address(_ADDRESS, "")
@@ -182,11 +193,16 @@ def _read(text: str) -> ModelName:
 
 
 def _provider() -> Provider:
-    if os.environ.get(_VERTEX, "").strip().lower() in ("1", "true"):
-        raise LanguageModelError(
-            f"{_VERTEX} is set, and Vertex AI is asked in another way",
-            todo="name litellm/vertex_ai/MODEL, or unset it to ask with a key of the Gemini API",
-        )
+    if _at_vertex():
+        key = sendable_key(_KEYS[0], os.environ.get(_KEYS[0], "").strip())
+        if not key:
+            raise LanguageModelError(
+                f"{_VERTEX} is set, and {_KEYS[0]} holds no key of Vertex AI",
+                todo=f"put one into it (cloud.google.com/vertex-ai, API keys), name litellm/vertex_ai/MODEL to ask "
+                f"with an account, or unset {_VERTEX} to ask with a key of the Gemini API",
+            )
+        address = base_address(_ADDRESS, "https://aiplatform.googleapis.com")
+        return Provider("Vertex AI", address, _KEYS[0], key, key_header="x-goog-api-key")
     name, key = environment_key(*_KEYS)
     address = base_address(_ADDRESS, "https://generativelanguage.googleapis.com")
     return Provider("Gemini", address, name, key, key_header="x-goog-api-key")
@@ -204,6 +220,13 @@ def _open(name: ModelName, sampling: Sampling) -> Client:
     return HostedModel(name, provider, sampling, chat)
 
 
+def _batches(name: ModelName) -> BatchService | None:
+    from bedside.judges.llm.clients._batch_services import GeminiBatches
+
+    model = quote(name.model.removeprefix("models/"), safe="")
+    return None if _at_vertex() else GeminiBatches(_provider(), f"/v1beta/models/{model}:batchGenerateContent")
+
+
 CLIENT = ClientKind(
     name="gemini",
     title="Google's Gemini models",
@@ -214,4 +237,5 @@ CLIENT = ClientKind(
     libraries=("aiohttp",),
     check=_check,
     price=listed_price,
+    batches=_batches,
 )

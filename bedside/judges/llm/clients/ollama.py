@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,16 +14,7 @@ from bedside.judges.llm.clients._provider import Provider, sendable_key
 from bedside.judges.llm.contract import ClientKind
 from bedside.judges.llm.model_names import ModelName, provider_and_model
 from bedside.judges.llm.prices import Price
-from bedside.judges.llm.protocol import (
-    Client,
-    FaultError,
-    LanguageModelError,
-    Reply,
-    Request,
-    Sampling,
-    TokenCounts,
-    UnusableError,
-)
+from bedside.judges.llm.protocol import Client, FaultError, Reply, Request, Sampling, TokenCounts, empty_reply
 
 #: The address, as Ollama's own programs have it; and the key of its servers on the internet.
 _ADDRESS, _KEY = "OLLAMA_HOST", "OLLAMA_API_KEY"
@@ -34,7 +24,6 @@ _SCHEMA, _WORDS = range(2)
 #: It cuts longer prompts without a word unless it is told how much room to make.
 _PROMPT_TOKENS = 16_384
 _ALTERNATIVES = 20
-_MEMORY = re.compile(r"requires more system memory|out of memory|unable to allocate", re.IGNORECASE)
 
 
 class _OllamaChat:
@@ -42,11 +31,11 @@ class _OllamaChat:
 
     path = "/api/chat"
     first_form, last_form = _SCHEMA, _WORDS
+    streams = False
     never: frozenset[str] = frozenset()
 
     def __init__(self, name: ModelName, sampling: Sampling, room: int) -> None:
         self._sampling = sampling
-        self._model = name.model
         options = {"num_predict": sampling.max_tokens, "num_ctx": room + sampling.max_tokens}
         # Prompts that don't fit are refused in place of being cut.
         self._body: dict[str, Any] = {"model": name.model, "stream": False, "truncate": False, "options": options}
@@ -78,18 +67,12 @@ class _OllamaChat:
         )
         cut = data.get("done_reason") == "length"
         if not text.strip():
-            ended = f" within {self._sampling.max_tokens} tokens, thinking included" if cut else ""
-            raise UnusableError(f"the reply is empty{ended}", "", **counts)
+            raise empty_reply(cut, self._sampling.max_tokens, **counts)
         tokens = listed_tokens({"content": data.get("logprobs")}) if self._sampling.probabilities else ()
         return Reply(text, **counts, tokens=tokens, cut=cut)
 
     def failure(self, answer: Any) -> Exception | None:
         """What it says in a way of its own; see :class:`bedside.judges.llm.clients._hosted_model.ProviderChat`."""
-        if answer.status >= 500 and _MEMORY.search(answer.words):
-            return LanguageModelError(
-                f"there isn't enough memory for {self._model} ({answer.words})",
-                todo="name a smaller model, or make less room with `max_prompt_tokens`",
-            )
         if answer.status == 503:
             return FaultError(f"Ollama answered {answer.words}", busy=True)
         return None

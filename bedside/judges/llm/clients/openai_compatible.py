@@ -11,11 +11,11 @@ from bedside.core.addresses import holds_secret
 from bedside.core.errors import RegistryError
 from bedside.judges.llm.clients._provider import sendable_key
 from bedside.judges.llm.contract import ClientKind
-from bedside.judges.llm.deepeval_library import listed_facts, listed_price
+from bedside.judges.llm.deepeval_library import listed_facts
 from bedside.judges.llm.model_names import ModelName, provider_and_model
 from bedside.judges.llm.openai_chat import OPENAI_URL, ChatAddress
-from bedside.judges.llm.prices import Price
-from bedside.judges.llm.protocol import Client, LanguageModelError, Sampling
+from bedside.judges.llm.prices import Price, listed_price
+from bedside.judges.llm.protocol import BatchService, Client, LanguageModelError, Sampling
 
 #: Companies that are asked directly, with their addresses.
 PROVIDERS: Mapping[str, str] = {"openai": OPENAI_URL, "openrouter": "https://openrouter.ai/api/v1"}
@@ -81,7 +81,12 @@ def _address(name: ModelName) -> ChatAddress:
     if not key and (name.provider is not None or name.key != SERVER_KEY):
         raise LanguageModelError(f"{name.key} is not set", todo="export it, or name another model")
     address = ChatAddress(
-        f"{name.url}/chat/completions", name.url, sendable_key(name.key, key), name.key, models_url=f"{name.url}/models"
+        f"{name.url}/chat/completions",
+        name.url,
+        sendable_key(name.key, key),
+        name.key,
+        models_url=f"{name.url}/models",
+        responses_url=f"{name.url}/responses",
     )
     return replace(address, **_ADVICE.get(name.provider or "", {}))
 
@@ -100,6 +105,12 @@ def _price(name: ModelName) -> Price | None:
     return None if name.provider is None else listed_price(name)
 
 
+def _batches(name: ModelName) -> BatchService | None:
+    from bedside.judges.llm.clients._batch_services import OpenAIBatches
+
+    return OpenAIBatches(_address(name)) if name.provider == "openai" else None
+
+
 CLIENT = ClientKind(
     name="openai_compatible",
     title="servers that speak OpenAI's protocol, OpenAI and OpenRouter",
@@ -109,4 +120,5 @@ CLIENT = ClientKind(
     libraries=("aiohttp",),
     check=_check,
     price=_price,
+    batches=_batches,
 )

@@ -40,7 +40,7 @@ class RegressionData:
 
 
 def reveal_data(courses: Sequence[LabelledCourse], parameters: Parameters) -> RegressionData:
-    """Unblocked turns up to the one that discloses the concern; δ_category as the features times the category."""
+    """Unblocked turns that count, up to the one that discloses the concern; δ_category as features times category."""
     x, y, case = [], [], []
     for number, course in enumerate(courses):
         for place, concern in enumerate(course.concerns):
@@ -49,6 +49,8 @@ def reveal_data(courses: Sequence[LabelledCourse], parameters: Parameters) -> Re
                 if course.blocked(turn, parameters):
                     continue
                 label = row[place]
+                if not label.counts and parameters.reveal.credit is not None:
+                    continue
                 features = (*feature_values(label), label.o)
                 by_category = (value * (label.category == name) for name in CATEGORIES for value in features)
                 x.append([*features, *by_category])

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from bedside.core.neutral_text import neutral
 from bedside.metrics.protocols.label_files import Measured, mean, ratio
 from bedside.metrics.protocols.medconceal.labels import CATEGORIES, Concern, MatchProposal, SubmittedFinding
 from bedside.transcripts.transcript import Transcript
@@ -37,8 +38,11 @@ _CRITICAL = re.compile(
 
 
 def normalise(text: str) -> str:
-    """Text without differences of case, white space, width, and kinds of quotation marks, apostrophes and dashes."""
-    folded = unicodedata.normalize("NFKC", text.translate(_SAME)).translate(_SAME).casefold()
+    """Text without differences of case, white space, width, and kinds of quotation marks, apostrophes and dashes.
+
+    Control tokens and hidden characters are as a judge is shown them.
+    """
+    folded = unicodedata.normalize("NFKC", neutral(text).translate(_SAME)).translate(_SAME).casefold()
     return " ".join(folded.split())
 
 

@@ -11,7 +11,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -88,6 +88,104 @@ def content(text: str) -> frozenset[str]:
 def overlap(turn: frozenset[str], concern: frozenset[str]) -> float:
     """Share of the concern's content words that the turn holds, 0 to 1; 0 where the concern has none."""
     return len(turn & concern) / len(concern) if concern else 0.0
+
+
+# -- What a turn is about -------------------------------------------------------------------------------
+
+#: Why a turn's evidence counts for no concern.
+Void = Literal["", "asks for nothing", "list", "claim", "repeats"]
+#: A turn of so many words, of which less than this share are function words, strings keywords together.
+_KEYWORDS, _FUNCTION_SHARE = 4, 0.2
+#: Letters of a stem that tell words apart where two turns are compared: "worried" is "worrying" again.
+_LETTERS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTopic:
+    """What a clinician turn is about, by its words.
+
+    Attributes:
+        named: of each concern, in the concerns' order, whether the turn holds enough of its words, or words of its
+            category, which are those that come last where it names several.
+        open: whether it asks for what weighs on the patient without naming anything.
+        void: why its evidence counts for none; empty where it counts.
+    """
+
+    named: tuple[bool, ...]
+    open: bool
+    void: Void
+
+
+@lru_cache(maxsize=64)
+def _phrases(beginnings: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, beginnings))})\w*")
+
+
+def _plain_words(text: str) -> str:
+    return " ".join(text.casefold().replace("’", "'").split())
+
+
+@lru_cache(maxsize=2048)
+def _compared(text: str, kinds: tuple[tuple[str, ...], ...]) -> frozenset[str | int]:
+    """What two turns are compared by: the kinds they name, by number, and the beginnings of their other stems."""
+    plain, marks = _plain_words(text), set[str | int]()
+    for number, beginnings in enumerate(kinds):
+        plain, times = _phrases(beginnings).subn(" ", plain)
+        marks |= {number} if times else set()
+    return frozenset(marks | {stem.replace("y", "i")[:_LETTERS] for stem in content(plain)})
+
+
+def likeness(text: str, earlier: Sequence[str], credit: Credit) -> float:
+    """How much of a turn one earlier turn said already: the greatest share of what it is compared by; 1 of no words.
+
+    Words of one category of the parameter file are one and the same, and so are those that ask openly: what
+    "frightens" says "scares" again.
+    """
+    kinds = (*map(tuple, credit.topics.values()), tuple(credit.openings))
+    own = _compared(text, kinds)
+    if not own:
+        return 1.0
+    return max((len(own & _compared(other, kinds)) / len(own) for other in earlier), default=0.0)
+
+
+def turn_topic(
+    text: str, z: Features, earlier: Sequence[str], *, concerns: Sequence[Concern], credit: Credit
+) -> TurnTopic:
+    """What a turn is about, and whether its evidence counts; the rules are those of the parameter file.
+
+    Args:
+        text: its words.
+        z: its features.
+        earlier: the clinician turns before it.
+        concerns: the hidden concerns.
+        credit: the rules' numbers and words.
+    """
+    plain, words = _plain_words(text), content(text)
+    ends = {
+        category: max((match.start() for match in _phrases(tuple(beginnings)).finditer(plain)), default=-1)
+        for category, beginnings in credit.topics.items()
+    }
+    kinds = sorted((place, category) for category, place in ends.items() if place >= 0)
+    named = []
+    for concern in concerns:
+        own = content(concern.text)
+        shared = len(words & own)
+        close = shared >= credit.shared_words and shared >= credit.shared_share * len(own)
+        named.append(close or any(concern.category == category for _, category in kinds[-1:]))
+    spoken = _WORD.findall(plain)
+    function_words = sum(word in _EMPTY for word in spoken)
+    void: Void = ""
+    if any(claim in plain for claim in credit.claims):
+        void = "claim"
+    elif len(kinds) >= credit.list_kinds or (
+        len(spoken) >= _KEYWORDS and function_words < _FUNCTION_SHARE * len(spoken) and not _UNSPACED.search(plain)
+    ):
+        void = "list"
+    elif likeness(text, earlier, credit) >= credit.likeness:
+        void = "repeats"
+    elif max(z.concern_elicitation, z.space_provision) < credit.asks:
+        void = "asks for nothing"
+    return TurnTopic(tuple(named), z.concern_elicitation >= credit.asks, void)
 
 
 # -- Challenge cues -------------------------------------------------------------------------------------
@@ -184,6 +282,30 @@ AddressWeights = Annotated[Weights, AfterValidator(_of(FEATURES, every=True)), _
 AddressCategoryWeights = Annotated[Weights, AfterValidator(_of(FEATURES, every=False)), _form(FEATURES, every=False)]
 
 
+class Credit(Strict):
+    """For which concerns the evidence of a clinician turn counts; bedside's own, see docs/suites/medconceal.md.
+
+    Attributes:
+        topics: category → beginnings of words and phrases that name it, in lower case.
+        openings: beginnings of words that ask for what weighs on somebody and name no category.
+        claims: phrases that say what was told, in place of asking for it.
+        shared_words, shared_share: a turn with this number of a concern's content words, and this share of them,
+            names it.
+        list_kinds: a turn that names so many categories lists them.
+        likeness: a turn with this share of its words in one earlier turn repeats that one.
+        asks: least concern elicitation or space provision of a turn that counts.
+    """
+
+    topics: Mapping[Category, Annotated[tuple[Text, ...], Field(min_length=1)]]
+    openings: Annotated[tuple[Text, ...], Field(min_length=1)]
+    claims: tuple[Text, ...]
+    shared_words: Times
+    shared_share: Threshold
+    list_kinds: Times
+    likeness: Annotated[float, Field(gt=0, le=1, strict=True)]
+    asks: Threshold
+
+
 class Reveal(Strict):
     """When a hidden concern is revealed.
 
@@ -195,6 +317,8 @@ class Reveal(Strict):
         low: T_lo, the evidence that reveals when it holds for ``consecutive`` turns.
         consecutive: N.
         progressive: share of the way to 1 that both thresholds go with each concern revealed before.
+        credit: for which concerns a turn counts; for all where there is none, as published.
+        at_once: most concerns that one reply reveals, those with the most evidence first; without it, all that may.
     """
 
     weights: RevealWeights
@@ -204,6 +328,8 @@ class Reveal(Strict):
     low: Threshold
     consecutive: Times
     progressive: Annotated[float, Field(ge=0, lt=1, strict=True)]
+    credit: Credit | None = None
+    at_once: Times | None = None
 
     @model_validator(mode="after")
     def _ordered(self) -> Reveal:
@@ -358,12 +484,14 @@ class Step:
         blocked: whether it is taken as probing for categories of concerns, so that nothing changes.
         reveal: p of each concern, in the concerns' order, 0 to 1.
         address: p of addressing the primary concern.
+        topic: what it is about; None where every turn counts for every concern, as published.
     """
 
     turn: int
     blocked: bool
     reveal: tuple[float, ...]
     address: float
+    topic: TurnTopic | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,6 +507,8 @@ class PolicyState:
         address_evidence: A, 0 to 1.
         hits: unblocked turns in a row, up to the last one, that address the primary concern well enough to count.
         addressed_at: number of the clinician turn at which it was addressed; None as long as it isn't.
+        about: ids of the concerns that the last unblocked turn counted for.
+        went_on: whether that turn only went on with what the one before was about.
     """
 
     number: int
@@ -389,6 +519,8 @@ class PolicyState:
     address_evidence: float
     hits: int
     addressed_at: int | None
+    about: Sequence[str] = ()
+    went_on: bool = False
 
     @property
     def revealed_now(self) -> tuple[str, ...]:
@@ -419,30 +551,28 @@ class Policy:
 
         A blocked turn changes nothing but the number of turns: neither evidence nor rows of turns nor the number of
         turns since the reveal. All concerns of a turn meet the thresholds that held before it. With p of the step,
-        ``E ← αE + (1 − α)p`` and ``A ← βA + (1 − β)p``.
+        ``E ← αE + (1 − α)p`` and ``A ← βA + (1 − β)p``; a turn that doesn't count for a concern only lowers its E.
         """
         number = state.number + 1
         if step.blocked:
-            return PolicyState(
-                number, state.evidence, state.rows, state.revealed_at, state.since, state.address_evidence,
-                state.hits, state.addressed_at,
-            )  # fmt: skip
+            return replace(state, number=number)
         reveal, address = self.parameters.reveal, self.parameters.address
         since = state.since + (self.primary in state.revealed_at)
         high, low = (tightened(each, reveal.progressive, len(state.revealed_at)) for each in (reveal.high, reveal.low))
-        evidence = tuple(
-            reveal.decay * before + (1 - reveal.decay) * p
-            for before, p in zip(state.evidence, step.reveal, strict=True)
-        )
-        rows = tuple(row + 1 if value >= low else 0 for row, value in zip(state.rows, evidence, strict=True))
-        revealed_at = {
-            **state.revealed_at,
-            **{
-                concern: number
-                for concern, value, row in zip(self.concerns, evidence, rows, strict=True)
-                if concern not in state.revealed_at and (value >= high or row >= reveal.consecutive)
-            },
-        }
+        about, went_on = self._about(state, step)
+        evidence, rows, ready = [], [], []
+        for concern, before, row, p in zip(self.concerns, state.evidence, state.rows, step.reveal, strict=True):
+            counts = concern in about
+            value = reveal.decay * before + (1 - reveal.decay) * p
+            value = value if counts else min(before, value)
+            row = row + counts if value >= low else 0
+            evidence.append(value)
+            rows.append(row)
+            if concern not in state.revealed_at and (value >= high or row >= reveal.consecutive):
+                ready.append(concern)
+        if reveal.at_once is not None:
+            ready = self._by_evidence(ready, evidence)[: reveal.at_once]
+        revealed_at = {**state.revealed_at, **dict.fromkeys(ready, number)}
         address_evidence = address.decay * state.address_evidence + (1 - address.decay) * step.address
         hit = (
             self.primary in revealed_at
@@ -454,7 +584,43 @@ class Policy:
         addressed_at = state.addressed_at
         if addressed_at is None and hits >= address.consecutive:
             addressed_at = number
-        return PolicyState(number, evidence, rows, revealed_at, since, address_evidence, hits, addressed_at)
+        return PolicyState(
+            number,
+            tuple(evidence),
+            tuple(rows),
+            revealed_at,
+            since,
+            address_evidence,
+            hits,
+            addressed_at,
+            about,
+            went_on,
+        )
+
+    def _about(self, state: PolicyState, step: Step) -> tuple[tuple[str, ...], bool]:
+        """The concerns that a turn counts for, and whether it only goes on with what the turn before was about.
+
+        Those it names; where it names none, those of the turn before, once; else, where it asks openly and nothing is
+        out yet, the one that lies uppermost.
+        """
+        topic = step.topic
+        if topic is None:
+            return self.concerns, False
+        if topic.void:
+            return (), False
+        named = tuple(concern for concern, names in zip(self.concerns, topic.named, strict=True) if names)
+        if named:
+            return named, False
+        if state.about and not state.went_on:
+            return tuple(state.about), True
+        if topic.open and not state.revealed_at:
+            return tuple(self._by_evidence(self.concerns, state.evidence)[:1]), False
+        return (), False
+
+    def _by_evidence(self, concerns: Sequence[str], evidence: Sequence[float]) -> list[str]:
+        """Concerns with the most evidence first; of equal ones the primary, then as the case has them."""
+        of = dict(zip(self.concerns, evidence, strict=True))
+        return sorted(concerns, key=lambda concern: (-of[concern], concern != self.primary))
 
 
 def sigmoid(x: float) -> float:
@@ -498,7 +664,13 @@ def tightened(threshold: float, progressive: float, before: int) -> float:
 
 
 def turn_step(
-    turn: int, text: str, labels: ConcernTurnLabels, *, concerns: Sequence[Concern], parameters: Parameters
+    turn: int,
+    text: str,
+    labels: ConcernTurnLabels,
+    earlier: Sequence[str],
+    *,
+    concerns: Sequence[Concern],
+    parameters: Parameters,
 ) -> Step:
     """What a labelled clinician turn brings to the policy.
 
@@ -506,12 +678,14 @@ def turn_step(
         turn: its index in the transcript.
         text: its words.
         labels: what is said of it.
+        earlier: the clinician turns before it.
         concerns: the hidden concerns.
-        parameters: weights, and what blocks a turn.
+        parameters: weights, what blocks a turn, and what it counts for.
     """
     z = tuple(labels.z.model_dump().values())
     words = content(text)
     primary = primary_of(concerns)
+    credit = parameters.reveal.credit
     return Step(
         turn,
         is_blocked(labels.z, labels.intent, parameters),
@@ -522,4 +696,5 @@ def turn_step(
         address_probability(
             z, next((concern.category for concern in concerns if concern.id == primary), None), parameters
         ),
+        None if credit is None else turn_topic(text, labels.z, earlier, concerns=concerns, credit=credit),
     )

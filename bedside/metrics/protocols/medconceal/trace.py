@@ -29,6 +29,7 @@ from bedside.metrics.protocols.medconceal.policy import (
     Parameters,
     Policy,
     Step,
+    TurnTopic,
     address_probability,
     content,
     is_blocked,
@@ -36,6 +37,7 @@ from bedside.metrics.protocols.medconceal.policy import (
     reveal_probability,
     turn_step,
 )
+from bedside.transcripts.language import not_english
 from bedside.transcripts.transcript import Transcript
 
 # -- The trace ------------------------------------------------------------------------------------------
@@ -53,6 +55,7 @@ class TurnState:
         address_evidence: A.
         hit: whether the turn addresses the primary concern well enough to count.
         addressed: whether the primary concern is addressed, at this turn or before.
+        about: ids of the concerns that the turn counted for.
     """
 
     number: int
@@ -62,6 +65,7 @@ class TurnState:
     address_evidence: float
     hit: bool
     addressed: bool
+    about: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,7 @@ def replay(steps: Sequence[Step], concerns: Sequence[str], primary: str | None, 
                 state.address_evidence,
                 not step.blocked and state.hits > 0,
                 state.addressed_at is not None,
+                () if step.blocked else tuple(state.about),
             )
         )
     return Trace(policy.concerns, primary, state.revealed_at, state.addressed_at, tuple(history))
@@ -137,7 +142,8 @@ def trace(
         parameters: weights and thresholds.
 
     Raises:
-        DataError: there is no clinician turn, or one without labels (a trace can't skip a turn).
+        DataError: there is no clinician turn, one without labels (a trace can't skip a turn), or turns count for
+            what they are about, and the language isn't English.
     """
     turns = list(transcript.of("clinician"))
     if not turns:
@@ -146,8 +152,13 @@ def trace(
     if lacking:
         some = ", ".join(map(str, lacking[:3])) + (", …" if len(lacking) > 3 else "")
         raise DataError(f"no labels of {len(lacking)} of the {len(turns)} clinician turns ({some})")
+    texts = [turn.text for turn in turns]
+    why = not_english(" ".join(texts), transcript.language) if parameters.reveal.credit is not None else None
+    if why is not None:
+        raise DataError(f"what a turn is about is told by words {why}")
     steps = [
-        turn_step(turn.index, turn.text, labels[turn.index], concerns=concerns, parameters=parameters) for turn in turns
+        turn_step(turn.index, turn.text, labels[turn.index], texts[:place], concerns=concerns, parameters=parameters)
+        for place, turn in enumerate(turns)
     ]
     return replay(steps, [concern.id for concern in concerns], primary_of(concerns), parameters)
 
@@ -165,6 +176,7 @@ class LabelledTurn(Strict):
     z: Features = Field(description="The turn's ten features.")
     o: Share = Field(description="The turn's overlap with the concern.")
     intent: Intent | None = Field(None, description="The turn's intent; meta_probe blocks the turn.")
+    counts: Bit = Field(1, description="1 where the turn is about the concern, so that its evidence counts, else 0.")
     revealed: Bit = Field(description="1 where the patient discloses the concern in reply to this turn, else 0.")
     addressed: Bit | None = Field(
         None,
@@ -265,6 +277,7 @@ class LabelledCourse:
                 self.blocked(place, parameters),
                 tuple(reveal_probability(feature_values(each), each.o, each.category, parameters) for each in row),
                 address_probability(feature_values(row[0]), self.primary_category, parameters),
+                None if parameters.reveal.credit is None else _labelled_topic(row),
             )
             for place, (turn, row) in enumerate(zip(self.turns, self.rows, strict=True))
         ]
@@ -272,6 +285,11 @@ class LabelledCourse:
     def replayed(self, steps: Sequence[Step], parameters: Parameters) -> Trace:
         """The trace of these steps under a policy's thresholds."""
         return replay(steps, self.concerns, self.primary, parameters)
+
+
+def _labelled_topic(row: Sequence[LabelledTurn]) -> TurnTopic:
+    named = tuple(bool(label.counts) for label in row)
+    return TurnTopic(named, open=False, void="" if any(named) else "asks for nothing")
 
 
 def feature_values(row: LabelledTurn) -> tuple[float, ...]:
@@ -336,6 +354,7 @@ def turn_rows(transcript: Transcript, parameters: Parameters) -> Iterator[Labell
                 z=labels[turn.index].z,
                 o=overlap(words, content(concern.text)),
                 intent=labels[turn.index].intent,
+                counts=int(concern.id in state.about),
                 revealed=int(course.revealed_at.get(concern.id) == state.number),
                 addressed=addressed,
             )

@@ -85,7 +85,8 @@ class History:
         recall: elicited / findings.
         precision: min(1, elicited / T); 0 where nothing was asked.
         f1: their harmonic mean; 0 where both are 0.
-        precision_by_messages, f1_by_messages: the same with (messages − 1) / 2 for T, as the authors' script has it.
+        precision_by_messages, f1_by_messages: the same with (messages − 1) / 2 for T, as the authors' script has it:
+            missing where the recall is.
         rank: position of the true diagnosis among the candidates, from 0; None where it is not among them.
         ranked: whether the rank was judged.
         by_category: category → (elicited, findings).
@@ -146,6 +147,8 @@ def history(transcript: Transcript, labels: HistoryLabels) -> History | str:
             Measured(min(1.0, elicited / asked) if asked else 0.0)
             for asked in (part.questions, (part.messages - 1) / 2)
         )
+        if recall.value is None:  # the authors' script has no precision either where there is nothing to elicit
+            by_messages = Measured(missing=recall.missing)
     return History(
         transcript=transcript.id,
         findings=len(findings),

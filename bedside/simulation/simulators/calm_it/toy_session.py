@@ -100,7 +100,11 @@ def _pivot(call: Call) -> dict[str, Any]:
 def _appraisal(call: Call) -> dict[str, Any]:
     text = _last(call.material, "Therapist")
     warm = len(_cues("warm").findall(text))
-    if _cues("orders").search(text):
+    before = [each["text"] for each in call.material["messages"]]
+    before.remove(text)
+    if any(similarity(text, other) >= SIMILAR for other in before):
+        label, reason = NEUTRAL, "That was said before, by one of us."
+    elif _cues("orders").search(text):
         label, reason = "BAD", "I am being told what to do."
     elif warm > 1:
         label, reason = "VERY GOOD", "They really see what this is like for me."

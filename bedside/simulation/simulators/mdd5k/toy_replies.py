@@ -50,15 +50,17 @@ def _patient(call: Call) -> ActorReply:
         return ActorReply(_joined([clause for clause, _ in clauses[:2]], language))
     if material["story"] and material["story"] not in said:
         return ActorReply(material["story"])
-    subject = material["topic"] or call.history[-1].text
+    # What was asked, not what the doctor was told to ask: who asks nothing is told nothing.
+    asked, topic = call.history[-1].text, material["topic"]
+    subject = topic if topic and topic in asked else asked
     wanted, told = _concepts(subject), "".join(said).casefold()
     fitting = [clause for clause, about in clauses if wanted & about]
     fresh = [clause for clause in fitting if clause.casefold() not in told]
     if fresh:
         return ActorReply(_joined(fresh[:2], language))
     forms = _WORDS["exhausted"][language] if fitting else _WORDS["unknown"][language][material["unknown"]]
-    topic = material["topic"] or _subject(subject, language)
-    replies = [form.format(topic=topic) for form in forms]
+    about = topic if subject == topic else _subject(subject, language)
+    replies = [form.format(topic=about) for form in forms]
     return ActorReply(min(replies, key=said.count))
 
 

@@ -13,21 +13,26 @@ from pydantic import TypeAdapter, ValidationError
 from bedside.judges.prompt import Conversation, Prompt, Question, pending_question
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.metrics.protocols.label_files import complaint
-from bedside.metrics.protocols.medconceal import (
+from bedside.metrics.protocols.medconceal.labels import (
     Concern,
-    Policy,
+    ConcernTurnLabels,
     SubmittedFinding,
     evaluated_turn,
     primary_of,
-    turn_step,
 )
-from bedside.metrics.protocols.medconceal.labels import ConcernTurnLabels
-from bedside.metrics.protocols.medconceal.policy import find_parameters
+from bedside.metrics.protocols.medconceal.policy import Policy, Step, find_parameters, turn_step
 from bedside.simulation.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Decided, Spoken, ask_for_data, part_of
 from bedside.simulation.simulators.calls import ActorRole, Call, Exchange, Line
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.contract import EarlyForm, Outcome, Situation, facts_in
-from bedside.simulation.simulators.medconceal.reserved_patient import FOLDER, ReservedTalk, gives_away, prompt_text
+from bedside.simulation.simulators.medconceal.reserved_patient import (
+    FOLDER,
+    TOLD_AFTER_DENIAL,
+    ReservedTalk,
+    gives_away,
+    prompt_text,
+    told_after_denial,
+)
 from bedside.simulation.simulators.prompt_files import FilledPrompt, listed
 from bedside.transcripts.transcript import Transcript, Turn
 
@@ -219,7 +224,9 @@ class Consultation(ReservedTalk):
         index, lines = len(ledger.turns), [*ledger.lines, Line("clinician", spoken.text)]
         evaluated = yield from evaluate_turn(lines, number, self.language)
         labels = evaluated.value
-        step = turn_step(index, spoken.text, labels, concerns=self.concerns, parameters=self.parameters)
+        step = turn_step(
+            index, spoken.text, labels, ledger.texts("clinician"), concerns=self.concerns, parameters=self.parameters
+        )
         self.state = self.policy.step(self.state, step)
         ledger.note(
             "policy",
@@ -229,9 +236,18 @@ class Consultation(ReservedTalk):
             evaluations_refused=evaluated.refused,
         )
         ledger.say("clinician", spoken, labels={"medconceal": labels.model_dump(mode="json", exclude_none=True)})
-        reply, stance = yield from self.reply(self.state, blocked=step.blocked)
+        reply, stance = yield from self.reply(self.state, blocked=step.blocked, asked=self._asked(step))
         ledger.note("reply", stance=stance, fallback="fallback" in reply.flags, refused=reply.refused)
         ledger.say("patient", reply)
+
+    def _asked(self, step: Step) -> bool:
+        """Whether a turn that reveals nothing asked after what is still hidden, by its topic or openly."""
+        topic, state = step.topic, self.state
+        if topic is None or step.blocked or state.revealed_now:
+            return False
+        named = {*state.about, *(each for each, names in zip(self.policy.concerns, topic.named, strict=True) if names)}
+        hidden = set(self.policy.concerns) - state.revealed_at.keys()
+        return bool(hidden and (topic.open or hidden & named))
 
     def _decided(self, purpose: str, number: int, read: Any, *, neutral: Any) -> Exchange[Any]:
         """What the clinician says beside its messages; the neutral value where that can't be read."""
@@ -256,6 +272,8 @@ class Consultation(ReservedTalk):
 
     def outcome(self, stop: str) -> Outcome:
         """What it came to."""
+        if told := told_after_denial(self.replies, self.state.revealed_at):
+            self.ledger.flags[TOLD_AFTER_DENIAL] += len(told)
         reference: dict[str, Any] = {"concerns": [concern.model_dump(mode="json") for concern in self.concerns]}
         if self.findings is not None:
             reference["submitted_findings"] = list(self.findings)
@@ -269,6 +287,8 @@ class Consultation(ReservedTalk):
                 "turn_limit": self.task.turns,
             },
             labelled=True,
+            # The clinician speaks first, and each of its turns has an answer.
+            released={concern: 2 * (number - 1) for concern, number in self.state.revealed_at.items()},
         )
 
 

@@ -5,20 +5,27 @@ A concern that is still hidden is in no prompt: a model can't give away what it 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from bedside.metrics.protocols.medconceal import Parameters, PolicyState
 from bedside.metrics.protocols.medconceal.matching import bare, normalise, occurs
-from bedside.metrics.protocols.medconceal.policy import GuardThresholds, content, find_parameters, overlap, tightened
+from bedside.metrics.protocols.medconceal.policy import (
+    GuardThresholds,
+    Parameters,
+    PolicyState,
+    content,
+    find_parameters,
+    overlap,
+    tightened,
+)
 from bedside.simulation.simulators.asking import Fault, Spoken, ask_patient
 from bedside.simulation.simulators.calls import Call, Exchange
 from bedside.simulation.simulators.case import HiddenConcern
 from bedside.simulation.simulators.contract import Situation, UnusableConversationError
-from bedside.simulation.simulators.faults import patient_fault
+from bedside.simulation.simulators.faults import denies, patient_fault
 from bedside.simulation.simulators.ledger import ProtocolTalk
 from bedside.simulation.simulators.prompt_files import FilledPrompt, filled_prompt, listed
 
@@ -32,7 +39,9 @@ prompt_text = partial(filled_prompt, FOLDER)
 # -- The guard ------------------------------------------------------------------------------------------
 
 #: Reasons of faults, as they are counted.
-LEAK, SILENCE = "reveals what is hidden", "leaves out what it is to say"
+LEAK, SILENCE, DENIAL = "reveals what is hidden", "leaves out what it is to say", "denies what is hidden"
+#: What is counted where a concern comes out that the patient had denied.
+TOLD_AFTER_DENIAL = "patient: tells what it denied"
 
 
 def gives_away(text: str, concern: HiddenConcern, known: frozenset[str], thresholds: GuardThresholds) -> bool:
@@ -78,12 +87,14 @@ class DisclosureGuard:
         known: content words that stand in the open: in the chart, in what the patient is told, in concerns that are
             out, in what was said.
         thresholds: of the policy's parameters.
+        asked: whether the clinician asked after what weighs on the patient, so that a no would deny it.
     """
 
     hidden: Sequence[HiddenConcern]
     due: Sequence[HiddenConcern]
     known: frozenset[str]
     thresholds: GuardThresholds
+    asked: bool
 
     def fault(self, text: str) -> Fault | None:
         """What is wrong with a reply; the objection repeats nothing of what leaked."""
@@ -98,7 +109,26 @@ class DisclosureGuard:
                 SILENCE,
                 "Your last reply left out what you are to tell now. Tell it in this reply, in your own plain words.",
             )
+        if self.hidden and denies(text, asked=self.asked and not self.due):
+            return Fault(
+                DENIAL,
+                "Your last reply said that there is nothing. You may tell it later: turn the question aside without "
+                "a no.",
+            )
         return None
+
+
+def told_after_denial(replies: Sequence[tuple[str, bool]], revealed_at: Mapping[str, int]) -> list[str]:
+    """Concerns that came out after the patient had said that nothing is on their mind: a fault of the patient.
+
+    Args:
+        replies: the patient's messages in order, each with whether the clinician had asked after what weighs on them.
+        revealed_at: concern → number of the reply that told it, from 1.
+    """
+    first = next(
+        (number for number, (text, asked) in enumerate(replies, start=1) if denies(text, asked=asked)), len(replies)
+    )
+    return [concern for concern, at in revealed_at.items() if at > first]
 
 
 def words_of(texts: Iterable[str]) -> frozenset[str]:
@@ -116,6 +146,17 @@ SENTENCES, WORDS = 3, 60
 MORE_SENTENCES, MORE_WORDS = 2, 30
 #: Fallback lines that a conversation may have.
 FALLBACKS = 2
+#: How a question is turned aside beside the case's own ways, without denying anything.
+TURNED_ASIDE = (
+    "That is not so easy to answer.",
+    "I would rather come back to that later.",
+    "Hm. Let me think about that for a bit.",
+    "Could we stay with the other thing for now?",
+    "I don't quite know how to put it.",
+    "Perhaps another time.",
+    "You do ask a lot.",
+    "I'm not sure that I want to go into that.",
+)
 
 
 def stance_of(state: PolicyState, parameters: Parameters, *, intervention: bool) -> Stance:
@@ -158,15 +199,18 @@ class ReservedTalk(ProtocolTalk):
         #: Sentences that a fallback has said, and how often one was said.
         self.used: list[str] = []
         self.fallbacks: int = 0
+        #: What was replied, and whether the clinician had asked after what weighs on the patient.
+        self.replies: list[tuple[str, bool]] = []
         #: What the patient is told of itself, by the ids of the concerns that are hidden.
         self.open_texts: dict[tuple[str, ...], list[str]] = {}
 
-    def reply(self, state: PolicyState, *, blocked: bool) -> Exchange[tuple[Spoken, Stance]]:
+    def reply(self, state: PolicyState, *, blocked: bool, asked: bool) -> Exchange[tuple[Spoken, Stance]]:
         """The answer to the last clinician turn, and the stance in which it is given.
 
         Args:
             state: how things stand after that turn.
             blocked: whether it was taken as probing for categories.
+            asked: whether it asked after a concern that stays hidden: that is turned aside.
 
         Raises:
             UnusableConversationError: no reply could be used, or too many lines were the case's in place of a reply.
@@ -177,10 +221,10 @@ class ReservedTalk(ProtocolTalk):
         hidden = [concern for concern in self.hidden if concern.id not in state.revealed_at]
         stance = stance_of(state, self.parameters, intervention=self.intervention)
         open_texts = self._open_texts(hidden)
-        call = self._reply_call(state.number, open_texts, stance=stance, due=due, out=out, blocked=blocked)
+        call = self._reply_call(state.number, open_texts, stance=stance, due=due, out=out, blocked=blocked, asked=asked)
         openly = [*self.case.chart.values(), *open_texts, *(line.text for line in self.ledger.lines)]
         openly += [text for concern in out for text in (concern.text, *concern.voiced)]
-        guard = DisclosureGuard(hidden, due, words_of(openly), self.parameters.guard)
+        guard = DisclosureGuard(hidden, due, words_of(openly), self.parameters.guard, asked or blocked)
         limits = self._limits(due)
         spoken = yield from ask_patient(
             call,
@@ -195,6 +239,7 @@ class ReservedTalk(ProtocolTalk):
                     "too many fallback lines",
                     f"reply {state.number}: line {self.fallbacks} of the case's own in place of a reply",
                 )
+        self.replies.append((spoken.text, guard.asked))
         return spoken, stance
 
     def _open_texts(self, hidden: Sequence[HiddenConcern]) -> list[str]:
@@ -231,12 +276,16 @@ class ReservedTalk(ProtocolTalk):
         due: Sequence[HiddenConcern],
         out: Sequence[HiddenConcern],
         blocked: bool,
+        asked: bool,
     ) -> Call:
         patient, persona = self.case.patient, self.situation.persona
         sentences, words = self._limits(due)
         allowed = set(open_texts)
         facts = [text for text in (*patient.facts, *patient.vitals, *patient.psychosocial) if text in allowed]
-        deflections = [text for text in patient.deflections if text in allowed]
+        deflections = self._deflections(open_texts)
+        if asked:
+            deflections = [self._deflection((*deflections, *TURNED_ASIDE), number)]
+            self.used += deflections
         preference = self._preference(allowed)
         said_before = [concern for concern in out if concern not in due]
         manner = persona.manner if persona is not None else ""
@@ -257,7 +306,9 @@ class ReservedTalk(ProtocolTalk):
             number,
             brief,
             self.prompt("preference", preference=preference) if preference else None,
-            self._stance_prompt(stance, blocked=blocked, deflections=deflections),
+            self.prompt("deflects", line=deflections[0])
+            if asked
+            else self._stance_prompt(stance, blocked=blocked, deflections=deflections),
             self.prompt("disclosure", due=voiced) if due else None,
             material={
                 "facts": facts,
@@ -265,6 +316,7 @@ class ReservedTalk(ProtocolTalk):
                 "due": [list(concern.voiced) or [concern.text] for concern in due],
                 "stance": stance,
                 "blocked": blocked,
+                "asked": asked,
                 "preference": preference,
             },
         )
@@ -309,25 +361,29 @@ class ReservedTalk(ProtocolTalk):
     def _fallback(
         self, fault: Fault, due: Sequence[HiddenConcern], open_texts: Sequence[str], number: int
     ) -> str | None:
-        """A line of the case's own in place of a reply that leaks, says too little or is empty; none for other
-        faults, nor where each of these lines gives something away itself."""
-        if fault.reason not in (LEAK, SILENCE, "empty", "cut off"):
+        """A line of the case's own in place of a reply that leaks, denies, says too little or is empty; none for other
+        faults."""
+        if fault.reason not in (LEAK, SILENCE, DENIAL, "empty", "cut off"):
             return None
-        deflections = [line for line in self.case.patient.deflections if line in open_texts]
         if due:
             chosen = [self._unused(concern.voiced or (concern.text,)) for concern in due]
-        elif deflections:
-            chosen = [self._deflection(deflections, number)]
         else:
-            return None
+            chosen = [self._deflection(self._deflections(open_texts), number)]
         self.used += chosen
         return " ".join(chosen)
 
     def _unused(self, sentences: Sequence[str]) -> str:
         return next((sentence for sentence in sentences if sentence not in self.used), sentences[0])
 
+    def _deflections(self, open_texts: Sequence[str]) -> list[str]:
+        """The case's ways of turning a question aside that neither give a concern away nor deny it; with others where
+        all of them were said."""
+        own = [line for line in self.case.patient.deflections if line in open_texts and not denies(line, asked=True)]
+        return own if set(own) - set(self.ledger.texts("patient")) else [*own, *TURNED_ASIDE]
+
     def _deflection(self, lines: Sequence[str], number: int) -> str:
-        fresh = [line for line in lines if line not in self.used]
+        said = {*self.used, *self.ledger.texts("patient")}
+        fresh = [line for line in lines if line not in said]
         return self.situation.draws.stream("deflection", number).choice(fresh or lines)
 
 

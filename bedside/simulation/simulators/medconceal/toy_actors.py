@@ -75,7 +75,7 @@ def _patient(call: Call) -> str:
     said = [line.text for line in call.history if line.role == "patient"]
     if material["due"]:
         return " ".join(sentences[0] for sentences in material["due"])
-    if material["blocked"]:
+    if material["blocked"] or material["asked"]:
         return _fresh(material["deflections"], said)
     if material["stance"] == "accepting":
         return _fresh(_WORDS["accepting"], said)

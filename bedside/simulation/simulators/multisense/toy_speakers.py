@@ -30,6 +30,8 @@ _LISTED = re.compile(r"^(?:-|\d+\.) (.*)$", re.MULTILINE)
 
 #: A fact that shares fewer words than this with a message isn't asked for by it.
 _LEAST, _MOST_CHOSEN = 1, 2
+#: Nor is one that shares a smaller part of the message's words: who names everything at once asks for nothing.
+_LEAST_SHARE = 0.15
 
 
 def _patient(call: Call) -> dict[str, Any]:
@@ -70,7 +72,7 @@ def _asked_for(heard: str, facts: Sequence[str]) -> list[int]:
     """The numbers of the facts that share most words with a message; the first, why somebody writes, never is."""
     words = content(heard) - content(_WORDS["idle"])
     shared = {number: len(words & content(fact)) for number, fact in enumerate(facts, start=1) if number > 1}
-    asked = [number for number, count in shared.items() if count >= _LEAST]
+    asked = [number for number, count in shared.items() if count >= max(_LEAST, _LEAST_SHARE * len(words))]
     return sorted(sorted(asked, key=lambda number: (-shared[number], number))[:_MOST_CHOSEN])
 
 

@@ -288,6 +288,7 @@ class NoteInterview(ProtocolTalk):
                 "note": self.note.vignette,
                 "patient_sentences": asdict(self.fixed),
             },
+            fixed_lines=(self.fixed.dont_know, self.fixed.already_asked),
         )
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.judges.llm.providers.server import Answer
+from tests.judges.llm.providers.events import stream
+from tests.judges.llm.providers.openai import chat
+from tests.judges.llm.providers.server import Answer, Call
 
 
 def vllm_error(message: str, status: int = 400, *, nested: bool = True, kind: str = "BadRequestError") -> Answer:
@@ -26,6 +28,28 @@ def pydantic_error(place: list[str], message: str, kind: str) -> Answer:
 def llama_error(status: int, message: str, kind: str, **fields: int) -> Answer:
     """An error of llama.cpp."""
     return Answer({"error": {"code": status, "message": message, "type": kind, **fields}}, status)
+
+
+def llama_chat(call: Call) -> Answer:
+    """A reply of llama.cpp's server, whatever else was asked for: ``timings`` stand in place of ``usage``, and events
+    end without a mark."""
+    whole = chat(call).body
+    choice = whole["choices"][0]
+    more = {
+        "model": "gpt-3.5-turbo",
+        "system_fingerprint": "b6002-0a5bc91d",
+        "timings": {"prompt_n": 500, "cache_n": 0},
+    }
+    if not call.body.get("stream"):
+        del whole["usage"]
+        return Answer({**whole, **more, "choices": [{**choice, "logprobs": None}], "__verbose": {"prompt": "<s>"}})
+    text = choice["message"]["content"]
+    said: list[dict[str, Any]] = [{"role": "assistant", "content": None}, {"content": text[:9]}, {"content": text[9:]}]
+    deltas = [*((delta, None) for delta in said), ({}, "stop")]
+    return stream(
+        *({"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": end}], **more}
+          for delta, end in deltas), ended=False,
+    )  # fmt: skip
 
 
 def router_error(status: int, message: str, *, http: int | None = None, **metadata: Any) -> Answer:

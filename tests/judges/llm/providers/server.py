@@ -29,6 +29,7 @@ class Call:
         headers: with names in lower case.
         body: the JSON that was sent; empty where there was none.
         number: which request it is since the behaviour was set, from 1.
+        content: what was sent, as it came.
     """
 
     method: str
@@ -37,6 +38,7 @@ class Call:
     headers: Mapping[str, str]
     body: Mapping[str, Any]
     number: int
+    content: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -107,9 +109,9 @@ class ProviderServer:
         parts = urlsplit(target)
         query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
         names = {name.lower(): value for name, value in headers.items()}
-        body = json.loads(content) if content else {}
+        body = json.loads(content) if content.startswith(b"{") else {}
         with self._lock:
-            call = Call(method, parts.path, query, names, body, len(self.calls) + 1)
+            call = Call(method, parts.path, query, names, body, len(self.calls) + 1, content)
             self.calls.append(call)
         return self._behaviour(call)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Mapping
 from functools import reduce
@@ -252,6 +253,11 @@ def test_the_effort_of_reasoning(
              ["refuses the key", "OPENROUTER_API_KEY"]),
         case("openrouter", "model", open_servers.router_error(400, "openai/gpt-5-mini is not a valid model ID"),
              ["no model"]),
+        # As LiteLLM's proxy (1.108) says it: a model that it hasn't, and a key where it has no database of keys.
+        case("open", "proxy's model", openai.error(400, "/chat/completions: Invalid model name passed in model=tiny."),
+             ["no model"]),
+        case("open", "proxy's key", openai.error(400, "No connected db.", kind="no_db_connection", code="400"),
+             ["refuses the key", "BEDSIDE_API_KEY"]),
         # docs/en/api/errors; the month's limit: docs/en/api/rate-limits, Spend limits
         case("anthropic", "key", anthropic.error(401, "authentication_error", "invalid x-api-key"),
              ["Anthropic refuses the key", "check ANTHROPIC_API_KEY"]),
@@ -261,7 +267,7 @@ def test_the_effort_of_reasoning(
         case("anthropic", "model", anthropic.error(404, "not_found_error", "model: claude-sonnet-4-5"),
              ["has no model 'claude-sonnet-4-5'", "check the model's name"]),
         case("anthropic", "billing", anthropic.error(402, "billing_error", "There is an issue with your billing."),
-             ["no credit", "what is done is kept"]),
+             ["no credit", "the same command then goes on where it stopped"]),
         case("anthropic", "credit", anthropic.error(400, INVALID, "Your credit balance is too low to access the API."),
              ["no credit", "look at its billing at Anthropic"]),
         case("anthropic", "month",
@@ -304,7 +310,7 @@ def test_the_effort_of_reasoning(
              ["has no model 'llama3.2'", "fetch it with: ollama pull llama3.2"]),
         case("ollama", "memory",
              ollama.error(500, "model requires more system memory (39.1 GiB) than is available (7.4 GiB)"),
-             ["there isn't enough memory for llama3.2", "name a smaller model"]),
+             ["Ollama hasn't enough memory for llama3.2", "serve a smaller model"]),
         case("ollama", "key", ollama.error(401, "unauthorized"), ["refuses the key", "check OLLAMA_API_KEY"]),
     ],
 )  # fmt: skip
@@ -420,13 +426,13 @@ COUNT = "The input token count (1200000) exceeds the maximum number of tokens al
         case("open", "llama.cpp", open_servers.LLAMA_TOO_LONG, TOO_LONG),
         case("open", "413", Answer({}, 413), TOO_LONG),
         case("anthropic", "bytes", anthropic.error(413, "request_too_large", "Request exceeds the maximum size"),
-             "longer than claude-sonnet-4-5 takes in"),
+             TOO_LONG),
         case("anthropic", "tokens", anthropic.error(400, INVALID, "prompt is too long: 210000 tokens > 200000 maximum"),
-             "longer than claude-sonnet-4-5 takes in"),
-        case("gemini", "", gemini.error(400, BAD_ARGUMENT, COUNT), "longer than gemini-2.5-flash takes in"),
-        case("bedrock", "", bedrock.error(400, VALIDATION, "Input is too long for requested model."), "takes in"),
+             TOO_LONG),
+        case("gemini", "", gemini.error(400, BAD_ARGUMENT, COUNT), TOO_LONG),
+        case("bedrock", "", bedrock.error(400, VALIDATION, "Input is too long for requested model."), TOO_LONG),
         case("ollama", "", ollama.error(400, "the input length exceeds the context length"),
-             "longer than llama3.2 takes in"),
+             TOO_LONG),
     ],
 )  # fmt: skip
 def test_a_prompt_that_is_too_long_leaves_the_others(
@@ -537,7 +543,7 @@ def test_a_prompt_that_is_filtered_leaves_the_others(provider: Providers) -> Non
 
 HIDDEN = [{"type": "thinking", "thinking": "Hm.", "signature": "s"}]
 TOOL = {"id": "1", "type": "function", "function": {"name": "rate", "arguments": "{}"}}
-EMPTY = "the reply is empty within 4096 tokens, thinking included"
+USED_UP = "the model used all 4096 tokens for reasoning before its reply"
 
 
 @pytest.mark.parametrize(
@@ -553,11 +559,12 @@ EMPTY = "the reply is empty within 4096 tokens, thinking included"
         case("open", "reasoning leaves no room",
              reply("open", "", message={"reasoning_content": "…"}, choice={"finish_reason": "length"}),
              "used all 4096 tokens for reasoning", 2),
-        case("anthropic", "thinking", reply("anthropic", content=HIDDEN, stop_reason="max_tokens"), EMPTY, 6),
+        case("anthropic", "thinking", reply("anthropic", content=HIDDEN, stop_reason="max_tokens"), USED_UP, 2),
         *(case("gemini", ending, reply("gemini", candidate={"finishReason": ending, "content": {"role": "model"}}),
-               words, 6)
-          for ending, words in (("MAX_TOKENS", EMPTY), ("OTHER", "the reply is empty (OTHER)"))),
-        case("ollama", "thinking", reply("ollama", "", done_reason="length", message={"thinking": "Hm, …"}), EMPTY, 6),
+               words, requests)
+          for ending, words, requests in (("MAX_TOKENS", USED_UP, 2), ("OTHER", "the reply is empty (OTHER)", 6))),
+        case("bedrock", "thinking", reply("bedrock", "", stopReason="max_tokens"), USED_UP, 2),
+        case("ollama", "thinking", reply("ollama", "", done_reason="length", message={"thinking": "Hm …"}), USED_UP, 2),
     ],
 )  # fmt: skip
 def test_replies_that_cannot_be_used(
@@ -570,7 +577,14 @@ def test_replies_that_cannot_be_used(
     assert len(asked.calls) == requests
     assert all(error in row["error"] for row in ended.ratings), ended.ratings[0]["error"]
     if requests == 6:
-        assert "2 replies that could not be used, after asking again." in ended.said
+        assert "2 replies that could not be used." in ended.said
+    elif name != "open":
+        # With more tokens it is asked again, and with as many it isn't.
+        assert [judgement.cut_at for judgement in ended.judgements] == [4096] * 2
+        asked.judge(behaviour)
+        assert asked.calls == []
+        asked.rated(None, "--max-tokens", 9000)
+        assert len(asked.calls) == 2
 
 
 def test_a_reply_that_was_cut_is_asked_for_again(provider: Providers) -> None:
@@ -620,6 +634,10 @@ APART = {
         case("anthropic", "", thoughtful, (450, 90, 300, 60)),
         case("gemini", "", thought_parts, (500, 100, 300, 60)),
         case("open", "", reply("open", '{"reason": "turn 1", "score": 4}', **APART), (100, 100, None, 80)),
+        # Gemini in OpenAI's form: thinking stands in the sum alone.
+        case(
+            "openrouter", "in the sum alone", reply("openrouter", usage={"total_tokens": 5100}), (500, 4600, None, None)
+        ),
         # docs.ollama.com/capabilities/thinking: it comes beside the content.
         case("ollama", "", reply("ollama", message={"thinking": 'It says {"score": 1}.'}), (500, 40, None, None)),
     ],
@@ -633,6 +651,70 @@ def test_thinking_is_counted_and_no_part_of_the_reply(
         assert (*tokens, judgement.cached_tokens, judgement.reasoning_tokens) == counts
     if name == "open":
         assert {row["value"] for row in ended.ratings} == {4.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "counts", "cost"),
+    [
+        # A count of 0 is left out, as everywhere in proto3's JSON.
+        case("gemini", "no candidates' tokens", Answer({"promptFeedback": {"blockReason": "SAFETY"},
+             "usageMetadata": {"promptTokenCount": 500, "totalTokenCount": 500}}), (500, 0), 0.0005),
+        case("open", "a filter's refusal", openai.error(400, "Content Exists Risk"), (None, None), 0.0),
+    ],
+)  # fmt: skip
+def test_what_is_not_answered_has_a_known_cost(
+    name: str, answer: Answer, counts: tuple[int | None, ...], cost: float, provider: Providers
+) -> None:
+    """One is answered, the other isn't; what the limit of costs reckons with is what is said."""
+    asked = provider(name)
+    ended = asked.judge(asked.where("2 nights", answer), "--price", "in=1,out=10", "--max-cost", 1)
+    first = min(ended.judgements, key=lambda judgement: judgement.transcript)
+    assert (first.state, first.input_tokens, first.output_tokens) == ("filtered", *counts)
+    assert first.cost == pytest.approx(cost)
+    (count,) = ended.entry["rubrics"]
+    assert count["cost"] == pytest.approx(cost + (500 + 40 * 10) / 1e6)
+
+
+@pytest.mark.parametrize(
+    ("name", "thinks", "answer", "options"),
+    [
+        case("openai", "temperature", lambda body: body.get("reasoning_effort") != "none", openai.error(
+            400, "Unsupported parameter: 'temperature' is not supported with this model.", param="temperature"),
+            ("--reasoning-effort", "none")),
+        case("openai", "temperature, by an extra field", lambda body: body.get("thinking") is not False, openai.error(
+            400, "Unsupported parameter: 'temperature' is not supported with this model.", param="temperature"),
+            ("--extra", "thinking=false")),
+        # docs.claude.com, Extended thinking
+        case("anthropic", "temperature", lambda body: body.get("thinking", {}).get("type") != "disabled",
+             anthropic.error(400, INVALID, "`temperature` may only be set to 1 when thinking is enabled."),
+             ("--reasoning-effort", "none")),
+    ],
+)  # fmt: skip
+def test_what_is_refused_beside_one_setting_is_sent_beside_another(
+    name: str, thinks: Callable[[Any], bool], answer: Answer, options: tuple[str, ...], provider: Providers
+) -> None:
+    asked = provider(name)
+
+    def behaviour(call: Call) -> Answer:
+        return answer if thinks(call.body) and "temperature" in call.body else asked.reply(call)
+
+    model = "model-of-tomorrow"
+    assert asked.rated(behaviour, *ONE_BY_ONE, model=model).entry["not_taken"].keys() == {"temperature"}
+    ended = asked.rated(behaviour, *ONE_BY_ONE, *options, model=model)
+    assert [call.body["temperature"] for call in asked.calls] == [0, 0]
+    assert "not_taken" not in ended.entry
+    asked.judge(behaviour, *ONE_BY_ONE, "--passes", 2, model=model)
+    assert ["temperature" in call.body for call in asked.calls] == [False] * 2, "the other is still known"
+
+
+def test_what_prompts_begin_with_alike_is_kept_and_priced(provider: Providers) -> None:
+    """docs/en/build-with-claude/prompt-caching: what is written to the cache costs 1.25 times as much, by default."""
+    asked = provider("anthropic")
+    ended = asked.judge(thoughtful, "--passes", 2, "--temperature", 1, "--price", "in=10,out=0,cached=1")
+    marked = [call.body["messages"][0]["content"] for call in asked.calls]
+    assert {tuple("cache_control" in part for part in content) for content in marked} == {(True, False)}
+    assert all(re.search(r" ends, code \w{12} ---\n$", content[0]["text"]) for content in marked)
+    assert {judgement.cost for judgement in ended.judgements} == {(150 * 10 + 300 * 1) / 1e6}
 
 
 @pytest.mark.parametrize("ending", ["end_turn", "refusal"])

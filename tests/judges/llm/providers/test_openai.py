@@ -170,6 +170,19 @@ def test_a_router_is_sent_what_the_model_takes(provider: Providers) -> None:
     assert "it takes no temperature" in ended.said
 
 
+def test_extra_fields_are_sent_and_kept_with_the_run(asked: Provider) -> None:
+    ended = asked.rated(None, "--extra", "service_tier=flex", "--extra", 'metadata={"study": [1]}', "--extra", "a.b=1")
+    sent = asked.server.sent(CHATS)[0]
+    assert (sent["service_tier"], sent["metadata"], sent["a"]) == ("flex", {"study": [1]}, {"b": 1})
+    assert ended.entry["wanted"]["extra"] == {"service_tier": "flex", "metadata": {"study": [1]}, "a": {"b": 1}}
+    asked.rated(None, "--extra", "a.b=1")
+    assert asked.calls == [], "how it is billed makes no other judgement"
+    asked.rated(None, "--extra", "a.b=2")
+    assert len(asked.calls) == 2
+    for wrong, words in (("a", "is not KEY=VALUE"), ("seed=1", "seed is filled in by bedside; say it by --seed")):
+        assert words in asked.judge(None, "--extra", wrong).line
+
+
 # -- tokens and costs -------------------------------------------------------------------------------
 
 
@@ -188,7 +201,7 @@ def test_tokens_of_reasoning_and_of_the_cache_are_counted_and_priced(asked: Prov
 def test_without_their_own_price_cached_tokens_cost_as_others(asked: Provider) -> None:
     ended = asked.rated(openai.reasoning, "--price", "in=1,out=10", model=TOMORROW)
     assert ended.entry["rubrics"][0]["cost"] == pytest.approx((4000 + 6800) / 1e6)
-    assert "cost as the others do unless --price" in ended.said
+    assert "at its lower price where that is known (--price cached=N)" in ended.said
 
 
 def test_all_tokens_used_for_reasoning(asked: Provider) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from bedside.metrics.protocols.medconceal import FEATURES, INTENTS
+from bedside.metrics.protocols.medconceal.labels import FEATURES, INTENTS
 from bedside.simulation.simulators.calls import ActorReply, Call
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.case_files import read_cases
@@ -19,6 +19,8 @@ ASKS = {"concern_elicitation": 1.0, "space_provision": 1.0, "emotional_responsiv
 ANSWERS = {"necessity_support": 1.0, "concern_mitigation": 1.0, "plan_specificity": 1.0}
 NOTHING: Mapping[str, float] = {}
 PROBE = {"intent": "meta_probe"}
+#: Options by which every turn counts for every concern, as the equations are published.
+SHAPE: dict[str, Any] = {"parameters": "published-shape"}
 
 CASE = Case.model_validate(
     {
@@ -28,7 +30,7 @@ CASE = Case.model_validate(
         "patient": {
             "narrative": "Vera lives with her cat.",
             "facts": ["I get dizzy when I stand up.", "It began in May.", "I see well."],
-            "deflections": ["I would rather not say.", "It is nothing.", "Let us leave it."],
+            "deflections": ["I would rather not say.", "It is as it is.", "Let us leave it."],
             "style": "Short.",
         },
         "hidden": {

@@ -9,18 +9,19 @@ from typing import Any
 import pytest
 
 from bedside.metrics.families.hidden_concerns import CASE as EXAMPLE, RATER, TALK
-from bedside.metrics.protocols.medconceal import PARAMETERS
+from bedside.metrics.protocols.medconceal.policy import PARAMETERS
 from bedside.simulation.simulators.calls import ActorReply, Call
 from bedside.simulation.simulators.case import Case, Persona
 from bedside.simulation.simulators.contract import Outcome
 from bedside.simulation.simulators.medconceal import SIMULATOR
 from bedside.simulation.simulators.medconceal.consultation import TASKS
-from tests.simulation.simulators.medconceal.scenes import ANSWERS, ASKS, CASE, NOTHING, PROBE, actors
+from tests.simulation.simulators.medconceal.scenes import ANSWERS, ASKS, CASE, NOTHING, PROBE, SHAPE, actors
 from tests.simulation.simulators.playing import Played, by_rules, play
 
 
 def held(*turns: Mapping[str, Any], setting: str = "confirmation-8", options: Any = None, **more: Any) -> Played:
-    return play(SIMULATOR, CASE, actors(turns or (NOTHING,), **more), setting=setting, options=options)
+    """With the published equations alone, in which every turn counts for every concern."""
+    return play(SIMULATOR, CASE, actors(turns or (NOTHING,), **more), setting=setting, options=SHAPE | (options or {}))
 
 
 def course(outcome: Outcome) -> list[dict[str, Any]]:
@@ -47,6 +48,7 @@ def test_the_worked_course_of_seven_turns() -> None:
         case,
         actors(features, message=lambda call: str(clinician[min(call.ordinal, 7) - 1][1])),
         setting="confirmation-8",
+        options=SHAPE,
     )
     states = course(played.ended)
     assert [round(value, 3) for value in states[1]["evidence"]] == [0.569, 0.564]
@@ -88,8 +90,8 @@ def test_the_order_of_concerns_changes_nothing() -> None:
     concerns = CASE.hidden.concerns
     turned = CASE.model_copy(update={"hidden": CASE.hidden.model_copy(update={"concerns": concerns[::-1]})})
     turns = (ASKS, NOTHING, ASKS, ASKS)
-    one = play(SIMULATOR, CASE, actors(turns)).ended
-    other = play(SIMULATOR, turned, actors(turns)).ended
+    one = play(SIMULATOR, CASE, actors(turns), options=SHAPE).ended
+    other = play(SIMULATOR, turned, actors(turns), options=SHAPE).ended
     assert course(one)[-1]["revealed_at"] == course(other)[-1]["revealed_at"]
     for state, mirrored in zip(course(one), course(other), strict=True):
         assert state["evidence"] == mirrored["evidence"][::-1]

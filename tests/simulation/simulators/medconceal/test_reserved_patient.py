@@ -11,14 +11,24 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from bedside.metrics.protocols.medconceal import FEATURES, INTENTS, PARAMETERS, PolicyState
-from bedside.metrics.protocols.medconceal.policy import content
+from bedside.metrics.protocols.medconceal.labels import FEATURES, INTENTS
+from bedside.metrics.protocols.medconceal.policy import PARAMETERS, PolicyState, content
 from bedside.simulation.simulators.calls import ActorReply, Call
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.medconceal import SIMULATOR
 from bedside.simulation.simulators.medconceal.consultation import TASKS
-from bedside.simulation.simulators.medconceal.reserved_patient import gives_away, says, stance_of
-from tests.simulation.simulators.medconceal.scenes import ANSWERS, ASKS, CASE, NOTHING, PROBE, actors, bundled, honest
+from bedside.simulation.simulators.medconceal.reserved_patient import TURNED_ASIDE, gives_away, says, stance_of
+from tests.simulation.simulators.medconceal.scenes import (
+    ANSWERS,
+    ASKS,
+    CASE,
+    NOTHING,
+    PROBE,
+    SHAPE,
+    actors,
+    bundled,
+    honest,
+)
 from tests.simulation.simulators.playing import Played, play
 from tests.soak import budget
 
@@ -27,7 +37,9 @@ GUARD = PARAMETERS.load("default").guard
 
 
 def held(*turns: Mapping[str, Any], patient: Callable[[Call], str | ActorReply] = honest, **more: Any) -> Played:
-    return play(SIMULATOR, CASE, actors(turns or (NOTHING,), patient=patient), **more)
+    """With the published equations alone, in which every turn counts for every concern."""
+    options = SHAPE | more.pop("options", {})
+    return play(SIMULATOR, CASE, actors(turns or (NOTHING,), patient=patient), options=options, **more)
 
 
 def replies(talk: Played) -> list[str]:
@@ -96,7 +108,7 @@ def test_a_concern_is_in_the_patients_prompt_from_its_gate_on() -> None:
 def test_facts_that_would_give_a_hidden_concern_away_wait_for_it() -> None:
     facts = ("I get dizzy.", "Fainting on the escalator happened to my sister.")
     case = CASE.model_copy(update={"patient": CASE.patient.model_copy(update={"facts": facts})})
-    talk = play(SIMULATOR, case, actors((ASKS, ASKS, NOTHING)))
+    talk = play(SIMULATOR, case, actors((ASKS, ASKS, NOTHING)), options=SHAPE)
     calls = talk.asked("reply")
     assert facts[1] not in told(calls[0])
     assert facts[1] in told(calls[2])
@@ -142,7 +154,7 @@ def test_a_blocked_turn_is_deflected() -> None:
     talk = held(PROBE, NOTHING)
     first, second = talk.asked("reply")[:2]
     assert "fishes for worries" in first.instruction
-    assert "It is nothing." in first.instruction
+    assert "It is as it is." in first.instruction
     assert "fishes for worries" not in second.instruction
 
 
@@ -177,23 +189,20 @@ def test_after_three_leaks_a_deflection_of_the_cases_own_is_said() -> None:
 def test_a_deflection_that_gives_something_away_is_never_said() -> None:
     told_off = "Not the escalator, and no fainting, please."
     fallbacks = set()
-    for kept in (("It is nothing.",), ()):
+    for kept in (("It is as it is.",), ()):
         patient = CASE.patient.model_copy(update={"deflections": (told_off, *kept)})
         case = CASE.model_copy(update={"patient": patient})
         assert any("`deflections` gives the concern 'a' away" in problem for problem in SIMULATOR.check_case(case))
         talk = play(
             SIMULATOR, case, actors((NOTHING,), patient=lambda call: LEAKS if call.ordinal == 1 else honest(call))
         )
-        if kept:
-            fallbacks.add(replies(talk)[0])
-        else:
-            assert talk.failure is not None
-            assert (talk.failure.whose, talk.failure.reason) == ("patient", "reveals what is hidden")
-    assert fallbacks == {"It is nothing."}
+        fallbacks.add(replies(talk)[0])
+    assert len(fallbacks) == 2
+    assert fallbacks <= {"It is as it is.", *TURNED_ASIDE}
 
 
 def test_after_three_replies_that_hold_back_what_is_due_the_case_says_it() -> None:
-    talk = held(ASKS, ASKS, NOTHING, patient=lambda call: f"It is nothing much, let me say, {call.ordinal} times.")
+    talk = held(ASKS, ASKS, NOTHING, patient=lambda call: f"It is a long story, let me say, {call.ordinal} times.")
     assert replies(talk)[1] == f"{A.voiced[0]} {B.voiced[0]}"
     assert talk.ended.flags["patient: fallback"] == 1
 
@@ -328,7 +337,7 @@ def test_a_canary_in_every_hidden_field_reaches_only_whom_it_may() -> None:
     content_of["patient"]["deflections"] = ["No zqdeflection.", "Hm."]
     case = Case.model_validate(content_of)
     for setting in TASKS:
-        talk = play(SIMULATOR, case, actors((ASKS, ASKS, ANSWERS)), setting=setting)
+        talk = play(SIMULATOR, case, actors((ASKS, ASKS, ANSWERS)), setting=setting, options=SHAPE)
         for call in talk.calls:
             words, spoken = told(call), "\n".join(line.text for line in call.history)
             assert "zqevidence" not in words

@@ -15,8 +15,9 @@ import pytest
 import bedside
 from bedside.cli import main
 from bedside.core.errors import DataError
-from bedside.metrics.protocols import medconceal
-from bedside.metrics.protocols.medconceal import PARAMETERS, read_turns
+from bedside.metrics.protocols.medconceal import labels as medconceal_labels, trace as medconceal_trace
+from bedside.metrics.protocols.medconceal.policy import PARAMETERS
+from bedside.metrics.protocols.medconceal.trace import LabelledCourse, read_turns
 from bedside.simulation.simulate import SimulationSettings, simulate_plan
 from bedside.simulation.simulation_plan import SimulationRequest
 from bedside.simulation.simulators.case import Case
@@ -27,13 +28,15 @@ from tests.conftest import exit_code
 from tests.simulation.simulators.medconceal.scenes import bundled, evaluation
 from tests.simulation.simulators.playing import play
 
+DEFAULT = PARAMETERS.load("default")
+
 
 def evaluator(request: dict[str, Any]) -> str:
     """Features at random, by the call's text alone."""
     draw = random.Random(request["instruction"])
-    names = (*medconceal.FEATURES[1:5], *medconceal.FEATURES[5:9])
+    names = (*medconceal_labels.FEATURES[1:5], *medconceal_labels.FEATURES[5:9])
     features: dict[str, Any] = {name: draw.choice([0.0, 0.5, 1.0, 1.0]) for name in names}
-    features["intent"] = draw.choice([*medconceal.INTENTS, "explain", "plan"])
+    features["intent"] = draw.choice([*medconceal_labels.INTENTS, "explain", "plan"])
     return evaluation(features)
 
 
@@ -72,11 +75,11 @@ def test_the_scored_trace_is_the_simulated_one(tmp_path: Path) -> None:
         own = [state for state in states[transcript.id] if state["purpose"] == "policy"]
         simulation = transcript.reference["simulation"]
         rater = simulation["turn_rater"]
-        trace = medconceal.trace(
+        trace = medconceal_trace.trace(
             transcript,
-            medconceal.concerns_of(transcript),
-            medconceal.rater_labels(transcript, rater).turns,
-            PARAMETERS.load("default"),
+            medconceal_labels.concerns_of(transcript),
+            medconceal_labels.rater_labels(transcript, rater).turns,
+            DEFAULT,
         )
         for turn, state in zip(trace.history, own, strict=True):
             assert list(turn.evidence) == state["state"]["evidence"]
@@ -114,7 +117,7 @@ def test_turns_to_fit_a_policy_to_are_what_the_patient_did(tmp_path: Path) -> No
     rows = read_turns(out)
     for transcript in bedside.read_transcripts([talks / "transcripts.jsonl"]):
         own = [row for row in rows if row.case == transcript.id]
-        concerns = medconceal.concerns_of(transcript)
+        concerns = medconceal_labels.concerns_of(transcript)
         clinician = [turn.index for turn in transcript.of("clinician")]
         assert [(row.turn, row.concern) for row in own] == [
             (turn, concern.id) for turn in clinician for concern in concerns
@@ -122,6 +125,11 @@ def test_turns_to_fit_a_policy_to_are_what_the_patient_did(tmp_path: Path) -> No
         course = [state for state in by_id(talks / "states.jsonl")[transcript.id] if state["purpose"] == "policy"]
         revealed = {(clinician[at - 1], concern) for concern, at in course[-1]["state"]["revealed_at"].items()}
         assert {(row.turn, row.concern) for row in own if row.revealed} == revealed
+        # Their rows hold all that the policy goes by.
+        replayed = LabelledCourse(transcript.id, own)
+        again = replayed.replayed(replayed.steps(DEFAULT), DEFAULT)
+        assert again.revealed_at == course[-1]["state"]["revealed_at"]
+        assert [list(state.evidence) for state in again.history] == [state["state"]["evidence"] for state in course]
         assert all((row.addressed is None) == (row.concern != "heart-1") for row in own)
     with pytest.raises(SystemExit) as ended:
         main(["simulate", "turns", str(talks), "--out", str(tmp_path / "other.jsonl"), "--parameters", "guarded"])
@@ -132,7 +140,7 @@ def test_turns_to_fit_a_policy_to_are_what_the_patient_did(tmp_path: Path) -> No
 def test_turns_of_a_conversation_that_was_not_simulated_are_refused() -> None:
     talk = Transcript("t", (), reference={"concerns": []})
     with pytest.raises(DataError):
-        list(medconceal.turn_rows(talk, PARAMETERS.load("default")))
+        list(medconceal_trace.turn_rows(talk, PARAMETERS.load("default")))
 
 
 def test_the_recorded_conversation_plays_to_its_end() -> None:

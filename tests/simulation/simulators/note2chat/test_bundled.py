@@ -17,7 +17,7 @@ from bedside.cli import main
 from bedside.judges.prompt import Conversation, NotAskable, Question
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.metrics import FAMILIES
-from bedside.metrics.protocols import note2chat
+from bedside.metrics.protocols.note2chat import history as note2chat_history, labels as note2chat_labels
 from bedside.metrics.protocols.note2chat.labels import ClinicalFinding, HistoryLabels
 from bedside.ratings.run import Run
 from bedside.ratings.suites import SUITES
@@ -114,7 +114,7 @@ def test_a_recorded_interview_is_played_to_its_end() -> None:
     assert ended.reference["ranked_diagnoses"][0] == "pneumonia"
     assert ended.turns[3].meta["thought"].startswith("Cough and fever")
     assert ended.turns[4].text == "Yes, yellow stuff comes up."
-    assert [note2chat.reply_kind(turn.text) for turn in ended.turns[12:16:2]] == ["dont_know", "already_asked"]
+    assert [note2chat_labels.reply_kind(turn.text) for turn in ended.turns[12:16:2]] == ["dont_know", "already_asked"]
 
 
 # -- scoring ----------------------------------------------------------------------------------------
@@ -162,10 +162,10 @@ def test_a_clinician_that_asks_well_elicits_more_than_one_that_hurries() -> None
         cases = []
         for case in CASES.values():
             talk = transcript(scripted(name, case), case)
-            measured = note2chat.history(talk, lexical_labels(talk))
+            measured = note2chat_history.history(talk, lexical_labels(talk))
             assert not isinstance(measured, str), measured
             cases.append(measured)
-        recall[name] = note2chat.summarise(cases).recall.value
+        recall[name] = note2chat_history.summarise(cases).recall.value
     assert recall["good"] is not None
     assert recall["brisk"] is not None
     assert recall["good"] > 2 * recall["brisk"] > 0
@@ -191,7 +191,7 @@ def test_the_patients_own_sentences_are_counted_in_any_language() -> None:
     texts = ["我胸口疼。", "多久了？", "抱歉，我不知道", "哪里？", "两天了。", "多久了？", "beats me,  again"]
     turns = tuple(Turn(index, "clinician" if index % 2 else "patient", "x", text) for index, text in enumerate(texts))
     talk = Transcript("t", turns, language="zh", reference={"patient_sentences": sentences})
-    shares = [share.value for share in note2chat.dont_know_and_repeats(talk)]
+    shares = [share.value for share in note2chat_history.dont_know_and_repeats(talk)]
     assert shares == [1 / 3, 1 / 3]
     values = FAMILIES.load("history_taking").compute(talk, frozenset({"dont_know_share", "already_asked_share"}))
     assert {value.metric: value.value for value in values} == {"dont_know_share": 1 / 3, "already_asked_share": 1 / 3}

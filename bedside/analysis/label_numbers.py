@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from bedside.analysis.metric_facts import MetricFacts
+from bedside.analysis.metric_facts import LevelShare, MetricFacts
 from bedside.analysis.ratings_view import RatingsView
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.scales import Scale
 
 #: Labels that say that something is so, and that it isn't; compared without regard to case.
@@ -71,6 +72,22 @@ def label_numbers(view: RatingsView, metrics: Sequence[str], *, constants: bool 
                 f"its {len(labels)} labels have no order; if they have one, give their scale as low<middle<high"
             )
     return LabelNumbers(_with_numbers(view, numbers), yes, ordered, refused)
+
+
+def with_shares(view: RatingsView, shares: Mapping[str, LevelShare]) -> RatingsView:
+    """The view in which ratings of whole transcripts by these metrics are 1 where they have the level, and else 0."""
+    labels = view.ratings.filter(pl.col("metric").is_in(list(shares)), pl.col("label").is_not_null())
+    numbers: dict[str, dict[str, float]] = {}
+    for metric, label in labels.select("metric", "label").unique().iter_rows():
+        numbers.setdefault(metric, {})[label] = float(label == shares[metric].level)
+    scales = {**view.scales, **dict.fromkeys(shares, Scale((0.0, 1.0), True))}
+    return replace(_with_numbers(view, numbers), scales=scales, shares={**view.shares, **shares})
+
+
+def flow_results(rubrics: Iterable[Rubric]) -> dict[str, Rubric]:
+    """What the dimensions of flows come to, by metric; of a flow with a direction, levels stand from worst to best."""
+    flows = [rubric for rubric in rubrics if rubric.kind == "flow"]
+    return {own.name: own for rubric in flows for own in rubric.measures[len(rubric.questions) :]}
 
 
 def _labels(scale: Scale | None, part: pl.DataFrame) -> list[str]:

@@ -1,0 +1,277 @@
+"""Whether files are as bedside wrote them: runs, plans, answers, simulations, tuned judges, tables of reports."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from bedside.core.errors import BedsideError, InputError, RunError
+from bedside.core.files import check_no_links, file_digest, read_json, read_json_lines, seal_of
+from bedside.core.question_settings import question, settings_class
+from bedside.core.words import counted
+from bedside.ratings.run_folder import MANIFEST, is_run
+from bedside.reports.table import Tables
+from bedside.transcripts.simulation_folder import LOG_FILE
+
+if TYPE_CHECKING:
+    from bedside.ratings.run import Run
+    from bedside.reports.table import Table
+
+#: ``no digest``: nothing says how it was written. ``other run``: a report's file is as it was written, and the run is
+#: not as it was then.
+FileState = Literal["as written", "changed", "missing", "no digest", "other run"]
+#: How many files are named in a line, and that many lines of files that aren't as they were written.
+_MOST_NAMED = 5
+_RESTORE = "restore it from a copy, or have bedside write it again"
+
+
+@dataclass(frozen=True, slots=True)
+class FileCheck:
+    """A file that was looked at: what was named, a file of it, its state, what was found, and what to do."""
+
+    source: str
+    path: str
+    state: FileState
+    finding: str = ""
+    todo: str = ""
+
+
+@settings_class
+class VerifySettings:
+    """See whether files are as bedside wrote them.
+
+    It goes by the SHA-256 kept with runs, simulations, plans, answers, tuned judges, casts, exports and reports. Of a
+    report's file, named with its run, it also says whether the run is the same as then. Nothing is written. The exit
+    code is 1 where anything isn't as it was written, or nothing says how it was.
+
+    Examples:
+        $ bedside verify run
+        $ bedside verify run/report/results.csv run
+    """
+
+
+@question(VerifySettings, "Files and folders; one will do.")
+def verify(
+    paths: str | os.PathLike[str] | Run | Iterable[str | os.PathLike[str] | Run], settings: VerifySettings
+) -> Tables[tuple[FileCheck, ...]]:
+    """Raises:
+    BedsideError: there is no such file or folder, or a link stands in it.
+    """
+    from bedside.ratings.run import Run
+
+    single = [paths] if isinstance(paths, str | os.PathLike | Run) else paths
+    named = [each.path if isinstance(each, Run) else Path(each) for each in single]
+    if not named:
+        raise InputError("no file or folder is named", where="`paths`", todo="name a run")
+    folders: dict[Path, list[FileCheck]] = {}
+    for path in named:
+        if path.is_dir():
+            check_no_links(path, "what is verified")
+            folders[path] = [*_in_folder(path)]
+            if not folders[path]:
+                raise InputError("the folder has no file", where=str(path), todo="check its path")
+        elif not path.is_file():
+            raise InputError("there is no such file or folder", where=str(path), todo="check its path")
+    checks: list[FileCheck] = []
+    for path in named:
+        checks += folders.get(path) or [_of_report(path, folders) or _checked(str(path), path, None)]
+    return Tables([_table(checks)], tuple(checks))
+
+
+def said_of_files(checks: Sequence[FileCheck]) -> Iterator[str]:
+    """What the checks come to in lines, of each file or folder that was named."""
+    for source in dict.fromkeys(check.source for check in checks):
+        own = [check for check in checks if check.source == source]
+        wrong = [check for check in own if check.state in ("changed", "missing", "other run")]
+        sound = [check for check in own if check.state == "as written"]
+        unknown = [check for check in own if check.state == "no digest"]
+        for check in wrong[:_MOST_NAMED]:
+            yield f"{check.path} {_WORDS[check.state]}: {check.finding}."
+            yield f"  To do: {check.todo}."
+        if len(wrong) > _MOST_NAMED:
+            yield f"So it is with {len(wrong) - _MOST_NAMED:,} more: --all."
+        if len(own) == 1 and sound:
+            yield f"{source} is as it was written{f' {sound[0].finding}' if sound[0].finding else ''}."
+        elif sound:
+            count, whole = len(sound), len(sound) + len(wrong)
+            files = f"All {counted(whole, 'file')}" if not wrong else f"{count:,} of {counted(whole, 'file')}"
+            yield f"{files} of {source} are as they were written{' and can be used' if wrong else ''}."
+        if unknown:
+            names = [os.path.relpath(check.path, source) if check.path != source else source for check in unknown]
+            more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+            yield f"Nothing says how {', '.join(names[:_MOST_NAMED])}{more} was written."
+
+
+def all_as_written(checks: Sequence[FileCheck]) -> bool:
+    """Whether all is as it was written, and of each file or folder that was named anything is known to be; of one with
+    a manifest, that too."""
+    sources = {check.source for check in checks}
+    sound = {check.source for check in checks if check.state == "as written"}
+    return sources == sound and all(
+        check.state == "as written" or (check.state == "no digest" and Path(check.path).name != MANIFEST)
+        for check in checks
+    )
+
+
+_WORDS = {
+    "changed": "was changed after it was written",
+    "missing": "is missing",
+    "other run": "isn't from the run as it is",
+}
+
+
+def _table(checks: Iterable[FileCheck]) -> Table:
+    from bedside.reports.columns import table_of
+    from bedside.reports.table_content import Column
+
+    names = {"source": "Named", "path": "File", "state": "State", "finding": "Found", "todo": "To do"}
+    columns = [Column(title, "left", field=name) for name, title in names.items()]
+    return table_of(
+        "files", "Whether files are as they were written", checks, columns, group=lambda check: check.source
+    )
+
+
+# -- Folders --------------------------------------------------------------------------------------------
+
+
+def _in_folder(folder: Path) -> Iterator[FileCheck]:
+    """Each file of a folder and those in it; those that begin with a dot are nobody's data."""
+    from bedside.reports.build import WRITTEN
+    from bedside.reports.exports.export import MARK
+
+    files = [
+        file
+        for file in sorted(folder.rglob("*"))
+        if file.is_file() and not any(part.startswith(".") for part in file.relative_to(folder).parts)
+    ]
+    stated: dict[Path, Any] = {}
+    for place in dict.fromkeys([folder, *(file.parent for file in files)]):
+        lists = (_listed(place / name, "files") for name in (MANIFEST, WRITTEN, MARK))
+        for name, entry in ((name, entry) for own in lists if isinstance(own, dict) for name, entry in own.items()):
+            if ".." not in Path(name).parts and not Path(name).is_absolute():
+                stated[place / name] = entry.get("sha256") if isinstance(entry, dict) else entry
+    for file in [*files, *sorted(stated.keys() - {*files})]:
+        # What SQLite keeps beside a database that is written is a part of it.
+        if not file.name.endswith(("-wal", "-shm")):
+            yield _checked(str(folder), file, stated.get(file))
+
+
+def _standing(file: Path) -> Path:
+    """Where a run's file stands: in the run, or in a whole change that is not in its place yet."""
+    changed = file.with_name(".change") / file.name
+    return changed if changed.is_file() else file
+
+
+def _listed(file: Path, key: str) -> Any:
+    """What a list of files says under a key, whatever its seal; None where there is none, or it is no JSON."""
+    try:
+        return json.loads(_standing(file).read_bytes())[key]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return None
+
+
+# -- Files ----------------------------------------------------------------------------------------------
+
+
+def _checked(source: str, file: Path, known: str | None) -> FileCheck:
+    """A file by the SHA-256 that is stated of it, or by what it says of itself."""
+    standing = _standing(file)
+    if not standing.is_file():
+        return FileCheck(source, str(file), "missing", "a list of its folder names it", _RESTORE)
+    try:
+        if known is None:
+            return FileCheck(source, str(file), "as written" if _says_how(standing) else "no digest")
+        if file_digest(standing) == known:
+            return FileCheck(source, str(file), "as written")
+        return FileCheck(source, str(file), "changed", "its SHA-256 is another", _RESTORE)
+    except BedsideError as error:
+        return FileCheck(source, str(file), "changed", error.what, error.todo or _RESTORE)
+
+
+def _says_how(file: Path) -> bool:
+    """Whether a file says itself how it was written.
+
+    Raises:
+        BedsideError: it isn't as it was written.
+    """
+    from bedside.annotation.answer_store import STORE
+    from bedside.annotation.plan_file import read_plan
+    from bedside.core.yaml_files import has_digest, plain_yaml
+    from bedside.judges.store import check_store
+    from bedside.metrics.coders.learned.array_file import read_arrays
+    from bedside.simulation.conversation_log import check_log
+    from bedside.tuning.learned_rater import RATER_FILE
+
+    if file.name == LOG_FILE:
+        check_log(file)
+    elif file.suffix == ".sqlite":
+        check_store(file)
+    elif file.suffix == ".npz":
+        read_arrays(file, RATER_FILE)
+    elif file.suffix == ".yaml":
+        return has_digest(file) and plain_yaml(file, "file", kind=InputError) is not None
+    elif file.name == STORE:
+        return _lines_say(file)
+    elif file.suffix == ".json":
+        value = read_json(file, "file")
+        if not isinstance(value, dict) or "seal" not in value:
+            return False
+        if {"run", "rubrics", "assignment"} <= value.keys():
+            read_plan(file)
+        elif seal_of(value) != value["seal"]:
+            raise RunError("its seal doesn't fit", where=str(file), todo=_RESTORE)
+    else:
+        return False
+    return True
+
+
+def _lines_say(file: Path) -> bool:
+    """As :func:`_says_how`, of what raters answered: a run says how many lines of it made ratings."""
+    from bedside.annotation.answer_store import stored_lines
+
+    number = sum(1 for _ in stored_lines(file))
+    imports = _listed(file.parents[2] / MANIFEST, "imports") or ()
+    made = [entry.get("revisions", 0) for entry in imports if entry.get("plan") == file.parent.name]
+    if number < max(made, default=0):
+        raise RunError(f"it has {number:,} of {max(made):,} lines", where=str(file), todo=_RESTORE)
+    return all("digest" in line for _, line in read_json_lines(file, "store of answers"))
+
+
+# -- Files of reports -----------------------------------------------------------------------------------
+
+
+def _of_report(file: Path, folders: Mapping[Path, Sequence[FileCheck]]) -> FileCheck | None:
+    """A report's file by the record beside it, or in the report of a run that is named; None where none knows it.
+
+    Args:
+        file: it.
+        folders: those that are named, with what was found of their files.
+    """
+    from bedside.ratings.run import Run
+    from bedside.reports.build import WRITTEN, read_written
+
+    source, digest = str(file), file_digest(file)
+    runs = [folder for folder in folders if is_run(folder)]
+    records = [read_written(folder) for folder in (file.parent, *(run / "report" for run in runs), *folders)]
+    entries = [entry for record in records for entry in record.values() if entry["sha256"] == digest]
+    if not entries:
+        if not any(file.name in record for record in records):
+            return None
+        return FileCheck(source, source, "changed", f"its SHA-256 is another than in {WRITTEN}", "report again")
+    if not runs:
+        return FileCheck(source, source, "as written", f"from a run with the seal {entries[0]['run'][:12]}…")
+    seals: dict[str, Path] = {Run(run).manifest["seal"]: run for run in runs}
+    run = next((seals[entry["run"]] for entry in entries if entry["run"] in seals), None)
+    if run is not None:
+        own = (check for check in folders[run] if run / "report" not in Path(check.path).parents)
+        wrong = next((check for check in own if check.state in ("changed", "missing")), None)
+        if wrong is None:
+            return FileCheck(source, source, "as written", f"from {run} as it is")
+        finding = f"{wrong.path} {_WORDS[wrong.state]}"
+        return FileCheck(source, source, "other run", finding, _RESTORE)
+    finding = f"it was made when {runs[0]} held other ratings, or of another run"
+    return FileCheck(source, source, "other run", finding, f"bedside report {runs[0]} writes it anew")

@@ -1,0 +1,441 @@
+"""Sheets with a mean, flows and points as people rate by them: the same ratings from every channel, and blind."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from bedside.analysis.agreement import agree
+from bedside.analysis.estimation import estimate
+from bedside.analysis.ratings_view import open_ratings_view
+from bedside.analysis.validation import validate
+from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.answer_store import keep_answers
+from bedside.annotation.fields import NOT_APPLICABLE
+from bedside.annotation.items import label_studio_tasks
+from bedside.annotation.label_studio_export import read_export
+from bedside.annotation.labelling_page import labelling_page
+from bedside.annotation.offline_files import export_files, read_files
+from bedside.annotation.plan_file import read_plan, write_plan
+from bedside.annotation.rating_page.page_collection import collect
+from bedside.annotation.rating_page.page_state import IncompleteEntryError
+from bedside.annotation.sampling import make_plan
+from bedside.annotation.training_cases import TrainingCase
+from bedside.core.errors import DataError, InputError
+from bedside.judges.questions import JudgeAnswer
+from bedside.judges.rubric_ratings import ratings_of
+from bedside.judges.rubrics.rubric import Rubric, read
+from bedside.ratings.run import Run
+from bedside.ratings.table import frame_of
+from bedside.scoring.score import score
+from tests.annotation.builders import copy_of, fill_csv, fill_xlsx, human, people, rater_answer
+from tests.annotation.rating_page.pages import opened, sent
+from tests.annotation.study import RATERS, USERS, exported
+
+_USUAL = {
+    "construct": "c", "definition": "The question, in full.", "unit": "transcript", "source": "here", "title": "T",
+}  # fmt: skip
+LEVELS = [{"value": value, "descriptor": f"how it is at {value}"} for value in (1, 2, 3, 4)]
+MANNERS = read({
+    **_USUAL, "name": "manners", "kind": "sheet", "direction": "higher", "not_applicable": "nobody speaks",
+    "criteria": [{"name": name, "definition": f"How {name}.", "scale": LEVELS} for name in ("warm", "clear")],
+    "aggregate": {"name": "manners_mean", "mean_of": ["warm", "clear"]},
+})  # fmt: skip
+#: 1 → (no) 2 → (no) 3; a yes leads to the next dimension; two questions lead to 3.
+STEPS = read({
+    **_USUAL, "name": "steps", "kind": "flow", "direction": "none",
+    "questions": [
+        {"id": "1", "question": "Is there harm?", "dimension": "Asks", "severity": "CrimsonSecret"},
+        {"id": "2", "question": "Is there haste?", "dimension": "Asks", "severity": "AmberSecret"},
+        {"id": "3", "question": "Is there an end?", "dimension": "Ends", "severity": "CrimsonSecret"},
+    ],
+    "results": [
+        {"when": {"severity": "CrimsonSecret"}, "level": "harmful"},
+        {"when": {"severity": "AmberSecret"}, "level": "doubtful"},
+        {"otherwise": "good practice"},
+    ],
+})  # fmt: skip
+#: Each question is led to by one other alone.
+TREE = read({
+    **_USUAL, "name": "tree", "kind": "flow", "direction": "none",
+    "leads": {"Yes": "next", "No": "end"},
+    "questions": [{"id": id, "question": f"Is it {id}?", "dimension": "D"} for id in ("1", "2", "3")],
+    "results": [{"when": {"question": "3"}, "level": "deep"}, {"otherwise": "shallow"}],
+})  # fmt: skip
+TEACH = read({
+    **_USUAL, "name": "teach", "kind": "points", "direction": "higher", "points": {}, "each": "criteria",
+    "inputs": [{"name": "criteria", "description": "what it is held against"}],
+    "answer": [{"name": "met", "type": "boolean", "descriptor": "Whether it holds."}],
+})  # fmt: skip
+CRITERIA = (
+    [
+        {"criterion": "Asks what was understood.", "points": 6677, "tags": ["safety"]},
+        {"criterion": "Gives the dose.", "points": 3311, "tags": []},
+        {"criterion": "Frightens.", "points": -2222, "tags": ["safety"]},
+    ],
+    [{"criterion": "Asks how it went.", "points": 5, "tags": []}],
+)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return composite_study(tmp_path)
+
+
+def composite_study(folder: Path, count: int = 4) -> Run:
+    """Conversations of which every other has three criteria, and the rest one."""
+    lines = []
+    for number in range(count):
+        turns: list[dict[str, Any]] = [
+            {"role": ("clinician", "patient")[turn % 2], "speaker": "s", "text": f"Words {number}-{turn}.", "meta": {}}
+            for turn in range(4)
+        ]
+        lines.append(json.dumps({
+            "id": f"hidden-{number}", "system": "GPT-Secret", "case_id": f"case{number}", "turns": turns,
+            "reference": {"criteria": CRITERIA[number % 2]}, "language": "en", "factors": {},
+        }))  # fmt: skip
+    (folder / "in.jsonl").write_text("\n".join(lines) + "\n")
+    return score([folder / "in.jsonl"], folder / "run", metrics=["structure"]).run
+
+
+def plan_of(run: Run, *rubrics: Rubric, **options: Any) -> AnnotationPlan:
+    return make_plan(run, mode="rate", rubrics=rubrics, raters=("anna", "ben"), overlap=2, **options)
+
+
+def rating(run: Run, metric: str, transcript: str = "hidden-0", rater: str = "human:anna") -> tuple[Any, ...]:
+    row = people(run, metric).filter(pl.col("transcript_id") == transcript, pl.col("rater") == rater)
+    return row.select("value", "label", "error").row(0)
+
+
+def item_of(plan: AnnotationPlan, transcript: str) -> str:
+    return next(item.id for item in plan.items if item.transcript == transcript)
+
+
+def kept(run: Run, plan: AnnotationPlan, said: Mapping[str, str], transcript: str = "hidden-0") -> None:
+    keep_answers(run, plan, [rater_answer(item_of(plan, transcript), "anna", said)])
+
+
+# -- what is computed -------------------------------------------------------------------------------
+
+
+def test_a_sheet_of_people_has_its_mean(run: Run) -> None:
+    plan = plan_of(run, MANNERS)
+    kept(run, plan, {"manners_warm": "2", "manners_clear": "3"})
+    kept(run, plan, {"manners_warm": "4"}, "hidden-1")
+    kept(run, plan, {"manners_warm": NOT_APPLICABLE, "manners_clear": "1"}, "hidden-2")
+    assert rating(run, "manners_mean") == (2.5, None, None)
+    assert rating(run, "manners_mean", "hidden-1") == (None, None, "only 1 of 2 criteria are rated")
+    assert rating(run, "manners_clear", "hidden-1") == (None, None, "not answered")
+    assert rating(run, "manners_mean", "hidden-2") == (None, None, "only 1 of 2 criteria are rated")
+
+
+#: Answers to 1, 2 and 3 → each question's label, and the results of Asks and Ends; by hand from the flow above.
+WALKS: list[tuple[tuple[str, str, str], tuple[str, ...]]] = [
+    (("No", "No", "No"), ("No", "No", "No", "good practice", "good practice")),
+    (("Yes", "", "Yes"), ("Yes", "-", "Yes", "harmful", "harmful")),
+    (("No", "Yes", "No"), ("No", "Yes", "No", "doubtful", "good practice")),
+    (("Yes", "Yes", "No"), ("Yes", "-", "No", "harmful", "good practice")),
+    (("No", "", "Yes"), ("No", "not answered", "-", "question 2 has no answer", "question 2 has no answer")),
+]
+
+
+@pytest.mark.parametrize(("answers", "expected"), WALKS)
+def test_a_walk_is_taken_from_the_answers(run: Run, answers: tuple[str, ...], expected: tuple[str, ...]) -> None:
+    plan = plan_of(run, STEPS)
+    kept(run, plan, {f"steps_{at}": said for at, said in enumerate(answers, 1) if said})
+    got = [rating(run, name) for name in ("steps_1", "steps_2", "steps_3", "steps_asks", "steps_ends")]
+    said = [label or error for _, label, error in got]
+    assert said == ["not asked in this walk" if one == "-" else one for one in expected]
+
+
+def test_points_are_summed_as_a_judges_are(run: Run) -> None:
+    plan = plan_of(run, TEACH)
+    kept(run, plan, {"teach__0": "met", "teach__1": "not met", "teach__2": "met"})
+    kept(run, plan, {"teach__0": "not met"}, "hidden-1")
+    kept(run, plan, {"teach__0": "met", "teach__2": "not met"}, "hidden-2")
+    assert rating(run, "teach")[0] == pytest.approx((6677 - 2222) / (6677 + 3311))
+    assert rating(run, "teach_safety")[0] == pytest.approx((6677 - 2222) / 6677)
+    assert rating(run, "teach", "hidden-1") == (0.0, None, None)
+    assert rating(run, "teach", "hidden-2") == (None, None, "2 of 3 criteria are answered")
+    transcript = next(one for one in run.transcripts() if one.id == "hidden-0")
+    entries = [{"item": at, "met": met, "reason": ""} for at, met in enumerate((True, False, True))]
+    judged = ratings_of(TEACH, transcript, [JudgeAnswer("transcript", (0, 1, 2), {"answers": entries}, None)])
+    assert {metric: (value, reason) for _, metric, value, _, reason, _ in judged} == {
+        metric: (value, reason)
+        for metric, value, reason in people(run).filter(pl.col("transcript_id") == "hidden-0")
+        .select("metric", "value", "reason").iter_rows()
+    }  # fmt: skip
+
+
+def test_what_is_skipped_is_missing_in_all(run: Run) -> None:
+    plan = plan_of(run, MANNERS, STEPS, TEACH)
+    keep_answers(run, plan, [rater_answer(item_of(plan, "hidden-0"), "anna")])
+    rows = people(run)
+    assert set(rows["error"]) == {"skipped by the rater"}
+    assert sorted(rows["metric"]) == sorted((
+        "manners_warm", "manners_clear", "manners_mean", "steps_1", "steps_2", "steps_3", "steps_asks", "steps_ends",
+        "teach", "teach_safety",
+    ))  # fmt: skip
+
+
+# -- the same from every channel --------------------------------------------------------------------
+
+
+def said(item: str, rater: str, plan: AnnotationPlan) -> dict[str, str]:
+    """One criterion, question 2 where 1 is yes, and what isn't on a walk stay open."""
+    harm = ("Yes", "No")[(len(item) + len(rater) + int(item[1:4], 16)) % 2]
+    answers = {
+        "manners_warm": str(1 + int(item[1:5], 16) % 4), "manners_clear": "3", "steps_1": harm, "steps_3": "No",
+        **({} if harm == "Yes" else {"steps_2": "Yes" if rater == "anna" else "No"}),
+        **dict.fromkeys(plan.fields_of(item, plan.by_name["teach"]), "met" if rater == "ben" else "not met"),
+    }  # fmt: skip
+    return answers
+
+
+def from_studio(run: Run, plan: AnnotationPlan, tmp_path: Path) -> None:
+    def say(item: str, rater: str) -> dict[str, Any]:
+        why = {"reason__steps_1": ("text", f"why {rater}"), "reason__teach__0": ("text", "so")}
+        return {**said(item, rater, plan), **why, "evidence__steps_1": [1]}
+
+    keep_answers(run, plan, read_export(plan, exported(plan, say, USERS, run), RATERS, where="export").answers)
+
+
+def from_page(run: Run, plan: AnnotationPlan, tmp_path: Path) -> None:
+    state, folder = opened(plan, run)
+    for rater, items in plan.assignment.items():
+        for item in items:
+            # What is left over of an earlier walk goes.
+            beside = {"steps_2": "Yes"} if said(item, rater, plan)["steps_1"] == "Yes" else {}
+            texts = {"reason__steps_1": f"why {rater}", "reason__teach__0": "so", "evidence__steps_1": "1"}
+            state.save(rater, item, sent(choices={**said(item, rater, plan), **beside}, texts=texts))
+    collect(folder, run, plan)
+
+
+def from_table(run: Run, plan: AnnotationPlan, tmp_path: Path, form: str) -> None:
+    def fill(row: dict[str, str]) -> None:
+        row["answer"] = said(row["item"], row["rater"], plan).get(row["question"], "")
+        if row["question"] == "steps_1":
+            row["reason"], row["evidence"] = f"why {row['rater']}", "turn 1"
+        if row["question"] == "teach__0":
+            row["reason"] = "so"
+
+    paths = export_files(plan, run, form, tmp_path / form)
+    for path in paths:
+        (fill_csv if form == "csv" else fill_xlsx)(path, fill)
+    keep_answers(run, plan, read_files(plan, run, paths).answers)
+
+
+def test_the_same_ratings_come_from_each_channel(run: Run, tmp_path: Path) -> None:
+    plan = plan_of(run, MANNERS, STEPS, TEACH)
+    results: list[list[str]] = []
+    for channel in (from_studio, from_page, "csv", "xlsx"):
+        copy = copy_of(run, tmp_path / f"run-{len(results)}")
+        if isinstance(channel, str):
+            from_table(copy, plan, tmp_path, channel)
+        else:
+            channel(copy, plan, tmp_path)
+        results.append(human(copy))
+    assert results[1:] == results[:1] * 3
+    assert len(results[0]) == 4 * 2 * 9 + 2 * 2  # a theme where a case has one
+    assert any("why anna" in row and "turn 1" in row for row in results[0])
+
+
+def test_an_empty_cell_is_not_answered(run: Run, tmp_path: Path) -> None:
+    plan = plan_of(run, TEACH, STEPS)
+    (path, _) = export_files(plan, run, "csv", tmp_path / "csv")
+    fill_csv(path, lambda row: row.update(answer="met" if row["question"] == "teach__0" else ""))
+    kept = keep_answers(run, plan, read_files(plan, run, [path]).answers)
+    assert (kept.unfinished, kept.submitted) == (4, 4)
+    assert rating(run, "teach", "hidden-0") == (None, None, "1 of 3 criteria are answered")
+    assert rating(run, "teach", "hidden-1") == (1.0, None, None)
+    assert rating(run, "steps_1") == (None, None, "not answered")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"answer": "4"}, "'4' is not a choice"),
+        ({"question": "steps_9"}, "steps_9"),
+        ({"reason": "so"}, "has no answer"),
+        ({"answer": "met", "evidence": "1", "question": "teach__0"}, "criteria have no evidence"),
+    ],
+)
+def test_a_wrong_cell_is_named(run: Run, tmp_path: Path, change: dict[str, str], words: str) -> None:
+    plan = plan_of(run, TEACH, STEPS)
+    (path, _) = export_files(plan, run, "csv", tmp_path / "csv")
+    fill_csv(path, lambda row: row.update(change) if row["question"] == "steps_1" else None)
+    with pytest.raises(InputError, match=words) as caught:
+        read_files(plan, run, [path])
+    assert "anna.csv" in str(caught.value)
+
+
+def test_a_plan_is_read_as_it_was_written(run: Run, tmp_path: Path) -> None:
+    plan = plan_of(run, MANNERS, STEPS, TEACH, repeat=0.5)
+    write_plan(plan, tmp_path / "plan.json")
+    assert read_plan(tmp_path / "plan.json", run) == plan
+
+
+# -- what is asked of them --------------------------------------------------------------------------
+
+
+def asks(number: int, off: int) -> str:
+    """Whether there is harm, which is yes in every third conversation; every fifth is seen otherwise."""
+    return "Yes" if (number % 3 == 0) != ((number + off) % 5 == 0) else "No"
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Run:
+    """24 conversations that anna, ben and a judge rate by all three; they differ in the first question alone."""
+    run = composite_study(tmp_path, 24)
+    plan = plan_of(run, MANNERS, STEPS, TEACH)
+    answers, rows = [], []
+    transcripts = {transcript.id: transcript for transcript in run.transcripts()}
+    for item in plan.items:
+        number, transcript = int(item.transcript.removeprefix("hidden-")), transcripts[item.transcript]
+        met = number % 4 > 1
+        for off, rater in enumerate(("anna", "ben", "judge")):
+            harm = asks(number, off)
+            if rater != "judge":
+                fields = plan.fields_of(item.id, plan.by_name["teach"])
+                answers.append(rater_answer(item.id, rater, {
+                    "manners_warm": str(1 + number % 4), "manners_clear": "2", "steps_1": harm, "steps_3": "No",
+                    **({} if harm == "Yes" else {"steps_2": "No"}),
+                    **dict.fromkeys(fields, "met" if met else "not met"),
+                }))  # fmt: skip
+                continue
+            labels = [harm, "No"] if harm == "Yes" else [harm, "No", "No"]
+            count = len(CRITERIA[number % 2])
+            entries = [{"item": at, "met": met, "reason": "so"} for at in range(count)]
+            replies: tuple[tuple[Rubric, list[dict[str, Any]]], ...] = (
+                (MANNERS, [{"reason": "so", "warm": 1 + number % 4, "clear": 2}]),
+                (STEPS, [{"reason": "so", "label": label} for label in labels]),
+                (TEACH, [{"answers": entries}]),
+            )
+            for rubric, of_rubric in replies:
+                said = [JudgeAnswer("transcript", None, reply, None) for reply in of_rubric]
+                rows += [
+                    (transcript.id, "GPT-Secret", transcript.case_id, unit, metric, "judge:invented/model", 0, *rated)
+                    for unit, metric, *rated in ratings_of(rubric, transcript, said)
+                ]
+    keep_answers(run, plan, answers)
+    run = Run(run.path)
+    with run.locked():
+        run.add(frame_of(rows).lazy(), run.manifest)
+    return Run(run.path)
+
+
+def test_agreement_is_by_question_and_by_result(judged: Run) -> None:
+    view = open_ratings_view(judged.path)
+    among = {one.metric: one for one in agree(view, seed=1) if one.kind == "people"}
+    assert set(among) == {
+        "manners_warm", "manners_clear", "manners_mean", "steps_1", "steps_2", "steps_3", "steps_asks", "steps_ends",
+        "teach", "teach_safety",
+    }  # fmt: skip
+    harms = [(asks(number, 0), asks(number, 1)) for number in range(24)]
+    share = sum(anna == ben for anna, ben in harms) / 24
+    for metric in ("steps_1", "steps_asks"):
+        assert among[metric].statistics["percent agreement"].estimate == pytest.approx(share)
+    # A question is compared where both came to it.
+    assert among["steps_2"].units == harms.count(("No", "No"))
+    for metric in ("manners_mean", "teach"):
+        assert among[metric].statistics["alpha"].estimate == pytest.approx(1)
+
+
+def test_validation_is_by_question_and_by_result(judged: Run) -> None:
+    (card,) = validate(open_ratings_view(judged.path))
+    units = {one.metric: one.with_people for one in card.validations}
+    assert units["steps_asks"] == units["manners_mean"] == units["teach"] == 24
+
+
+def test_the_share_of_a_result_is_estimated(judged: Run) -> None:
+    view = open_ratings_view(judged.path)
+    shares = {one.metric: one for one in estimate(view, judge="judge:invented/model")}
+    # The second question is never answered with yes: what isn't harmful is good practice.
+    said = [sum(asks(number, off) == "Yes" for number in range(24)) / 24 for off in range(3)]
+    harmful, good = shares["steps_asks=harmful"], shares["steps_asks=good practice"]
+    assert harmful.naive.estimate == pytest.approx(said[2])
+    assert harmful.human.estimate == pytest.approx((said[0] + said[1]) / 2)
+    assert good.human.estimate == pytest.approx(1 - (said[0] + said[1]) / 2)
+    assert shares["steps_asks=doubtful"].human.estimate == 0
+    assert harmful.facts.title == "Asks: harmful"
+    # By hand: levels 1 to 4 alike often, each beside 2.
+    assert shares["manners_mean"].human.estimate == pytest.approx((2.5 + 2) / 2)
+    assert not [metric for metric in shares if metric.startswith("steps_1")]
+    assert estimate(view, judge="judge:invented/model", metrics=["steps_1"])[0].metric == "steps_1=Yes"
+    with pytest.raises(DataError, match="steps_2 is a question that a flow asks of some transcripts only"):
+        estimate(view, judge="judge:invented/model", metrics=["steps_2"])
+
+
+# -- the pages --------------------------------------------------------------------------------------
+
+
+def test_raters_see_neither_worth_nor_severity(run: Run, tmp_path: Path) -> None:
+    plan = plan_of(run, MANNERS, STEPS, TEACH)
+    state, _ = opened(plan, run)
+    shown = json.dumps([state.share("anna"), *(state.item("anna", item) for item in plan.assignment["anna"])])
+    shown += labelling_page(plan) + json.dumps(label_studio_tasks(plan, run))
+    shown += "".join(path.read_text("utf-8-sig") for path in export_files(plan, run, "csv", tmp_path / "csv"))
+    assert "Asks what was understood." in shown
+    for hidden in ("Secret", "6677", "3311", "2222", "harmful", "good practice", "safety", "hidden-", "case0"):
+        assert hidden not in shown, hidden
+
+
+def test_the_page_wants_what_the_walk_asks(run: Run) -> None:
+    plan = plan_of(run, STEPS, TEACH)
+    state, _ = opened(plan, run)
+    item = item_of(plan, "hidden-0")
+    met = {f"teach__{at}": "met" for at in range(2)}
+    with pytest.raises(IncompleteEntryError) as caught:
+        state.save("anna", item, sent(choices={"steps_1": "Yes", **met}))
+    assert set(caught.value.wanting) == {"steps_3", "teach__2"}
+    assert "Frightens." in caught.value.wanting["teach__2"]
+    state.save(
+        "anna", item, sent(choices={"steps_1": "Yes", "steps_2": "No", "steps_3": "No", **met, "teach__2": "met"})
+    )
+    assert "steps_2" not in state.item("anna", item)["entry"]["choices"]
+
+
+def test_label_studio_shows_a_tree_question_by_question(run: Run) -> None:
+    root = ElementTree.fromstring(labelling_page(plan_of(run, TREE)))
+    when = {one.get("name"): (one.get("whenTagName"), one.get("whenChoiceValue")) for one in root.iter("Choices")}
+    assert when == {"tree_1": (None, None), "tree_2": ("tree_1", "Yes"), "tree_3": ("tree_2", "Yes")}
+    views = [view for view in root.iter("View") if view.get("whenTagName") == "tree_1"]
+    assert any(one.get("name") == "tree_3" for one in views[0].iter("Choices"))
+
+
+def test_label_studio_says_where_to_go_on_where_it_cannot_show_it(run: Run) -> None:
+    root = ElementTree.fromstring(labelling_page(plan_of(run, STEPS)))
+    assert {one.get("whenTagName") for one in root.iter("Choices")} == {None}
+    told = {one.get("name"): one.get("value") for one in root.iter("Text")}
+    assert told["leads__steps_1"] == "Yes: go on with question 3.\nNo: go on with question 2."
+    assert told["leads__steps_3"] == "Yes: no further question.\nNo: no further question."
+
+
+def test_a_criterion_that_a_case_lacks_is_refused(run: Run) -> None:
+    plan = plan_of(run, TEACH)
+    task = next(
+        task["data"] for task in label_studio_tasks(plan, run)
+        if task["data"]["external_id"] == item_of(plan, "hidden-1")
+    )  # fmt: skip
+    assert task["criterion_teach_1"] == "(there is no further criterion: leave this open)"
+    with pytest.raises(InputError, match="past the 1 criteria"):
+        kept(run, plan, {"teach__1": "met"}, "hidden-1")
+
+
+def test_what_has_no_meaning_is_refused(run: Run, tmp_path: Path) -> None:
+    for mode in ("audit", "pairs", "codes", "findings"):
+        for rubric in (STEPS, TEACH):
+            with pytest.raises(DataError, match=rf"{rubric.name} asks for a {rubric.kind}"):
+                make_plan(run, mode=mode, rubrics=[rubric], raters=["anna"], overlap=1)
+    case = TrainingCase("hidden-0", {"steps_1": "Yes"})
+    for known in ({"training": (case,)}, {"gold": (case,)}):
+        with pytest.raises(DataError, match="no training set or gold items"):
+            plan_of(run, STEPS, **known)
+    with pytest.raises(InputError, match="criteria of its own"):
+        export_files(plan_of(run, TEACH), run, "argilla", tmp_path / "argilla")

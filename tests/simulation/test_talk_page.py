@@ -1,0 +1,191 @@
+"""A page at which several people talk at once: what each is shown, what is taken, and what a kill leaves."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from bedside import simulate
+from bedside.core.errors import InputError, RunError
+from bedside.core.page_serving import free_port
+from bedside.simulation.simulators.case_files import read_cases
+from bedside.simulation.simulators.contract import SIMULATORS
+from bedside.simulation.talk_page import OutOfTurnError, PageScreen, _SentLine
+
+
+def line_of(screen: PageScreen, number: int, text: str, session: str | None = None) -> _SentLine:
+    return _SentLine(session=session or screen.news("", 0)["session"], number=number, text=text)
+
+
+class Waiting:
+    """A person's side, which asks the screen for lines and keeps them; what it got stands in ``got``."""
+
+    def __init__(self, lines: int) -> None:
+        self.screen = PageScreen("clinician")
+        self.got: list[str] = []
+        self.thread = threading.Thread(target=self._ask, args=(lines,), daemon=True)
+        self.thread.start()
+        self.until(lambda: self.screen.news("", 0)["prompt"] is not None)
+
+    def _ask(self, lines: int) -> None:
+        for _ in range(lines):
+            try:
+                self.got.append(self.screen.line("You: "))
+            except EOFError:
+                self.got.append("(end)")
+                return
+            self.screen.kept()
+
+    @staticmethod
+    def until(holds: Callable[[], bool]) -> None:
+        end = time.monotonic() + 20
+        while not holds():
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+
+def test_a_line_that_is_sent_again_is_taken_once() -> None:
+    person = Waiting(2)
+    first = line_of(person.screen, 0, "Where does\nit hurt?")
+    person.screen.send(first)
+    person.screen.send(first)
+    Waiting.until(lambda: person.screen.news("", 0)["prompt"] is not None)
+    person.screen.send(line_of(person.screen, 1, "Since when?"))
+    person.thread.join(10)
+    assert person.got == ["Where does it hurt?", "Since when?"]
+    assert [entry["text"] for entry in person.screen.news("", 0)["shown"]] == [f"You: {line}" for line in person.got]
+
+
+def test_what_isnt_waited_for_is_refused() -> None:
+    person = Waiting(1)
+    with pytest.raises(OutOfTurnError):
+        person.screen.send(line_of(person.screen, 1, "too early"))
+    with pytest.raises(OutOfTurnError):
+        person.screen.send(line_of(person.screen, 0, "of another start", session="x"))
+    person.screen.close()
+    person.thread.join(10)
+    assert person.got == ["(end)"]
+
+
+def test_a_line_counts_as_sent_once_it_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bedside.simulation.talk_page._KEPT_SECONDS", 0.2)
+    screen = PageScreen("patient")
+    threading.Thread(target=screen.line, args=("You: ",), daemon=True).start()
+    Waiting.until(lambda: screen.news("", 0)["prompt"] is not None)
+    with pytest.raises(RunError):
+        screen.send(line_of(screen, 0, "It hurts."))
+    screen.kept()
+    screen.send(line_of(screen, 0, "It hurts."))
+
+
+def test_a_page_shows_what_is_new_and_a_new_session_all() -> None:
+    screen = PageScreen("clinician")
+    for text in ("one", "two", "three"):
+        screen.show(text)
+    session = screen.news("", 0)["session"]
+    assert [entry["text"] for entry in screen.news(session, 2)["shown"]] == ["three"]
+    assert [entry["text"] for entry in screen.news("another", 2)["shown"]] == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize(
+    ("field", "more"), [("host", {"host": "0.0.0.0"}), ("page_address", {"page_address": "https://a.example"})]
+)
+def test_places_without_a_page_are_refused(tmp_path: Path, field: str, more: dict[str, Any]) -> None:
+    with pytest.raises(InputError) as refusal:
+        simulate(None, "medconceal", tmp_path / "talks", clinician="human:anna", **more)
+    assert refusal.value.where == f"`{field}`"
+
+
+def test_a_page_needs_people(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as refusal:
+        simulate(None, "medconceal", tmp_path / "talks", clinician="script:good", page=True)
+    assert refusal.value.where == "`page`"
+
+
+class Client:
+    """What a browser asks in the name of one person."""
+
+    def __init__(self, link: str) -> None:
+        self.address, _, self.secret = link.partition("/#")
+        self.seen: list[str] = []
+        self.session, self.taken, self.done = "", 0, False
+
+    def ask(self, path: str, body: Any = None, secret: str | None = None) -> Any:
+        request = urllib.request.Request(
+            f"{self.address}/{path}",
+            data=None if body is None else json.dumps(body).encode(),
+            method="GET" if body is None else "PUT",
+            headers={"Authorization": f"Bearer {secret or self.secret}", "Origin": self.address},
+        )
+        with urllib.request.urlopen(request, timeout=20) as response:
+            return json.load(response)
+
+    def turn(self, text: str) -> bool:
+        """Say something if it is asked for; whether it was."""
+        news = self.ask("news?" + urlencode({"session": self.session, "since": len(self.seen)}))
+        self.seen[news["from"] :] = [entry["text"] for entry in news["shown"]]
+        self.session, self.taken, self.done = news["session"], news["taken"], news["done"]
+        if news["prompt"] is None:
+            return False
+        words = text if news["prompt"] == "You: " else ""
+        self.ask("line", {"session": self.session, "number": self.taken, "text": words})
+        return True
+
+
+@pytest.mark.server
+def test_two_people_talk_at_once_and_see_their_own_only(tmp_path: Path) -> None:
+    links: dict[str, str] = {}
+    talks: list[Any] = []
+
+    def had() -> None:
+        talks.append(
+            simulate(
+                None, "medconceal", tmp_path / "talks", clinician=("human:anna", "human:ben"), sample=2, page=True,
+                port=free_port(8086), links=lambda made: links.update(made),
+            )
+        )  # fmt: skip
+
+    thread = threading.Thread(target=had, daemon=True)
+    thread.start()
+    Waiting.until(lambda: len(links) == 2)
+    people = {name: Client(link) for name, link in links.items()}
+    with pytest.raises(urllib.error.HTTPError) as refusal:
+        people["human:anna"].ask("news", secret="x" * 32)
+    assert refusal.value.code == 401
+    said: Mapping[str, str] = {"human:anna": "Tell me about your sleep", "human:ben": "What is on your mind"}
+    end = time.monotonic() + 90
+    while thread.is_alive() and time.monotonic() < end:
+        for name, person in people.items():
+            if not person.done:
+                try:
+                    person.turn(f"{said[name]}, point {person.taken}?")
+                except (urllib.error.URLError, ConnectionError):  # all are done, and the page with them
+                    thread.join(5)
+        time.sleep(0.02)
+    (simulation,) = talks
+    transcripts = list(simulation.transcripts())
+    assert sorted(transcript.system for transcript in transcripts) == ["human:anna"] * 2 + ["human:ben"] * 2
+    for transcript in transcripts:
+        own = [turn.text for turn in transcript.turns if turn.role == "clinician"]
+        assert all(text.startswith(said[transcript.system]) for text in own)
+    assert not any(said["human:ben"] in text for text in people["human:anna"].seen)
+    simulator = SIMULATORS.load("medconceal")
+    hidden = [
+        text
+        for _, case in read_cases(simulator.cases)
+        for concern in case.hidden.concerns
+        for text in (concern.text, *concern.evidence)
+    ]
+    assert not [text for text in hidden for person in people.values() for seen in person.seen if text in seen]
+    (secrets,) = (tmp_path / "talks-page").glob("links.json")
+    kept = b"".join(path.read_bytes() for path in (tmp_path / "talks").rglob("*") if path.is_file())
+    assert not [secret for secret in json.loads(secrets.read_text())["raters"].values() if secret.encode() in kept]
