@@ -1,6 +1,7 @@
 # make demo     sets everything up and runs the whole loop on the bundled example
-# make test     sets everything up; lint, types, all tests but those that only make soak runs
+# make test     sets everything up; lint, types, all tests but those of make studio and make soak
 # make check    the fast lane: lint, types, tests without servers, models and slow data
+# make studio   the tests with a real Label Studio, which is fetched once (about ten minutes, then two)
 # make soak     fuzzing, kills and simulations with large budgets, and what else takes long: 15 minutes unless MINUTES=… says
 #               otherwise, on from where it last stopped
 # make coverage the fast lane's tests once more, with the share of lines they run, and the files of which they run least
@@ -14,7 +15,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-com
 # What a test imports is compiled once for all processes, also where Python is told to keep no bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check fast coverage soak lint compiled bench docs site clean
+.PHONY: demo test check fast coverage studio soak lint compiled bench docs site clean
 
 demo: .venv/.core
 	$(BIN)/bedside demo --out demo-run
@@ -22,7 +23,7 @@ demo: .venv/.core
 # Three at once, for on two cores one of them is often waiting.
 test: .venv/.dev
 	$(MAKE) --no-print-directory -j 2 lint compiled
-	$(BIN)/pytest -n 3 --dist worksteal --durations 20 -m "not soak_only"
+	$(BIN)/pytest -n 3 --dist worksteal --durations 20 -m "not soak_only and not studio"
 
 check: .venv/.dev
 	$(MAKE) --no-print-directory -j 2 lint fast
@@ -34,6 +35,9 @@ fast: .venv/.dev
 coverage: .venv/.dev
 	POLARS_MAX_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m "not server and not model and not slow" --cov --cov-report=
 	$(BIN)/coverage report --sort=-cover --skip-covered | tail -n 32
+
+studio: .venv/.dev
+	$(BIN)/pytest -m "studio and not soak_only"
 
 soak: .venv/.dev
 	$(BIN)/python tools/soak.py --minutes $(MINUTES)

@@ -42,7 +42,7 @@ from bedside.scoring.score import score
 from tests.annotation.builders import MODES, copy_of, human, odd_rubric, pulled, said_in
 from tests.annotation.study import GOAL, JUDGE, SYSTEMS, USERS, exported, level_of, levels, rating_plan, results
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.studio]
 RATERS = ("anna", "ben", "cleo")
 
 

@@ -37,7 +37,7 @@ from tests.annotation.test_label_studio import (  # noqa: F401
 )  # fmt: skip
 from tests.conftest import Call
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.studio]
 
 ARABIC = (
     ("clinician", "مرحباً، كيف كان أسبوعك؟"),
