@@ -12,6 +12,8 @@ from bedside.reports.table_content import Cell, TableContent
 
 def plain(text: str) -> str:
     """Text without control characters; white space of any kind becomes a space."""
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(
         " " if character.isspace() and character not in "\u00a0\u2009\u202f" else character
         for character in text
