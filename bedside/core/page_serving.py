@@ -18,10 +18,12 @@ import ssl
 import sys
 import threading
 import webbrowser
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -257,6 +259,10 @@ Answer = Callable[[str, "web.Request"], Any]
 SHARED_FILES = ("elements.js",)
 #: How long open requests are waited for at the end, and how long one may take to arrive, in seconds.
 _END_SECONDS, _REQUEST_SECONDS = 5.0, 30.0
+#: How long a connection may be open without a whole request, or speak of TLS, in seconds.
+_IDLE_SECONDS, _TLS_SECONDS = 60.0, 10.0
+#: Connections that are open at once, and how many are taken in before the next are looked at.
+_MOST_CONNECTIONS, _TAKEN_AT_ONCE = 512, 64
 #: What is answered to an error that a page knows no status of.
 SERVER_TROUBLE = 503
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
@@ -346,11 +352,16 @@ async def _listening(application: web.Application, place: PagePlace) -> AsyncIte
     from aiohttp import web
 
     tls = place.tls()
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=_END_SECONDS)
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=_END_SECONDS, keepalive_timeout=_IDLE_SECONDS)
     await runner.setup()
+    assert runner.server is not None
+    door = _Door(runner.server, application[_answering()])
     try:
         try:
-            await web.TCPSite(runner, place.host, place.port, ssl_context=tls).start()
+            listening = await asyncio.get_running_loop().create_server(
+                door.let_in, place.host, place.port, ssl=tls, backlog=_TAKEN_AT_ONCE,
+                ssl_handshake_timeout=None if tls is None else _TLS_SECONDS,
+            )  # fmt: skip
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise InputError(
@@ -358,9 +369,55 @@ async def _listening(application: web.Application, place: PagePlace) -> AsyncIte
                 where="`port`",
                 todo="end what has that port, or choose another `port` or `host`",
             ) from error
-        yield
+        try:
+            yield
+        finally:
+            listening.close()
     finally:
         await runner.cleanup()
+
+
+@lru_cache
+def _answering() -> web.AppKey[set[Any]]:
+    """Where an application keeps the connections whose request is being answered."""
+    from aiohttp import web
+
+    return web.AppKey("answering", set)
+
+
+class _Door:
+    """Lets connections in; of too many, one that waits goes for each that comes.
+
+    Args:
+        server: who answers.
+        answering: the connections whose request is being answered.
+    """
+
+    def __init__(self, server: web.Server, answering: set[Any]) -> None:
+        self._server, self._answering = server, answering
+        # Half of the files that may be open are others'.
+        self._most = min(_MOST_CONNECTIONS, _open_files() // 2)
+
+    def let_in(self) -> Any:
+        """A connection's protocol."""
+        connections = self._server.connections
+        if len(connections) >= self._most:
+            waiting = [each for each in connections if each not in self._answering and each.transport is not None]
+            hosts = [each.peername[0] if isinstance(each.peername, tuple) else "" for each in waiting]
+            if hosts:
+                busiest = Counter(hosts).most_common(1)[0][0]
+                waiting[hosts.index(busiest)].force_close()
+        return self._server()
+
+
+def _open_files() -> int:
+    """How many files this process may have open."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return 2 * _MOST_CONNECTIONS
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 2 * _MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else soft
 
 
 def _application(page: LocalPage, place: PagePlace, worker: Executor, slow_worker: Executor) -> web.Application:
@@ -389,6 +446,7 @@ def _application(page: LocalPage, place: PagePlace, worker: Executor, slow_worke
         return handler
 
     application = web.Application(middlewares=[_guard(page, place)], client_max_size=page.most_bytes)
+    application[_answering()] = set()
     for path in ("/", "/files/{file}"):
         application.router.add_get(path, file)
     for path, answer in page.answers.items():
@@ -413,6 +471,8 @@ def _guard(page: LocalPage, place: PagePlace) -> Any:
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
+        answering = request.app[_answering()]
+        answering.add(request.protocol)
         try:
             response = await _checked(place, request, handler)
         except web.HTTPException as refusal:
@@ -425,6 +485,8 @@ def _guard(page: LocalPage, place: PagePlace) -> Any:
             response = _json(page.error_words(error, status), status)
         except TimeoutError:
             response = _json({"error": "The request took too long."}, 408)
+        finally:
+            answering.discard(request.protocol)
         response.headers.update(_HEADERS)
         return response
 

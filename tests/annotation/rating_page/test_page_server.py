@@ -12,6 +12,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,31 @@ def test_limits_of_size_and_form(client: httpx.Client, served: ServedPage, item:
     for content in (b"", b"[]", b"{" * 5000, json.dumps(body("e" * 32, state="other")).encode(), b"\xff\xfe"):
         assert client.put(f"/items/{item}", content=content, headers=headers).status_code == 422
     assert client.get(f"/items/{item}", headers=headers).json()["entry"]["version"] == 0
+
+
+def test_many_slow_connections_keep_nobody_out(served: ServedPage, client: httpx.Client) -> None:
+    """Seven hundred begin a request each and never end it; 512 of them stay open, and 64 more that came at once."""
+    host, port = served.address.removeprefix("http://").split(":")
+    with ExitStack() as stack:
+        slow = [stack.enter_context(socket.create_connection((host, int(port)), 20)) for _ in range(700)]
+        for connection in slow:
+            with suppress(ConnectionError):
+                connection.sendall(b"GET / HTTP/1.1\r\nHost: ")
+        assert share(client, served, "anna")
+        ended = [_is_ended(connection) for connection in slow]
+    assert 700 - 512 - 64 <= sum(ended) <= 700 - 512 + 64
+    # The oldest went.
+    assert ended == sorted(ended, reverse=True)
+
+
+def _is_ended(connection: socket.socket) -> bool:
+    connection.setblocking(False)
+    try:
+        return connection.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except ConnectionError:
+        return True
 
 
 def test_nothing_acknowledged_is_lost_when_the_server_is_killed(served: ServedPage) -> None:
