@@ -33,7 +33,7 @@ from bedside.core.errors import DataError, InputError, nearest
 from bedside.judges.rubrics.rubric_files import OwnRubrics, own_rubrics
 from bedside.ratings.names import rated_by_humans, rates_pair, second_ids
 from bedside.ratings.rating_content import Frame, is_frame
-from bedside.ratings.rating_files import RatingFile, read_rating_file, read_rating_frame, sheets_of
+from bedside.ratings.rating_files import RatingFile, read_rating_file, read_rating_frame, sheets_of, tell_of
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.rubric_metrics import FinalLabels, audited_rubrics, final_labels, is_final, without_audits
 from bedside.ratings.run import Run
@@ -480,6 +480,7 @@ def _whole_view(
         )
     path = source.path if isinstance(source, Run) else source
     run = Run(path)
+    tell_of(run)
     rubrics = own_rubrics(run)
     scale_by_metric = {
         name: Scale.from_json(levels) for entry in run.manifest["imports"] for name, levels in entry["scales"].items()

@@ -461,8 +461,8 @@ def judge_pairs(run: RunOrFolder, settings: PairsSettings) -> ComparedRun:
     from bedside.scoring.judging_batches import judge_by_batch
     from bedside.scoring.run_judging import judge_run
 
-    opened, models, pairs, work = _compared(run, settings)
     how, progress = judge_settings(settings), settings.progress
+    opened, models, pairs, work = _compared(run, settings)
     if settings.batch:
         judged = judge_by_batch(opened, models, work, settings=how, progress=progress)
     else:

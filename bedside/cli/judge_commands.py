@@ -78,7 +78,7 @@ def pairs(
     if dry.dry_run:
         show_tables(preview_pairs.with_settings(run, settings))
         return
-    with judging_progress() as progress, batches_left(settings.batch):
+    with judging_progress() as progress, batches_left(run):
         compared = judge_pairs.with_settings(run, replace(settings, progress=progress))
     tables = [compared.table]
     try:

@@ -12,7 +12,7 @@ import typer
 
 from bedside.api import judging
 from bedside.cli.help import App
-from bedside.cli.output import note, say, say_or_show, show_records, show_tables
+from bedside.cli.output import note_account, say, say_or_show, show_records, show_tables
 from bedside.cli.progress import judging_progress
 from bedside.cli.settings_options import takes_settings
 from bedside.core.words import counted, typed
@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def batches_left(batch: bool) -> Iterator[None]:
-    """Say, where a command that waits for batches is stopped, that they stay."""
+def batches_left(run: Path) -> Iterator[None]:
+    """Say, where a command is stopped, which batches are waited for."""
     try:
         yield
     except KeyboardInterrupt:
-        if batch:
-            note("The batches that were sent stay at the provider: the same command waits for them again.")
+        from bedside.ratings.run import Run
+
+        note_account(Run(run).waiting())
         raise
 
 

@@ -39,10 +39,10 @@ _OF_SYSTEMS = "A run, or a file of ratings with a column of systems."
 
 @contextmanager
 def files_told() -> Iterator[None]:
-    """While a question is answered: say of each file of ratings what was understood of it, before the answer."""
+    """While a question is answered: say of each run or file of ratings what was understood of it, before the answer."""
     from bedside.ratings.rating_files import listening
 
-    with listening(lambda file: note_account(file.account.brief_lines())):
+    with listening(note_account):
         yield
 
 

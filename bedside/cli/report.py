@@ -10,6 +10,7 @@ import typer
 
 from bedside.api.run_files import ReportWriting, report as write_report
 from bedside.cli.output import Shown, is_json, note, say, say_or_show, show_answer, show_findings, show_tables
+from bedside.cli.question_commands import files_told
 from bedside.cli.score import comparing_groups
 from bedside.cli.settings_options import takes_settings
 from bedside.core.errors import DataError, InputError
@@ -48,6 +49,7 @@ ChecklistOption = Annotated[
 
 
 @takes_settings
+@files_told()
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run that bedside score wrote.")],
     settings: ReportWriting,

@@ -316,7 +316,7 @@ def _ask(
         call.check_prices()
     summary = _scored(call, files, beside, sharing)
     out = summary.run.path
-    with sharing.opened(out) as engine, judging_progress() as progress, batches_left(call.settings.batch):
+    with sharing.opened(out) as engine, judging_progress() as progress, batches_left(out):
         judged = call.ask(summary, engine, progress)
     show_tables([judged.table, *juries.add(out), *_first_measures(summary.run, judged=True)])
     if not judged.complete:

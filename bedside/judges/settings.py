@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from bedside.core.errors import InputError, one_of
-from bedside.judges.ask_settings import ORDERS, REASONING_EFFORTS, Order, Requests
+from bedside.core.question_settings import changed_fields
+from bedside.judges.ask_settings import ORDERS, REASONING_EFFORTS, BatchAsking, Order, Requests
 from bedside.judges.llm.endpoints import with_endpoint_fields
 from bedside.judges.llm.extra_fields import checked_extra
 from bedside.judges.llm.model_names import ModelName
@@ -103,8 +104,13 @@ def judge_settings(asked: Requests) -> JudgeSettings:
     """How judges are asked, by what a user said of it.
 
     Raises:
-        InputError: a number is out of range, or the price is none.
+        InputError: a number is out of range, the price is none, or a limit of single requests is said of a batch.
     """
+    if isinstance(asked, BatchAsking) and asked.batch:
+        for name in ("max_concurrency", "rpm", "tpm"):
+            if name in changed_fields(asked):
+                what = "a batch is sent whole, and its provider says how fast it is answered"
+                raise InputError(what, where=f"`{name}`", todo="leave it out, or ask without `batch`")
     try:
         price = None if asked.price is None else Price(*map(float, asked.price))
     except (TypeError, ValueError) as error:

@@ -284,13 +284,13 @@ class RatingFile:
         return self.account.empty.total()
 
 
-#: What is given each file of ratings that a question reads, before anything is computed from it.
-_LISTENER: ContextVar[Callable[[RatingFile], None] | None] = ContextVar("listener", default=None)
+#: What is given lines on each run or file of ratings that a question reads, before anything is computed from it.
+_LISTENER: ContextVar[Callable[[Iterable[str]], None] | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
-def listening(tell: Callable[[RatingFile], None]) -> Iterator[None]:
-    """While a question is answered: have ``tell`` given each file of ratings that it reads."""
+def listening(tell: Callable[[Iterable[str]], None]) -> Iterator[None]:
+    """While a question is answered: have ``tell`` given lines on each run or file of ratings that it reads."""
     token = _LISTENER.set(tell)
     try:
         yield
@@ -298,11 +298,11 @@ def listening(tell: Callable[[RatingFile], None]) -> Iterator[None]:
         _LISTENER.reset(token)
 
 
-def tell_of(file: RatingFile) -> None:
-    """Give a file that was read to whoever listens."""
+def tell_of(source: RatingFile | Run) -> None:
+    """Say of what was read how it was understood, or what it waits for, to whoever listens."""
     tell = _LISTENER.get()
     if tell is not None:
-        tell(file)
+        tell(source.waiting() if isinstance(source, Run) else source.account.brief_lines())
 
 
 def read_rating_file(path: str | os.PathLike[str], reading: RatingReading = AS_IT_SAYS) -> RatingFile:

@@ -77,6 +77,8 @@ PARTS_KEY = "merged"
 PARTS_FILE = "parts.parquet"
 PARTS_SCHEMA = pl.Schema({"transcript_id": pl.String(), "part": pl.Int32()})
 RATINGS_FILE, SIMULATIONS = "ratings.parquet", "simulations.json"
+#: The file that says which calls to judges wait for batches at providers.
+BATCHES = "batches.json"
 #: The files of all transcripts.
 _EVERY_TRANSCRIPT = f"{TRANSCRIPT_FOLDER}/*.parquet"
 #: What comes of reading a damaged table.
@@ -211,6 +213,18 @@ class Run:
                     todo="restore it from a copy, or score again into a new run; bedside verify says what can be used",
                 )
             self._as_written[member] = stamp
+
+    def waiting(self) -> list[str]:
+        """Which calls to judges wait for batches, and how to go on: two sentences; none where no call waits, or the
+        list of batches is damaged, as the command says that reads it."""
+        with suppress(*_DAMAGE):
+            batches = orjson.loads((self.path / BATCHES).read_bytes())["batches"]
+            calls = sum(len(batch["calls"]) for batch in batches)
+            judges = " and ".join(sorted({batch["judge"] for batch in batches}))
+            waits = f"{counted(calls, 'call')} of {judges} {'waits' if calls == 1 else 'wait'}"
+            waits += f" for {counted(len(batches), 'batch')} at the provider."
+            return [waits, "The command that sent them goes on when it is typed again."]
+        return []
 
     @property
     def keeps_text(self) -> bool:
@@ -427,10 +441,10 @@ class Run:
             RunError: another process holds it, or a link stands in it.
         """
         check_no_links(self.path, "a run")
-        refusal = RunError(
-            "another bedside process is changing this run", where=str(self.path), todo="wait until it ends"
-        )
-        with holding(self.path / ".lock", refusal):
+        what = "another bedside process is changing this run"
+        for sentence in self.waiting()[:1]:
+            what += f": {sentence[:-1]}"
+        with holding(self.path / ".lock", RunError(what, where=str(self.path), todo="wait until it ends")):
             self.manifest = self._read_manifest()
             self._forget()
             yield

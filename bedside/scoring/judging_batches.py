@@ -17,10 +17,10 @@ from bedside.judges.judgement_queue import judge_price
 from bedside.judges.llm.batch_files import KEY_DIGITS, Answers, BatchClient, BatchRead, check_batchable, writing
 from bedside.judges.llm.contract import batch_price, check_models
 from bedside.judges.llm.endpoints import named_models
-from bedside.judges.llm.provider_batches import LEDGER, BatchRounds
+from bedside.judges.llm.provider_batches import BatchRounds
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import stored_keys
-from bedside.ratings.run import Run
+from bedside.ratings.run import BATCHES, Run
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork, exported_orders
 from bedside.scoring.run_judging import FinishedJudging, JudgingWatch, judging
 from bedside.scoring.run_transcripts import kept_transcripts
@@ -206,7 +206,7 @@ def judge_by_batch(
     shown = orders[0].judge.shown if len(orders) == 1 else counted(len(orders), "judge")
     before: Sequence[JudgingSummary | None] = [None] * len(orders)
     with run.locked(), tempfile.TemporaryDirectory(prefix=".judging.", dir=run.path) as folder:
-        rounds = BatchRounds(run.path / LEDGER, [order.judge for order in orders], asked, Path(folder))
+        rounds = BatchRounds(run.path / BATCHES, [order.judge for order in orders], asked, Path(folder))
         while True:
             rounds.begin()
             with ExitStack() as stack:

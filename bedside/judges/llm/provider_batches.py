@@ -49,8 +49,6 @@ from bedside.judges.llm.spending import CostLimit, most_cost
 from bedside.judges.settings import JudgeSettings
 
 T = TypeVar("T")
-#: The file of a run that says which batches are under way.
-LEDGER = "batches.json"
 _SHAPE = {
     "batches": [
         {

@@ -235,11 +235,31 @@ def test_ctrl_c_says_how_to_go_on(provider: Providers, tmp_path: Path) -> None:
     asked, service = provider("openai"), BatchProvider("openai", looks=10**6)
     said = ended_by(signal.SIGINT, asked, service,
                     lambda: bool(service.batches) and service.batches[0].looks > 0, tmp_path)  # fmt: skip
-    assert "stay at the provider: the same command" in said
+    assert (
+        f"2 calls of {asked.profile.judge} wait for 1 batch at the provider.\nThe command that sent them goes on"
+        in said
+    )
     assert "Traceback" not in said
     service.batches[0].after = 0
     asked.rated(service, "--batch")
     assert len(service.batches) == 1
+
+
+def test_a_run_says_what_it_waits_for(provider: Providers, tmp_path: Path) -> None:
+    asked, service, run = provider("openai"), BatchProvider("openai", looks=10**6), tmp_path / "run"
+    refused = openai.error(401, "Incorrect API key provided")
+    asked.judge(lambda call: refused if "/batches/" in call.path else service(call), "--batch")
+    waits = f"2 calls of {asked.profile.judge} wait for 1 batch at the provider"
+    for question in ("agree", "report"):
+        said = asked.command.run(question, run).err
+        assert f"{waits}.\nThe command that sent them goes on when it is typed again.\n" in said
+        assert said.count("at the provider") == 1
+    with bedside.read_run(run).locked():
+        held = f"bedside: {run}: another bedside process is changing this run: {waits}; wait until it ends"
+        assert asked.judge(service, "--batch").line == held
+    service.batches[0].after = 0
+    asked.rated(service, "--batch")
+    assert "at the provider" not in asked.command.run("report", run).err
 
 
 def test_what_another_command_asks_is_left_for_it(provider: Providers, tmp_path: Path) -> None:
@@ -314,6 +334,17 @@ def test_a_refused_key_and_a_provider_without_batches(provider: Providers, tmp_p
     ended = asked.judge(None, "--batch", "--batch-out", tmp_path / "calls.jsonl")
     assert "another way" in ended.line
     assert asked.calls == []
+
+
+@pytest.mark.parametrize("limit", ["--max-concurrency", "--rpm", "--tpm"])
+def test_limits_of_single_requests_mean_nothing_to_a_batch(limit: str, provider: Providers, tmp_path: Path) -> None:
+    asked = provider("openai")
+    why = "a batch is sent whole, and its provider says how fast it is answered"
+    wrong = f"bedside: {limit}: {why}; leave it out, or ask without --batch"
+    judge = ("--judge", asked.profile.judge, "--rubric", "empathy", "--batch", limit, 60)
+    assert asked.judge(None, "--batch", limit, 60).line == wrong
+    assert asked.command.run("judge", "pairs", tmp_path / "run", *judge).line == wrong
+    assert not (tmp_path / "run").exists()
 
 
 def test_nothing_can_be_asked_of_a_model(provider: Providers, tmp_path: Path) -> None:
