@@ -15,7 +15,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Self
 
 from aiohttp import web
 
@@ -133,7 +133,7 @@ class JudgeServer:
     def judge(self) -> str:
         return f"{self.url}#tiny"
 
-    def __enter__(self) -> JudgeServer:
+    def __enter__(self) -> Self:
         self._thread.start()
         self._ready.wait()
         return self
@@ -180,13 +180,8 @@ class JudgeServer:
             self.in_flight -= 1
 
     def _respond(self, request: web.Request, received: Received, action: Action) -> web.StreamResponse:
-        if action.drop:
-            assert request.transport is not None
-            request.transport.abort()
-            return web.Response()
-        if action.body is not None or action.status != 200:
-            body = b'{"error": {"message": "as scripted"}}' if action.body is None else action.body
-            return web.Response(status=action.status, headers=action.headers, body=body)
+        if action.drop or action.body is not None or action.status != 200:
+            return raw_response(request, action)
         text = fitting(received) if action.text is None else action.text
         choice = {
             "index": 0,
@@ -198,6 +193,14 @@ class JudgeServer:
         answer = {"id": "1", "object": "chat.completion", "created": 0, "model": "tiny", "choices": [choice],
                   "usage": usage, **action.extra}  # fmt: skip
         return web.json_response(answer, headers=action.headers)
+
+
+def raw_response(request: web.Request, action: Action) -> web.StreamResponse:
+    if action.drop:
+        assert request.transport is not None
+        request.transport.abort()
+    body = b'{"error": {"message": "as scripted"}}' if action.body is None else action.body
+    return web.Response(status=action.status, headers=action.headers, body=body)
 
 
 #: One of each kind of fault.

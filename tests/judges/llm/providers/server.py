@@ -6,17 +6,16 @@ all tests of a module; a test sets its behaviour with :meth:`ProviderServer.beha
 
 from __future__ import annotations
 
+import asyncio
 import json
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
-from tests.judges.llm.server import fill
+from aiohttp import web
+
+from tests.judges.llm.server import Action, JudgeServer, fill, raw_response
 
 
 @dataclass(frozen=True)
@@ -67,29 +66,22 @@ def fitting(schema: Mapping[str, Any] | None, number: int = 2) -> str:
     return json.dumps({"reason": "turn 0", "score": 3} if schema is None else fill(dict(schema), number, []))
 
 
-class ProviderServer:
-    """The server, in threads of its own; a context manager.
+class ProviderServer(JudgeServer):
+    """The server, in a thread of its own; a context manager.
 
     Attributes:
-        url: its address, without a path.
         calls: what came in since the behaviour was set.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.calls: list[Call] = []
         self._behaviour: Behaviour = lambda _: Answer(status=500)
-        self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
-    def __enter__(self) -> ProviderServer:
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+    @property
+    def url(self) -> str:
+        """Its address, without a path."""
+        return f"http://127.0.0.1:{self.port}"
 
     @contextmanager
     def behaving(self, behaviour: Behaviour) -> Iterator[ProviderServer]:
@@ -105,41 +97,16 @@ class ProviderServer:
         """The bodies of what was posted to paths that end so."""
         return [call.body for call in self.calls if call.method == "POST" and call.path.endswith(path_end)]
 
-    def _answer(self, method: str, target: str, headers: Mapping[str, str], content: bytes) -> Answer:
-        parts = urlsplit(target)
-        query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
-        names = {name.lower(): value for name, value in headers.items()}
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        content, address = await request.read(), request.rel_url
+        names = {name.lower(): value for name, value in request.headers.items()}
         body = json.loads(content) if content.startswith(b"{") else {}
-        with self._lock:
-            call = Call(method, parts.path, query, names, body, len(self.calls) + 1, content)
-            self.calls.append(call)
-        return self._behaviour(call)
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        owner = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
-            def _respond(self) -> None:
-                content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                answer = owner._answer(self.command, self.path, dict(self.headers), content)
-                time.sleep(answer.delay)
-                if answer.drop:
-                    self.close_connection = True
-                    return
-                body = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
-                self.send_response(answer.status)
-                headers = {"Content-Type": "application/json", **answer.headers}
-                for name, value in {**headers, "Content-Length": str(len(body))}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(body)
-
-            do_GET = do_POST = _respond  # noqa: N815
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        return Handler
+        call = Call(
+            request.method, address.raw_path, dict(address.query), names, body, len(self.calls) + 1, content
+        )  # fmt: skip
+        self.calls.append(call)
+        answer = self._behaviour(call)
+        await asyncio.sleep(answer.delay)
+        sent = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
+        headers = {"Content-Type": "application/json", **answer.headers}
+        return raw_response(request, Action(answer.status, headers, body=sent, drop=answer.drop))
