@@ -23,7 +23,6 @@ _MARK = re.compile(
     rf"[<＜\[［\]](?:(?<=[<＜])(?=[|｜]|/?(?i:{_NAMES})[>＞]|[^\s<>＜＞]{{1,60}}[|｜][>＞])"
     rf"|(?<=[\[［])(?=[|｜]|/?(?:{_SQUARE})[\]］]|e~\[)|(?<=\])(?=[~!]\S?\w*[\[\]~]))"
 )
-_BEGIN = "<[]＜［"
 #: Letters that no font shows and models read; signs of direction; variants of characters that can carry any text.
 _TAGS = re.compile("[\U000e0000-\U000e007f]+")
 _UNSEEN = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0100-\U000e01ef]")
@@ -33,4 +32,5 @@ def neutral(text: str) -> str:
     """A text without hidden characters, in which control tokens are spelt with a space: ``< |im_end|>``."""
     if not text.isascii():
         text = _TAGS.sub("\ufffd", _UNSEEN.sub("", text))
-    return _MARK.sub(r"\g<0> ", text) if any(sign in text for sign in _BEGIN) else text
+    begins = "<" in text or "[" in text or "]" in text or "＜" in text or "［" in text
+    return _MARK.sub(r"\g<0> ", text) if begins else text

@@ -170,13 +170,12 @@ class JudgementAsker:
     async def _outcome(self, ask: Ask, record: CallRecord) -> _Outcome:
         """What comes of asking, however often that takes; raises as :meth:`judge` does."""
         request = self._request(ask)
-        first = len(ask.before.replies) + 1 if ask.before else 1
         outcome = _Outcome("failed")
         try:
-            for number in range(first, max(first, self._patience.replies) + 1):
+            for number in range(request.number, max(request.number, self._patience.replies) + 1):
                 problem, final, part = None, False, None
                 try:
-                    reply = await self._reply(replace(request, number=number), record)
+                    reply = await self._reply(request, record)
                 except DeclinedError as declined:
                     record.count(declined.reply)
                     return _declined(declined)
@@ -196,6 +195,7 @@ class JudgementAsker:
                     break
                 if reply.text:
                     request = _objecting(request, reply.text, problem, ask)
+                request = replace(request, number=number + 1)
         except FaultError as fault:
             outcome = _Outcome("failed", error=f"{fault.what}, after {self._patience.attempts} attempts")
         except RefusedError as refused:
@@ -231,6 +231,7 @@ class JudgementAsker:
             items=prompt.asked,
             choices=prompt.choices,
             key=ask.key,
+            number=len(before.replies) + 1 if before else 1,
             opening=prompt.pieces[0].digest,
             shared=sum(len(piece.text) for piece in prompt.pieces[: prompt.shared]) if ask.shared else 0,
         )

@@ -62,7 +62,6 @@ def unsent_lines(raters: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[st
 _CONTINUED = "\n    | "
 #: Control characters other than tab become their visible pictures; lone surrogates can't be written at all.
 _CONTROLS: dict[int, int] = {code: 0x2400 + code for code in range(32) if code != 9} | {0x7F: 0x2421}
-_UNCLEAN = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]|\[DEEPEVAL:")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -72,10 +71,10 @@ def clean(text: str) -> str:
     Control tokens are spelt apart, see :func:`bedside.core.neutral_text.neutral`, and deepeval's image marker too: it
     would make that library load what the marker names.
     """
-    text = neutral(text)
-    if not _UNCLEAN.search(text):
+    text = neutral(text).replace("[DEEPEVAL:", "[DEEPEVAL :")
+    if text.isprintable():
         return text
-    lines = _SURROGATE.sub("\ufffd", text).replace("[DEEPEVAL:", "[DEEPEVAL :").splitlines()
+    lines = _SURROGATE.sub("\ufffd", text).splitlines()
     return _CONTINUED.join(line.translate(_CONTROLS) for line in lines)
 
 

@@ -153,7 +153,8 @@ class Judgement:
 
     def cells(self) -> dict[str, Any]:
         """The cells of its row, by column."""
-        cells = {column: _WRITTEN.get(name, _as_it_is)(getattr(self, name)) for name, column in _COLUMNS.items()}
+        cells = {column: getattr(self, name) for name, column in _COLUMNS.items()}
+        cells |= {column: write(cells[column]) for column, write in _WRITTEN.items()}
         return {**cells, "digest": cells_digest(*cells.values())}
 
 

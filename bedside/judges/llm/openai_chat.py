@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import orjson
 
@@ -370,13 +370,13 @@ class OpenAIChat:
         """
         return self.reply(answer_data(body))
 
-    def reply(self, data: Any) -> Reply:
-        """The reply in an answer's JSON; as for :meth:`read`."""
+    def reply(self, data: Any, **asked: Unpack[TokenCounts]) -> Reply:
+        """The reply in an answer's JSON, with what is known of how it was asked; as for :meth:`read`."""
         try:
             choice = data["choices"][0]
             message = choice["message"]
             content, refusal = message.get("content"), message.get("refusal")
-            counts = _counts(data.get("usage") or {})
+            counts: TokenCounts = {**asked, **_counts(data.get("usage") or {})}
             counts["served"] = served_by(data, self.secrets.line)
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             problem = self.secrets.line(error_message(orjson.dumps(data)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -49,7 +49,8 @@ class Served:
 
     def as_data(self) -> dict[str, str]:
         """What is known, by name."""
-        return {name: value for name, value in asdict(self).items() if value}
+        names = ("model", "fingerprint", "provider")
+        return {name: value for name in names if (value := getattr(self, name))}
 
 
 def served_by(answer: Any, line: Callable[[str], str]) -> Served | None:
@@ -76,7 +77,7 @@ def served_by(answer: Any, line: Callable[[str], str]) -> Served | None:
 
 
 class TokenCounts(TypedDict, total=False):
-    """The tokens of a reply, and who gave it: the fields of :class:`Reply` of these names."""
+    """The tokens of a reply, who gave it, and what wasn't sent: the fields of :class:`Reply` of these names."""
 
     input_tokens: int | None
     output_tokens: int | None
@@ -84,6 +85,8 @@ class TokenCounts(TypedDict, total=False):
     reasoning_tokens: int | None
     served: Served | None
     written_tokens: int | None
+    endpoint: str | None
+    unsent: tuple[str, ...]
 
 
 class LanguageModelError(BedsideError):

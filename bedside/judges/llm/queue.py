@@ -150,7 +150,9 @@ class RequestQueue:
                 raise NotAskedError(f"not asked: the limit of {self._max_calls} calls was reached")
             self._count_call(1, record)
             try:
-                reply = await self._client.complete(replace(request, form=record.form))
+                if request.form != record.form:
+                    request = replace(request, form=record.form)
+                reply = await self._client.complete(request)
             except (NotAskedError, NotAskableError):
                 self._count_call(-1, record)
                 raise

@@ -52,7 +52,8 @@ class Secrets:
     def line(self, text: str, limit: int = 300) -> str:
         """The beginning of a text that came from outside, in one printable line without secrets."""
         plain = " ".join(self.scrub(text).split())
-        plain = "".join(character if character.isprintable() else "\ufffd" for character in plain)
+        if not plain.isprintable():
+            plain = "".join(character if character.isprintable() else "\ufffd" for character in plain)
         return plain if len(plain) <= limit else f"{plain[:limit]}…"
 
 

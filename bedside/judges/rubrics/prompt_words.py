@@ -85,6 +85,7 @@ def prompt_words(tag: str = ENGLISH) -> PromptWords:
     return words
 
 
+@cache
 def _read(tag: str) -> PromptWords:
     data = keys_and_values(_FOLDER / f"{tag}.yaml", "file of words", "the docs on languages")
     return PromptWords(tag, data.pop("language"), data)

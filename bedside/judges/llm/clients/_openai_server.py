@@ -25,7 +25,6 @@ from bedside.judges.llm.protocol import (
     Reply,
     Request,
     Sampling,
-    UnusableError,
 )
 from bedside.judges.llm.server_problems import ServerProblem, problem_in, read_problem
 
@@ -206,12 +205,7 @@ class OpenAIServer:
             raise await self._failure(problem_inside, inner, request, form, content.fields)
         if request.schema is not None:
             self._forms.worked(form)
-        try:
-            reply = self._chat.reply(data)
-        except UnusableError as unusable:
-            unusable.reply = replace(unusable.reply, endpoint=self._name.url, unsent=content.unsent)
-            raise
-        return replace(reply, endpoint=self._name.url, unsent=content.unsent)
+        return self._chat.reply(data, endpoint=self._name.url, unsent=content.unsent)
 
     async def _failure(
         self, problem: ServerProblem, answer: PostAnswer, request: Request, form: int, sent: Mapping[str, Any]
