@@ -578,7 +578,7 @@ class CascadeSettings:
     Thresholds are fitted on what people rated. A bound holds how often they disagree with what judges settle.
 
     Examples:
-        $ bedside judge cascade run --judges gpt-5-mini,gpt-5 --metrics danger --disagreement .1 --out cascade.json
+        $ bedside judge cascade run --judges openai/gpt-5-mini,openai/gpt-5 --metrics danger --out cascade.json
         $ bedside judge route new-run --cascade cascade.json
     """
 

@@ -172,7 +172,7 @@ judge_app: App = App(
     Examples:
         $ bedside judge pairs run --rubric empathy --judge openai/gpt-5-mini --dry-run
         $ bedside judge jury run --jury panel=judge:a,judge:b,judge:c
-        $ bedside judge cascade run --judges gpt-5-mini,gpt-5 --out cascade.json
+        $ bedside judge cascade run --judges openai/gpt-5-mini,openai/gpt-5 --out cascade.json
         $ bedside judge learn run --rubric empathy --out empathy.npz
         $ bedside judge tune run --rubric empathy --judge openai/gpt-5-mini --out tuned.yaml
         $ bedside judge drift run --dry-run

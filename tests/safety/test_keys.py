@@ -6,16 +6,15 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 import bedside
+from tests.judges.llm.providers.server import Answer, Call, ProviderServer
 from tests.judges.llm.server import Action, JudgeServer, Received, fitting
 from tests.safety.traces import secrets_in
 
@@ -270,35 +269,18 @@ def test_passwords_in_addresses(judges: tuple[str, ...], environment: dict[str, 
     assert set(codes[len(judges) :]) <= {1, 2}
 
 
-class _Echoing(BaseHTTPRequestHandler):
-    """Answers everything with a status and all that it was sent."""
-
-    status = 401
-
-    def _answer(self) -> None:
-        body = json.dumps({"detail": f"Invalid token. {dict(self.headers)}"}).encode()
-        self.send_response(self.status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    do_GET = do_POST = do_PATCH = do_DELETE = _answer  # noqa: N815
-
-    def log_message(self, format: str, *args: object) -> None: ...
-
-
 @pytest.fixture
 def label_studios() -> Iterator[list[str]]:
-    """Addresses of servers that answer with one error each."""
+    """Addresses of servers that answer everything with one error each, and all headers that they were sent."""
     with ExitStack() as running:
         addresses = []
         for status in (400, 401, 403, 404, 500):
-            handler = type("Handler", (_Echoing,), {"status": status})
-            server = running.enter_context(ThreadingHTTPServer(("127.0.0.1", 0), handler))
-            threading.Thread(target=server.serve_forever, daemon=True).start()
-            running.callback(server.shutdown)
-            addresses.append(f"http://127.0.0.1:{server.server_address[1]}")
+
+            def echo(call: Call, status: int = status) -> Answer:
+                return Answer({"detail": f"Invalid token. {call.headers}"}, status)
+
+            server = running.enter_context(running.enter_context(ProviderServer()).behaving(echo))
+            addresses.append(server.url)
         yield addresses
 
 

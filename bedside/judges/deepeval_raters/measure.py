@@ -35,7 +35,6 @@ from bedside.transcripts.transcript import Transcript, Turn
 
 # -- Transcripts as deepeval's test cases ---------------------------------------------------------------
 
-_UNCLEAN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]|\[DEEPEVAL:")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 #: Control characters other than tab and line feed become their visible pictures.
 _CONTROLS = {code: 0x2400 + code for code in range(32) if code not in (9, 10)} | {0x7F: 0x2421}
@@ -133,10 +132,7 @@ def _texts(value: Any) -> list[str]:
 
 def clean(text: str) -> str:
     """A text without what can't be sent, control tokens, and the marks by which deepeval loads pictures."""
-    text = neutral(text)
-    if not _UNCLEAN.search(text):
-        return text
-    return _SURROGATE.sub("\ufffd", text).replace("[DEEPEVAL:", "[DEEPEVAL :").translate(_CONTROLS)
+    return _SURROGATE.sub("\ufffd", neutral(text)).replace("[DEEPEVAL:", "[DEEPEVAL :").translate(_CONTROLS)
 
 
 # -- A model for deepeval's metrics that is answered by somebody else -----------------------------------

@@ -41,6 +41,12 @@ def ledger(folder: Path) -> list[dict[str, Any]]:
     return batches
 
 
+def no_looks(service: BatchProvider) -> Callable[[Call], Answer]:
+    """A provider that takes batches, and then refuses to say how far they are."""
+    refused = openai.error(401, "Incorrect API key provided")
+    return lambda call: refused if "/batches/" in call.path else service(call)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_batch_comes_to_what_a_live_run_comes_to(name: str, provider: Providers, tmp_path: Path) -> None:
     """The same bodies, ratings, tokens and versions; half the price, by arithmetic on the listed one."""
@@ -247,8 +253,7 @@ def test_ctrl_c_says_how_to_go_on(provider: Providers, tmp_path: Path) -> None:
 
 def test_a_run_says_what_it_waits_for(provider: Providers, tmp_path: Path) -> None:
     asked, service, run = provider("openai"), BatchProvider("openai", looks=10**6), tmp_path / "run"
-    refused = openai.error(401, "Incorrect API key provided")
-    asked.judge(lambda call: refused if "/batches/" in call.path else service(call), "--batch")
+    asked.judge(no_looks(service), "--batch")
     waits = f"2 calls of {asked.profile.judge} wait for 1 batch at the provider"
     for question in ("agree", "report"):
         said = asked.command.run(question, run).err
@@ -265,8 +270,7 @@ def test_a_run_says_what_it_waits_for(provider: Providers, tmp_path: Path) -> No
 def test_what_another_command_asks_is_left_for_it(provider: Providers, tmp_path: Path) -> None:
     """A batch of another rubric is neither waited for nor lost."""
     asked, service = provider("openai"), BatchProvider("openai", looks=10**6)
-    refused = openai.error(401, "Incorrect API key provided")
-    ended = asked.judge(lambda call: refused if "/batches/" in call.path else service(call), "--batch")
+    ended = asked.judge(no_looks(service), "--batch")
     assert "the same command goes on" in ended.line
     service.looks, first = 1, service.batches[0]
     with asked.server.behaving(service):
@@ -282,8 +286,7 @@ def test_what_another_command_asks_is_left_for_it(provider: Providers, tmp_path:
 
 def test_a_wording_that_changed_is_asked_anew(provider: Providers, tmp_path: Path) -> None:
     asked, service = provider("openai"), BatchProvider("openai", looks=10**6)
-    refused = openai.error(401, "Incorrect API key provided")
-    asked.judge(lambda call: refused if "/batches/" in call.path else service(call), "--batch")
+    asked.judge(no_looks(service), "--batch")
     service.looks, service.batches[0].after = 1, 0
     asked.rated(service, "--batch", "--prompt-language", "de")
     assert [len(batch.requests) for batch in service.batches] == [2, 2]
