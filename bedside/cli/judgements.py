@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bedside.api import judging
+from bedside.api.run_files import open_run
 from bedside.cli.help import App
 from bedside.cli.output import note_account, say, say_or_show, show_records, show_tables
 from bedside.cli.progress import judging_progress
@@ -32,9 +33,7 @@ def batches_left(run: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        from bedside.ratings.run import Run
-
-        note_account(Run(run).waiting())
+        note_account(open_run(run).waiting())
         raise
 
 

@@ -106,11 +106,10 @@ def judge_settings(asked: Requests) -> JudgeSettings:
     Raises:
         InputError: a number is out of range, the price is none, or a limit of single requests is said of a batch.
     """
-    if isinstance(asked, BatchAsking) and asked.batch:
-        for name in ("max_concurrency", "rpm", "tpm"):
-            if name in changed_fields(asked):
-                what = "a batch is sent whole, and its provider says how fast it is answered"
-                raise InputError(what, where=f"`{name}`", todo="leave it out, or ask without `batch`")
+    for name in ("max_concurrency", "rpm", "tpm"):
+        if isinstance(asked, BatchAsking) and asked.batch and name in changed_fields(asked):
+            what = "a batch is sent whole, and its provider says how fast it is answered"
+            raise InputError(what, where=f"`{name}`", todo="leave it out, or ask without `batch`")
     try:
         price = None if asked.price is None else Price(*map(float, asked.price))
     except (TypeError, ValueError) as error:

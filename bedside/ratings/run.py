@@ -215,15 +215,13 @@ class Run:
             self._as_written[member] = stamp
 
     def waiting(self) -> list[str]:
-        """Which calls to judges wait for batches, and how to go on: two sentences; none where no call waits, or the
-        list of batches is damaged, as the command says that reads it."""
+        """Which calls wait for batches, and how to go on: two sentences; none where nothing waits or can be read."""
         with suppress(*_DAMAGE):
             batches = orjson.loads((self.path / BATCHES).read_bytes())["batches"]
             calls = sum(len(batch["calls"]) for batch in batches)
             judges = " and ".join(sorted({batch["judge"] for batch in batches}))
-            waits = f"{counted(calls, 'call')} of {judges} {'waits' if calls == 1 else 'wait'}"
-            waits += f" for {counted(len(batches), 'batch')} at the provider."
-            return [waits, "The command that sent them goes on when it is typed again."]
+            wait = f"{'waits' if calls == 1 else 'wait'} for {counted(len(batches), 'batch')} at the provider."
+            return [f"{counted(calls, 'call')} of {judges} {wait}", "The command that sent them goes on, typed again."]
         return []
 
     @property
@@ -441,9 +439,7 @@ class Run:
             RunError: another process holds it, or a link stands in it.
         """
         check_no_links(self.path, "a run")
-        what = "another bedside process is changing this run"
-        for sentence in self.waiting()[:1]:
-            what += f": {sentence[:-1]}"
+        what = ": ".join(["another bedside process is changing this run", *self.waiting()[:1]]).rstrip(".")
         with holding(self.path / ".lock", RunError(what, where=str(self.path), todo="wait until it ends")):
             self.manifest = self._read_manifest()
             self._forget()

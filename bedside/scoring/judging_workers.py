@@ -60,13 +60,9 @@ def check_apart(settings: JudgeSettings, *, text: bool) -> None:
     todo = "judge without `engine`"
     if not text:
         raise InputError("workers judge what the run keeps, and it keeps no text", where="`engine`", todo=todo)
-    if settings.max_calls is not None:
-        raise InputError("workers can't share a limit of calls", where="`max_calls`", todo=todo)
-    if settings.max_cost is not None:
-        raise InputError("workers can't share a limit of costs", where="`max_cost`", todo=todo)
-    for name in ("rpm", "tpm"):
+    for name, limit in {"max_calls": "of calls", "max_cost": "of costs", "rpm": "a minute", "tpm": "a minute"}.items():
         if getattr(settings, name) is not None:
-            raise InputError("workers can't share a limit a minute", where=f"`{name}`", todo=todo)
+            raise InputError(f"workers can't share a limit {limit}", where=f"`{name}`", todo=todo)
 
 
 def judge_apart(

@@ -26,7 +26,7 @@ from bedside.core.files import opened, saying_where, sync, unreadable
 from bedside.judges.llm.chat_forms import asked_by_responses
 from bedside.judges.llm.deepeval_library import listed_facts
 from bedside.judges.llm.model_names import ModelName
-from bedside.judges.llm.openai_chat import OpenAIChat, error_message, first_form
+from bedside.judges.llm.openai_chat import OpenAIChat, answer_data, error_message, first_form
 from bedside.judges.llm.prices import estimate_tokens
 from bedside.judges.llm.protocol import FaultError, NotAskedError, Reply, Request, Sampling
 from bedside.judges.llm.server_problems import Secrets, problem_in
@@ -428,7 +428,7 @@ class BatchClient:
             body = _body(line)
             try:
                 if body is not None:
-                    reply = self._chat.read(orjson.dumps(body))
+                    reply = self._chat.reply(answer_data(orjson.dumps(body)))
                     return replace(reply, unsent=_unsent(str(line["custom_id"])))
                 self._learn(line)
                 why = self._error(line)

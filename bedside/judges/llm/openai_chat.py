@@ -360,18 +360,14 @@ class OpenAIChat:
             content = with_fields(content, self._extra)
         return ChatContent(orjson.dumps(content), fields, unsent)
 
-    def read(self, body: bytes) -> Reply:
-        """The reply in an answer's body.
+    def reply(self, data: Any, **asked: Unpack[TokenCounts]) -> Reply:
+        """The reply in an answer's JSON, with what is known of how it was asked.
 
         Raises:
             FaultError: it doesn't have the protocol's form.
             UnusableError: it holds no text.
             DeclinedError: the model or a content filter won't answer.
         """
-        return self.reply(answer_data(body))
-
-    def reply(self, data: Any, **asked: Unpack[TokenCounts]) -> Reply:
-        """The reply in an answer's JSON, with what is known of how it was asked; as for :meth:`read`."""
         try:
             choice = data["choices"][0]
             message = choice["message"]

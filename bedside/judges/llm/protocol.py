@@ -49,8 +49,7 @@ class Served:
 
     def as_data(self) -> dict[str, str]:
         """What is known, by name."""
-        names = ("model", "fingerprint", "provider")
-        return {name: value for name in names if (value := getattr(self, name))}
+        return {name: value for name in ("model", "fingerprint", "provider") if (value := getattr(self, name))}
 
 
 def served_by(answer: Any, line: Callable[[str], str]) -> Served | None:

@@ -257,7 +257,7 @@ def test_a_run_says_what_it_waits_for(provider: Providers, tmp_path: Path) -> No
     waits = f"2 calls of {asked.profile.judge} wait for 1 batch at the provider"
     for question in ("agree", "report"):
         said = asked.command.run(question, run).err
-        assert f"{waits}.\nThe command that sent them goes on when it is typed again.\n" in said
+        assert f"{waits}.\nThe command that sent them goes on, typed again.\n" in said
         assert said.count("at the provider") == 1
     with bedside.read_run(run).locked():
         held = f"bedside: {run}: another bedside process is changing this run: {waits}; wait until it ends"
