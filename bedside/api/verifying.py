@@ -155,8 +155,8 @@ def _in_folder(folder: Path) -> Iterator[FileCheck]:
             if ".." not in Path(name).parts and not Path(name).is_absolute():
                 stated[place / name] = entry.get("sha256") if isinstance(entry, dict) else entry
     for file in [*files, *sorted(stated.keys() - {*files})]:
-        # What SQLite keeps beside a database that is written is a part of it.
-        if not file.name.endswith(("-wal", "-shm")):
+        # What is kept beside a database that is written is a part of it.
+        if not file.name.endswith(("-wal", "-shm", "-sent")):
             yield _checked(str(folder), file, stated.get(file))
 
 

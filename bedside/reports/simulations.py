@@ -203,7 +203,7 @@ def simulation_tables(folder: Path) -> tuple[Table, Table]:
     return (
         table_of("simulation", "Simulated conversations", rows, TALKS_COLUMNS, notes=said),
         table_of("simulation_spent", "What it took, in all runs of it", overview.spent.items(), SPENT_COLUMNS,
-                 notes=earlier.texts(overview.earlier)),
+                 notes=(*earlier.texts(overview.earlier), *cut_off.texts(overview.spent))),
     )  # fmt: skip
 
 
@@ -289,6 +289,17 @@ def earlier(conversations: int) -> Iterator[str]:
         yield (
             f"{counted(conversations, 'conversation')} that other commands had made here count in it; the folder's "
             "files hold those of the last command only, and the log has all."
+        )
+
+
+@note("simulation spent.cut off", "Requests")
+def cut_off(spent: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Requests of which no reply is kept."""
+    sent, lost = (sum(own.get(name, 0) for own in spent.values()) for name in ("calls", "cut_off"))
+    if lost:
+        yield (
+            f"{lost:,} of {counted(sent, 'request')} {'was' if lost == 1 else 'were'} cut off or refused: tokens and "
+            "cost, if any, aren't known."
         )
 
 

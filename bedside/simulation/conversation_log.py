@@ -1,15 +1,19 @@
 """The log of a simulation: what was replied is on disk before anything else is asked.
 
-One SQLite file in write-ahead mode, for its owner's eyes. A reply is known by its conversation's key (or by that of
+One SQLite file in write-ahead mode, for its owner's eyes. Requests are noted in a file beside it as they go out, which
+is taken in when the log is closed, or opened again. A reply is known by its conversation's key (or by that of
 what several conversations share), the call site, the ordinal and the attempt. Going on is playing the controllers over
 the log: what is there is not asked again. A call that got no answer is kept as failed, and asked again.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import uuid
 import zlib
 from asyncio import Future, get_running_loop
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
@@ -83,6 +87,8 @@ CREATE TABLE conversations (
 CREATE INDEX plan_ids ON plan (id);
 CREATE TABLE sessions (key TEXT PRIMARY KEY, session INTEGER NOT NULL, digest TEXT) WITHOUT ROWID;
 """
+#: Requests that went out, whatever became of them, by role and process. Earlier versions had only those in ``replies``.
+_SENT = "CREATE TABLE sent (process TEXT, actor TEXT, requests INTEGER, digest TEXT, PRIMARY KEY (process, actor))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +292,7 @@ class ConversationLog:
         self._jobs: list[_LogJob] = []
         self._writing: Future[None] | None = None
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="conversation-log")
+        self._sent: int | None = None
         with suppress(OSError):  # SQLite says it better
             path.touch(0o600)
         try:
@@ -296,6 +303,7 @@ class ConversationLog:
             try:
                 _with_digests(self._connection)
                 self._make_tables()
+                self._take_in_sent()
                 self._reader = sqlite3.connect(sqlite_address(path.absolute()), isolation_level=None, uri=True)
                 _with_digests(self._reader)
             except BaseException:
@@ -319,6 +327,11 @@ class ConversationLog:
                 run(f"UPDATE {table} SET digest = {_digest_of(_columns(self._connection, table))}")
         if version in (0, 1):
             run(f"PRAGMA user_version = {FORMAT}")
+        if not _columns(self._connection, "sent"):
+            run(_SENT)
+            kept = "(SELECT 'earlier' AS process, actor, sum(calls) AS requests FROM replies GROUP BY actor)"
+            names = ("process", "actor", "requests")
+            run(f"INSERT INTO sent SELECT {', '.join(names)}, {_digest_of(names)} FROM {kept}")
         run("COMMIT")
         _check_version(version or FORMAT, self.path)
 
@@ -329,9 +342,36 @@ class ConversationLog:
         try:
             if jobs:
                 self._transact(jobs)
+            if self._sent is not None:
+                os.close(self._sent)
+                with suppress(*_DAMAGE, OSError):  # it is taken in when the log is opened again
+                    self._take_in_sent()
         finally:
             self._reader.close()
             self._connection.close()
+
+    # -- requests ------------------------------------------------------------------------------------
+
+    def note_sent(self, role: str, number: int = 1) -> None:
+        """Note that so many requests go out for a role: a process that is killed then has sent them."""
+        if number < 1:
+            return
+        try:
+            if self._sent is None:
+                self._sent = os.open(_sent_file(self.path), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+                os.write(self._sent, f"{uuid.uuid4().hex}\n".encode())
+            os.write(self._sent, f"{role}\n".encode() * number)
+        except OSError as error:
+            raise explained(error, self.path) from error
+
+    def _take_in_sent(self) -> None:
+        """Put what was noted beside the log into it; done again, it comes to the same."""
+        rows = [dict(zip(("process", "actor", "requests"), row, strict=True)) for row in _noted_sent(self.path)]
+        self._connection.execute("BEGIN IMMEDIATE")
+        for row in rows:
+            self._connection.execute(_insert("sent", row, verb="REPLACE"), row)
+        self._connection.execute("COMMIT")
+        _sent_file(self.path).unlink(missing_ok=True)
 
     # -- replies -------------------------------------------------------------------------------------
 
@@ -443,6 +483,17 @@ class ConversationLog:
             raise explained(error, self.path) from error
 
 
+def _sent_file(path: Path) -> Path:
+    return path.with_name(f"{path.name}-sent")
+
+
+def _noted_sent(path: Path) -> list[tuple[str, str, int]]:
+    """What is noted of requests beside a log: the process, the role and how many; nothing where there is no file."""
+    file = _sent_file(path)
+    process, *roles = (file.read_text("utf-8").split() if file.is_file() else []) or [""]
+    return [(process, role, number) for role, number in Counter(roles).items()]
+
+
 @dataclass(frozen=True, slots=True)
 class _LogJob:
     work: Callable[[], object]
@@ -517,7 +568,7 @@ def check_log(path: Path) -> None:
         RunError: it isn't, or can't be read.
     """
     with opened_log(path) as connection:
-        check_rows(connection, *_BETTER, "plan")
+        check_rows(connection, *_BETTER, "plan", *(["sent"] if _columns(connection, "sent") else []))
 
 
 def planned_conversations(
@@ -552,10 +603,36 @@ def earlier_conversations(connection: sqlite3.Connection) -> int:
 
 
 def spent_by_role(connection: sqlite3.Connection) -> dict[str, dict[str, Any]]:
-    """What all replies took, by role: replies, calls, tokens, US dollars (None where some aren't known)."""
+    """What was asked took, by role: replies, calls, tokens, US dollars (None where some aren't known).
+
+    Calls are all requests that went out; those of them that no reply is kept of, as where a process was ended, are
+    ``cut_off`` too: what they took isn't known.
+    """
     check_rows(connection, "replies")
     rows = map(dict, connection.execute(_SPENT).fetchall())
-    return {row.pop("actor"): row for row in rows}
+    spent = {row.pop("actor"): row for row in rows}
+    sent = _sent_by_role(connection)
+    for role in sent:
+        nothing = {"replies": 0, "calls": 0, "input_tokens": None, "output_tokens": None, "cost": None}
+        spent.setdefault(role, nothing)
+    for role, own in spent.items():
+        number = max(own["calls"], sent[role])
+        own |= {"calls": number, "cut_off": number - own["calls"]}
+    return dict(sorted(spent.items()))
+
+
+def _sent_by_role(connection: sqlite3.Connection) -> Counter[str]:
+    """Requests that went out, by role, those that aren't taken in yet too; none of a log of an earlier version."""
+    sent: dict[tuple[str, str], int] = {}
+    if _columns(connection, "sent"):
+        check_rows(connection, "sent")
+        sent = {(row["process"], row["actor"]): row["requests"] for row in connection.execute("SELECT * FROM sent")}
+    path = next(row["file"] for row in connection.execute("PRAGMA database_list") if row["name"] == "main")
+    sent |= {(process, role): number for process, role, number in _noted_sent(Path(path))}
+    by_role = Counter[str]()
+    for (_, role), number in sent.items():
+        by_role[role] += number
+    return by_role
 
 
 # -- Logs of workers beside a simulation's own ----------------------------------------------------------
@@ -602,7 +679,7 @@ def merge_log(path: Path, source: Path) -> bool:
     with _joined(path, source) as connection:
         if connection.execute(_DIFFERENT).fetchone() is not None:
             return False
-        for table, better in _BETTER.items():
+        for table, better in (*_BETTER.items(), ("sent", "excluded.requests > sent.requests")):
             names = _columns(connection, table)
             changes = ", ".join(f"{name} = excluded.{name}" for name in names)
             rest = f"WHERE true ON CONFLICT DO UPDATE SET {changes} WHERE {better}"

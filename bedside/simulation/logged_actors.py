@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import orjson
 
 from bedside.core.errors import RunError
-from bedside.judges.llm.protocol import NotAskedError
+from bedside.judges.llm.protocol import SENDING, NotAskedError
 from bedside.judges.llm.queue import CallRecord
 from bedside.simulation.actor_contract import Actor, ActorName, CallPlace, Spending, UnansweredError
 from bedside.simulation.conversation_log import CallSite, ConversationLog, LoggedConversation, LoggedReply, state_lines
@@ -128,15 +128,28 @@ class LoggedActors:
         actor = self.actors[call.actor, name.identity]
         async with self._rooms[name.identity]:
             started = _now()
-            record = CallRecord()
+            record, sent = CallRecord(), 0
+            outcome: ActorReply | UnansweredError
+
+            def note() -> None:
+                nonlocal sent
+                sent += 1
+                self.log.note_sent(call.actor)
+
+            noting = SENDING.set(note)
             try:
-                reply = await actor.answer(call, place, record)
+                outcome = await actor.answer(call, place, record)
             except UnansweredError as error:
                 record.faults.append(str(error))
-                await self._keep(call, at, name, actor, record, started, None)
-                raise
-        await self._keep(call, at, name, actor, record, started, reply)
-        return reply
+                outcome = error
+            finally:
+                SENDING.reset(noting)
+            self.log.note_sent(call.actor, record.calls - sent)  # by clients that don't say when they send
+            reply = None if isinstance(outcome, UnansweredError) else outcome
+            await self._keep(call, at, name, actor, record, started, reply)
+        if isinstance(outcome, UnansweredError):
+            raise outcome
+        return outcome
 
     async def _keep(
         self,

@@ -1,4 +1,4 @@
-"""A process of its own that simulates: ``python -m tests.simulation.talking_process OUT CALLS SECONDS [reviewed]``.
+"""A process of its own that simulates: ``python -m tests.simulation.talking_process OUT CALLS SECONDS [reviewed|MODEL]``.
 
 Its agent takes so many seconds for a reply, and notes each in the file CALLS as soon as it has it.
 """
@@ -40,11 +40,16 @@ def main() -> int:
     SIMULATORS._loaded["tiny"] = TINY
     out, calls, seconds = Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])
     agent = SlowAgent(calls, seconds)
-    more: dict[str, Any] = {"patient": agent, "evaluator": "rules", "reviewer": agent} if sys.argv[4:] else {}
+    clinicians: Any = agent
+    more: dict[str, Any] = {}
+    if sys.argv[4:] == ["reviewed"]:
+        more = {"patient": agent, "evaluator": "rules", "reviewer": agent}
+    elif sys.argv[4:]:
+        clinicians, more = sys.argv[4], {"patient": sys.argv[4], "evaluator": "rules"}
     print("begins", flush=True)  # noqa: T201
     try:
         with stoppable(process_ends=True):
-            run_tiny(out, clinicians=agent, cases=cases(6), settings=["long"], max_concurrency=4, **more)
+            run_tiny(out, clinicians=clinicians, cases=cases(6), settings=["long"], max_concurrency=4, **more)
     except BedsideError as error:
         print(error, flush=True)  # noqa: T201
         return 1

@@ -24,6 +24,7 @@ from bedside.core.locks import hold
 from bedside.core.stopping import run_to_end
 from bedside.simulation.conversation_log import ConversationLog, opened_log, planned_conversations
 from bedside.simulation.logged_actors import SimulationProgress
+from bedside.simulation.talks_folder import talks_overview
 from bedside.transcripts.simulation_folder import LOG_FILE
 from tests.simulation.test_simulate import contents
 from tests.simulation.tiny import cases, install, run_tiny
@@ -70,6 +71,47 @@ def test_a_process_that_is_ended_goes_on_to_the_same_bytes(tmp_path: Path, numbe
     asked = Counter((tmp_path / "parts.calls").read_text().splitlines())
     assert len(asked) == CALLS
     assert sum(asked.values()) <= CALLS + ended * AT_ONCE
+
+
+@pytest.mark.slow
+@pytest.mark.server
+def test_what_was_sent_is_counted_whatever_became_of_it(tmp_path: Path) -> None:
+    pytest.importorskip("aiohttp")
+    from tests.judges.llm.server import Action, JudgeServer, Received
+
+    def script(request: Received, number: int) -> Action:
+        data = "number" in (request.schema or {}).get("properties", {})
+        words = f"It hurts, {number}."
+        text = json.dumps({"number": 1} if data else {"message": words, "end": False}) if request.schema else words
+        fault = {5: Action(status=500), 7: Action(drop=True)}.get(number % 11)
+        return fault or Action(text=text, delay=held[0])
+
+    out, sent, held = tmp_path / "talks", [], [0.0]
+    with JudgeServer(script) as server:
+        for cuts, (number, after) in enumerate(((signal.SIGKILL, 9), (signal.SIGINT, 6)), 1):
+            before, held[0] = server.count, 0.01
+            begun = process(out, tmp_path / "calls", 0.0, server.judge)
+            deadline = time.monotonic() + 90
+            while server.count - before < after:
+                assert time.monotonic() < deadline
+                time.sleep(0.005)
+            held[0] = 60.0
+            while server.in_flight < cuts * AT_ONCE:  # all that may be under way waits for the server, for good
+                assert time.monotonic() < deadline
+                time.sleep(0.005)
+            begun.send_signal(number)
+            begun.wait(60)
+            sent.append((sum(own["calls"] for own in talks_overview(out).spent.values()), server.count))
+            held[0] = 0.0
+        assert process(out, tmp_path / "calls", 0.0, server.judge).wait(60) == 0
+        sent.append((sum(own["calls"] for own in talks_overview(out).spent.values()), server.count))
+        received = Counter("patient" if "You are c" in own.prompt else "clinician" for own in server.received)
+    assert all(said == served for said, served in sent), sent
+    spent = talks_overview(out).spent
+    assert {role: spent[role]["calls"] for role in ("clinician", "patient")} == received
+    assert spent["evaluator"]["calls"] == 0
+    assert sum(own["cut_off"] for own in spent.values()) >= 2 * AT_ONCE
+    assert not list(out.glob("*-sent"))
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import aiohttp
 import orjson
 
 from bedside.judges.llm.openai_chat import error_message
-from bedside.judges.llm.protocol import ANSWERED_BY, FaultError, LanguageModelError
+from bedside.judges.llm.protocol import ANSWERED_BY, FaultError, LanguageModelError, note_sending
 from bedside.judges.llm.server_problems import Secrets, asked_wait, not_answered
 
 _CONNECT_SECONDS = 10.0
@@ -95,6 +95,7 @@ class HttpPoster:
         if answered_by is not None:
             status, body = answered_by(content, url or self._url)
             return self._answer(status, {}, body)
+        note_sending()
         return await self.send("POST", url or self._url, data=content)
 
     async def send(self, method: str, url: str, *, into: BinaryIO | None = None, **sending: Any) -> PostAnswer:

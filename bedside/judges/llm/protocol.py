@@ -406,6 +406,17 @@ class Client(Protocol):
         ...
 
 
+#: Notes that a request goes out in this context, called right before it does.
+SENDING: ContextVar[Callable[[], None] | None] = ContextVar("sending", default=None)
+
+
+def note_sending() -> None:
+    """Have it noted that a request goes out now, where anybody counts them."""
+    note = SENDING.get()
+    if note is not None:
+        note()
+
+
 class OuterClient:
     """What a :class:`Client` has that asks another.
 

@@ -28,7 +28,7 @@ from typing import Any
 
 from bedside.core.errors import InputError, nearest
 from bedside.judges.llm.contract import CLIENTS
-from bedside.judges.llm.protocol import FaultError, Reply, Request
+from bedside.judges.llm.protocol import FaultError, Reply, Request, note_sending
 from bedside.judges.llm.queue import Patience
 from bedside.ratings.names import algorithm_rater
 from bedside.simulation.actor_contract import ActorKind, ActorName, ActorSettings
@@ -65,6 +65,7 @@ class FunctionClient:
         """Call the function; see :class:`bedside.judges.llm.protocol.Client`."""
         assert isinstance(request, AgentRequest)
         result: Future[Any] = Future()
+        note_sending()
         threading.Thread(target=self._call, args=(request.payload, result), name="bedside-agent", daemon=True).start()
         try:
             value = await asyncio.wait_for(asyncio.wrap_future(result), self._time_limit)
