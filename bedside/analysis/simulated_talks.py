@@ -20,6 +20,7 @@ from bedside.core.json_shape import INTEGER, TEXT, ObjectOf, OrNull, misfit
 from bedside.ratings.run import RunSimulation, run_simulations
 from bedside.stats.matched_shares import SharesTest, shares_test
 from bedside.stats.variance_components import Cells, RepeatsNeeded, RepeatSpread, repeat_spread, repeats_needed
+from bedside.transcripts.simulation_folder import REVIEW
 from bedside.transcripts.transcript import CLINICIAN_FAILURES, clinician_failure
 
 # -- The conversations of a run that were simulated -----------------------------------------------------
@@ -37,6 +38,7 @@ _PROVENANCE = {
     "flags": OrNull(ObjectOf(INTEGER)),
     "actors": OrNull(ObjectOf(TEXT)),
     "toys": OrNull([TEXT]),
+    "review": OrNull(REVIEW),
 }
 
 

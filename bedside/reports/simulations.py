@@ -22,7 +22,7 @@ from bedside.reports.notes import note, noted
 from bedside.reports.number_text import DASH, decimal, money
 from bedside.simulation.simulated_costs import total_cost
 from bedside.simulation.talks_folder import ConversationRecord, LostConversation, conversation_record, talks_overview
-from bedside.transcripts.simulation_folder import checked_manifest
+from bedside.transcripts.simulation_folder import ReviewCounts, checked_manifest, reviewed_sentences
 
 if TYPE_CHECKING:
     from bedside.judges.call_plan import RubricPlan
@@ -199,7 +199,11 @@ def simulation_tables(folder: Path) -> tuple[Table, Table]:
     overview = talks_overview(folder)
     toys = checked_manifest(folder).get("toys") or ()
     rows = [Part(toys, talks) for talks in overview.systems]
-    said = (*noted((messages, toys_there, endings), rows), *failures.texts(overview.lost))
+    said = (
+        *noted((messages, toys_there, endings), rows),
+        *reviews.texts(overview.reviews),
+        *failures.texts(overview.lost),
+    )
     return (
         table_of("simulation", "Simulated conversations", rows, TALKS_COLUMNS, notes=said),
         table_of("simulation_spent", "What it took, in all runs of it", overview.spent.items(), SPENT_COLUMNS,
@@ -252,6 +256,16 @@ def endings(rows: Sequence[Part]) -> Iterator[str]:
         yield f"They ended by: {_counts(stops)}."
     if flags:
         yield f"Flagged in them: {_counts(flags)}."
+
+
+@note("simulation.reviews", "Finished")
+def reviews(of_both: Sequence[ReviewCounts]) -> Iterator[str]:
+    """How many conversations were had again, how many the reviewer reviewed, and why not the others."""
+    for counts in of_both:
+        if counts.draws:
+            yield f"By the {counts.by}: {counts.draws}."
+        if counts.by == "reviewer" and counts.verdicts:
+            yield reviewed_sentences(len(counts.known), counts.unreviewed)
 
 
 @note("simulation.failures", "Failed", "Missing")

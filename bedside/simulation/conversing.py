@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import chain, count
-from typing import Any
+from itertools import count
+from typing import Any, NamedTuple
 
 from bedside.core.errors import RegistryError
 from bedside.ratings.names import is_human
@@ -23,6 +23,13 @@ from bedside.simulation.simulators.faults import DECLINED
 from bedside.transcripts.transcript import CLINICIAN_FAILURES, Transcript, Turn
 
 
+class DiscardedDraw(NamedTuple):
+    """A draw of a conversation that was not taken: by ``rules`` or the ``reviewer``, for these kinds of faults."""
+
+    by: str
+    kinds: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class HadConversation:
     """A conversation that was had.
@@ -35,8 +42,8 @@ class HadConversation:
         prompts: the prompt files that its calls were made from, sorted.
         hidden: calls that held a text which the case hides from whom they were put to.
         faults: what is wrong with its patient, by rules.
-        verdict: what the reviewer says of it; None where it wasn't asked, as where rules find a fault.
-        dropped: flags of the faults of each conversation that was had before, and not taken.
+        verdict: what the reviewer says of it; None where there is no reviewer.
+        dropped: the draws of it that were discarded before.
     """
 
     outcome: Outcome
@@ -47,7 +54,7 @@ class HadConversation:
     hidden: int
     faults: tuple[ConversationFault, ...] = ()
     verdict: ReviewerVerdict | None = None
-    dropped: tuple[tuple[str, ...], ...] = ()
+    dropped: tuple[DiscardedDraw, ...] = ()
 
 
 async def converse(plan: SimulationPlan, asked: LoggedActors, conversation: PlannedConversation) -> HadConversation:
@@ -66,7 +73,7 @@ async def converse(plan: SimulationPlan, asked: LoggedActors, conversation: Plan
         BedsideError: the run can't go on.
     """
     begun = max(1, asked.log.session(conversation.key))
-    dropped: list[tuple[str, ...]] = []
+    dropped: list[DiscardedDraw] = []
     for session in count(1):
         if session > begun:
             await asked.log.begin_session(conversation.key, session)
@@ -78,16 +85,23 @@ async def converse(plan: SimulationPlan, asked: LoggedActors, conversation: Plan
             continue
         faults = reviewed(plan, conversation, had.outcome)
         had = replace(had, faults=faults, dropped=tuple(dropped))
-        if plan.reviewer is not None and not faults and not had.failed:
-            had = replace(had, verdict=await model_review(plan, asked, conversation, session, had.outcome))
-        kinds = {fault.kind for fault in faults}
-        flags = [DROPPED_FLAG + kind for kind in KINDS if kind in kinds]
-        flags += [REDRAWN_FLAG + kind for kind in (had.verdict and had.verdict.kinds) or ()]
+        if plan.reviewer is not None:
+            why = "the clinician failed" if had.failed else "the rules find a fault" if faults else ""
+            no = ReviewerVerdict(None, why)
+            verdict = no if why else await model_review(plan, asked, conversation, session, had.outcome)
+            had = replace(had, verdict=verdict)
+        by_rules = tuple(kind for kind in KINDS if any(fault.kind == kind for fault in faults))
+        draw = DiscardedDraw("rules", by_rules) if faults else DiscardedDraw("reviewer", _kinds(had))
         last = len(dropped) + 1 >= plan.draws(conversation) or (asked.replay and session >= begun)
-        if not flags or had.failed or last:
+        if not draw.kinds or had.failed or last:
             return had
-        dropped.append(tuple(flags))
+        dropped.append(draw)
     raise AssertionError
+
+
+def _kinds(had: HadConversation) -> tuple[str, ...]:
+    """The kinds of faults that the reviewer finds."""
+    return (had.verdict and had.verdict.kinds) or ()
 
 
 def reviewed(
@@ -217,11 +231,8 @@ def holds_hidden(call: Call, conversation: PlannedConversation, replied: Sequenc
 
 #: The flag of a call that held a text which the case hides from whom it was put to.
 HIDDEN_FLAG = "hidden in a request"
-#: What flags of the review begin with: of a conversation's patient, and of conversations that were not taken for it.
-REVIEW_FLAG, DROPPED_FLAG = "patient, reviewed: ", "had again: "
-#: The same of what the reviewer finds, and of conversations on which it gives no verdict.
-REVIEWER_FLAG, REDRAWN_FLAG = "patient, by the reviewer: ", "had again by the reviewer: "
-UNREVIEWED_FLAG = "not reviewed"
+#: What flags of a faulty patient begin with: of what rules find, and of what the reviewer does.
+REVIEW_FLAG, REVIEWER_FLAG = "patient, reviewed: ", "patient, by the reviewer: "
 
 
 def finished_conversation(
@@ -241,9 +252,8 @@ def finished_conversation(
             f"the simulator {plan.simulator.name} made {'a turn without words' if outcome.turns else 'no turns'}",
             where=conversation.id,
         )
-    kinds = had.verdict.kinds if had.verdict is not None else ()
-    by_reviewer = [UNREVIEWED_FLAG] if kinds is None else [REVIEWER_FLAG + kind for kind in kinds]
-    review = Counter(chain((REVIEW_FLAG + fault.kind for fault in had.faults), by_reviewer, *had.dropped))
+    review = Counter(REVIEW_FLAG + fault.kind for fault in had.faults)
+    review.update(REVIEWER_FLAG + kind for kind in _kinds(had))
     flags = {**outcome.flags, **({HIDDEN_FLAG: had.hidden} if had.hidden else {}), **review}
     rater = plan.evaluator.rater
     transcript = Transcript(
@@ -321,11 +331,17 @@ def _provenance(plan: SimulationPlan, conversation: PlannedConversation, had: Ha
         "options": dict(plan.options.own),
         "seed": plan.seed,
         "session": had.session,
-        "review": {
-            "draws": len(had.dropped) + 1,
-            "faults": [asdict(fault) for fault in had.faults],
-            **({} if had.verdict is None else {"reviewer": _verdict(had.verdict)}),
-        },
+        **({} if is_human(plan.patient.identity) else {"review": _review(had)}),
+    }
+
+
+def _review(had: HadConversation) -> dict[str, Any]:
+    """What the review comes to; nothing is said of what a person typed."""
+    return {
+        "draws": len(had.dropped) + 1,
+        "faults": [asdict(fault) for fault in had.faults],
+        "dropped": [draw._asdict() for draw in had.dropped],
+        **({} if had.verdict is None else {"reviewer": _verdict(had.verdict)}),
     }
 
 

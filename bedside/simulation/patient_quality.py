@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +17,11 @@ from bedside.analysis.deviation import deviation
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError, rated_groups, system_values
 from bedside.analysis.simulated_talks import SimulatedTalk, SimulatedTalks, simulated_talks
-from bedside.simulation.conversing import DROPPED_FLAG, HIDDEN_FLAG, REDRAWN_FLAG, REVIEW_FLAG, REVIEWER_FLAG
+from bedside.simulation.conversing import HIDDEN_FLAG
 from bedside.simulation.likeness import reference_kind
 from bedside.simulation.patient_review import REVIEW
 from bedside.stats.result import Result
+from bedside.transcripts.simulation_folder import ReviewCounts
 
 #: What is held against the case, by algorithms, judges or people.
 FIDELITY = ("case_contradiction_level", "case_invention", "case_contradiction_rate", "case_support_rate")
@@ -64,6 +65,7 @@ class QualityMeasure:
         digits: decimals to print.
         reference: the same in the reference corpus; None where it isn't held against one.
         deviation: the absolute difference from it.
+        unreviewed: why the reviewer did not review the other conversations, with counts.
     """
 
     aspect: str
@@ -76,6 +78,7 @@ class QualityMeasure:
     digits: int = 2
     reference: float | None = None
     deviation: float | None = None
+    unreviewed: Mapping[str, int] = field(default_factory=dict)
 
 
 def patient_quality(view: RatingsView, *, encode: Encode | None = None, seed: int = 0) -> tuple[QualityMeasure, ...]:
@@ -140,28 +143,6 @@ def _flagged(talks: SimulatedTalks) -> Iterator[QualityMeasure]:
             yield QualityMeasure("leaks", flag, title, system, "", result, "conversations", 3)
 
 
-def review_counts(talks: Iterable[SimulatedTalk], *, reviewer: bool = False) -> tuple[list[float | None], Counter[str]]:
-    """Of each conversation that rules, or the ``reviewer``, were to review whether its patient is faulty (1 or 0), and
-    the flags of the review; None where the reviewer gave no verdict.
-
-    Of each kind it counts conversations that show it, and conversations that were had again for it.
-    """
-    shown, dropped = (REVIEWER_FLAG, REDRAWN_FLAG) if reviewer else (REVIEW_FLAG, DROPPED_FLAG)
-    faulty: list[float | None] = []
-    counts: Counter[str] = Counter()
-    for talk in talks:
-        review = (talk.provenance or {}).get("review")
-        if not isinstance(review, Mapping):
-            continue
-        flags = [flag for flag in talk.flags or () if flag.startswith((shown, dropped))]
-        counts.update(flags)
-        verdict = review.get("reviewer") if reviewer else {"kinds": ()}
-        if isinstance(verdict, Mapping):
-            unknown = verdict.get("kinds") is None
-            faulty.append(None if unknown else float(any(flag.startswith(shown) for flag in flags)))
-    return faulty, counts
-
-
 def _reviewed(view: RatingsView, talks: SimulatedTalks) -> Iterator[QualityMeasure]:
     """Shares of conversations with a faulty patient, by rules and by who rated them."""
     from bedside.stats.intervals import proportion
@@ -169,17 +150,15 @@ def _reviewed(view: RatingsView, talks: SimulatedTalks) -> Iterator[QualityMeasu
     title = "Conversations with a faulty patient"
     for system in talks.systems:
         own = [talk for talk in talks.finished if talk.system == system]
-        faulty, _ = review_counts(own)
-        if len(faulty) == len(own) > 0:
-            result = proportion(faulty, clusters=[talk.case for talk in own])
-            yield QualityMeasure("review", "reviewed", f"{title}, by rules", system, "", result, "conversations", 3)
-        verdicts = [(talk.case, value) for talk in own for value in review_counts([talk], reviewer=True)[0]]
-        known = [(case, value) for case, value in verdicts if value is not None]
-        if verdicts:
-            result = proportion([value for _, value in known], clusters=[case for case, _ in known])
-            result = replace(result, details={**result.details, "asked": len(verdicts)})
-            name = f"{title}, by the reviewer"
-            yield QualityMeasure("review", REVIEWED_BY_MODEL, name, system, "", result, "conversations", 3)
+        for by, name, words in (("rules", "reviewed", "rules"), ("reviewer", REVIEWED_BY_MODEL, "the reviewer")):
+            counts = [(talk.case, ReviewCounts.of(by, [talk.provenance])) for talk in own]
+            known = [(case, float(verdict)) for case, each in counts for verdict in each.known]
+            unreviewed = sum((each.unreviewed for _, each in counts), Counter[str]())
+            # What rules review is known of all, but in transcripts of earlier versions and of people.
+            if (known or unreviewed) and (by == "reviewer" or len(known) == len(own)):
+                result = proportion([value for _, value in known], clusters=[case for case, _ in known])
+                measure = QualityMeasure("review", name, f"{title}, by {words}", system, "", result, "conversations", 3)
+                yield replace(measure, unreviewed=unreviewed)
     wanted = [REVIEW] if REVIEW in view.metrics() else []
     for _, raters, system, table in rated_groups(view, system_values(view, wanted, None), wanted):
         faulty = [float(value > 0) for value in table["value"].to_list()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +13,7 @@ import orjson
 
 from bedside.core.errors import DataError, RunError, nearest
 from bedside.core.files import read_json_lines, replacing, sealed, write_json
-from bedside.core.json_shape import INTEGER, TEXT, OrNull, misfit
+from bedside.core.json_shape import INTEGER, TEXT, ObjectOf, OrNull, misfit
 from bedside.core.words import typed
 from bedside.simulation.conversation_log import (
     ListedConversation,
@@ -23,7 +23,7 @@ from bedside.simulation.conversation_log import (
     planned_conversations,
     spent_by_role,
 )
-from bedside.transcripts.simulation_folder import FAILED, LOG_FILE, MANIFEST, STATES, TRANSCRIPTS
+from bedside.transcripts.simulation_folder import FAILED, LOG_FILE, MANIFEST, REVIEW, STATES, TRANSCRIPTS, ReviewCounts
 
 # -- The files of a simulation's folder -----------------------------------------------------------------
 
@@ -137,7 +137,10 @@ def read_failures(folder: Path) -> Iterator[dict[str, Any]]:
 # -- A simulation as its log has it ---------------------------------------------------------------------
 
 #: What is read of a transcript and of a hidden state.
-_TRANSCRIPT = {"turns": OrNull([{"role": TEXT, "text": TEXT}])}
+_TRANSCRIPT = {
+    "turns": OrNull([{"role": TEXT, "text": TEXT}]),
+    "reference": OrNull({"simulation": OrNull({"flags": OrNull(ObjectOf(INTEGER)), "review": OrNull(REVIEW)})}),
+}
 _STATE = {"turn": OrNull(INTEGER)}
 
 
@@ -169,8 +172,8 @@ class SystemTalks:
     stops: Counter[str] = field(default_factory=Counter)
     flags: Counter[str] = field(default_factory=Counter)
 
-    def count(self, ended: LoggedConversation | None) -> None:
-        """Count a conversation; None for one that hasn't ended."""
+    def count(self, ended: LoggedConversation | None, reviews: Sequence[ReviewCounts]) -> None:
+        """Count a conversation, and its reviews; None for one that hasn't ended."""
         self.planned += 1
         if ended is None or ended.state == "unfinished":
             self.unfinished += 1
@@ -180,7 +183,10 @@ class SystemTalks:
             self.finished += 1
             self.completed += bool(ended.ending["completed"])
             self.clinician_failed += bool(ended.ending.get("failed"))
-            self.turns += len(_transcript(ended).get("turns") or ())
+            transcript = _transcript(ended)
+            self.turns += len(transcript.get("turns") or ())
+            for counts in reviews:
+                counts.add((transcript.get("reference") or {}).get("simulation") or {})
             self.stops[ended.ending["stop"]] += 1
             self.flags.update(ended.ending["flags"])
 
@@ -216,6 +222,7 @@ class TalksOverview:
         lost: the conversations without a transcript, and those that the clinician failed, in the plan's order.
         spent: replies, requests, tokens and US dollars by role.
         earlier: conversations that the log has of other plans, whose replies count in ``spent``.
+        reviews: what the reviews come to, of the rules and of the reviewer.
     """
 
     ids: tuple[str, ...]
@@ -223,6 +230,7 @@ class TalksOverview:
     lost: tuple[LostConversation, ...]
     spent: dict[str, dict[str, Any]]
     earlier: int
+    reviews: tuple[ReviewCounts, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,17 +260,18 @@ def talks_overview(folder: Path) -> TalksOverview:
     """
     systems: dict[str, SystemTalks] = {}
     ids, lost = [], []
+    reviews = ReviewCounts("rules"), ReviewCounts("reviewer")
     with opened_log(folder / LOG_FILE) as connection:
         for listed, ended in planned_conversations(connection):
             ids.append(listed.id)
             system = str(listed.about["system"])
-            systems.setdefault(system, SystemTalks(system)).count(ended)
+            systems.setdefault(system, SystemTalks(system)).count(ended, reviews)
             if ended is None:
                 lost.append(LostConversation(listed.id, listed.about, "unfinished", "", "not ended", ""))
             elif ended.state != "finished" or ended.ending.get("failed"):
                 lost.append(_lost(listed, ended))
         spent, earlier = spent_by_role(connection), earlier_conversations(connection)
-    return TalksOverview(tuple(ids), tuple(systems.values()), tuple(lost), spent, earlier)
+    return TalksOverview(tuple(ids), tuple(systems.values()), tuple(lost), spent, earlier, reviews)
 
 
 def _lost(listed: ListedConversation, ended: LoggedConversation) -> LostConversation:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -135,3 +137,87 @@ def without_simulators_own(files: list[str]) -> list[str]:
     folders = {os.path.dirname(file) for file in files if os.path.basename(file) == MANIFEST}
     simulations = {folder for folder in folders if simulation_manifest(folder) is not None}
     return [file for file in files if os.path.dirname(file) not in simulations or os.path.basename(file) == TRANSCRIPTS]
+
+
+# -- What a transcript says of the review of its patient ------------------------------------------------
+
+#: What is read of it.
+REVIEW = {
+    "faults": OrNull([{"kind": TEXT}]),
+    "reviewer": OrNull({"kinds": OrNull([TEXT]), "reason": OrNull(TEXT)}),
+    "dropped": OrNull([{"by": TEXT, "kinds": [TEXT]}]),
+}
+#: Flags by which earlier versions said for what draws were discarded.
+_OLD_FLAGS = {"rules": "had again: ", "reviewer": "had again by the reviewer: "}
+_WHY = {"no answer": "no answer came", "reply can't be read": "its reply can't be read"}
+
+
+@dataclass(slots=True)
+class ReviewCounts:
+    """What the reviews of conversations come to, of the ``rules`` or of the ``reviewer`` after them.
+
+    Attributes:
+        by: which of the two.
+        verdicts: whether each conversation's patient is faulty; None where it is not reviewed.
+        kinds: conversations with each kind of fault.
+        had_again: conversations with a discarded draw.
+        discarded: discarded draws by kind of fault.
+        unreviewed: why conversations are not reviewed, with counts.
+    """
+
+    by: str
+    verdicts: list[bool | None] = field(default_factory=list)
+    kinds: Counter[str] = field(default_factory=Counter)
+    had_again: int = 0
+    discarded: Counter[str] = field(default_factory=Counter)
+    unreviewed: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, by: str, simulations: Iterable[Mapping[str, Any] | None]) -> ReviewCounts:
+        """The counts of what transcripts say of their simulation."""
+        counts = cls(by)
+        for simulation in simulations:
+            counts.add(simulation or {})
+        return counts
+
+    def add(self, simulation: Mapping[str, Any]) -> None:
+        """Count what a transcript says of its simulation; nothing where nobody was to review it."""
+        review = simulation.get("review")
+        if review is None or (self.by == "reviewer" and review.get("reviewer") is None):
+            return
+        verdict = review["reviewer"] if self.by == "reviewer" else {}
+        found = verdict.get("kinds") if verdict else {fault["kind"] for fault in review.get("faults") or ()}
+        self.verdicts.append(None if found is None else bool(found))
+        self.kinds.update(found or ())
+        if found is None:
+            reason = verdict.get("reason") or "no reason is known"
+            self.unreviewed[_WHY.get(reason, reason)] += 1
+        old, dropped = _OLD_FLAGS[self.by], review.get("dropped")
+        flags = simulation.get("flags") or {} if dropped is None else {}
+        draws = Counter({name.removeprefix(old): n for name, n in flags.items() if name.startswith(old)})
+        draws.update(kind for own in dropped or () if own["by"] == self.by for kind in own["kinds"])
+        self.had_again += bool(draws)
+        self.discarded += draws
+
+    @property
+    def known(self) -> list[bool]:
+        """The verdicts of those that are reviewed."""
+        return [verdict for verdict in self.verdicts if verdict is not None]
+
+    @property
+    def draws(self) -> str:
+        """How many conversations were had again, and for what draws were discarded; empty where none was."""
+        of = f"had again {self.had_again:,} of {len(self.verdicts):,}; discarded draws: {_counts(self.discarded)}"
+        return of if self.had_again else ""
+
+
+def reviewed_sentences(number: int, unreviewed: Mapping[str, int]) -> str:
+    """How many conversations the reviewer reviewed, and why not the others."""
+    missing = sum(unreviewed.values())
+    of = f"Reviewed {number:,} of {number + missing:,}."
+    why = ", ".join(f"{reason} ({count:,})" for reason, count in sorted(unreviewed.items()))
+    return f"{of} Not reviewed: {missing:,}, because {why}." if missing else of
+
+
+def _counts(counter: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {number:,}" for name, number in sorted(counter.items()))

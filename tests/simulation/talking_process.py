@@ -1,6 +1,7 @@
-"""A process of its own that simulates: ``python -m tests.simulation.talking_process OUT CALLS SECONDS [reviewed|MODEL]``.
+"""A process of its own that simulates: ``python -m tests.simulation.talking_process OUT CALLS SECONDS [MODEL]``.
 
-Its agent takes so many seconds for a reply, and notes each in the file CALLS as soon as it has it.
+Its agent takes so many seconds for a reply, and notes each in the file CALLS as soon as it has it. With ``reviewed`` in
+place of a model it reviews, too.
 """
 
 from __future__ import annotations

@@ -16,7 +16,9 @@ from bedside.analysis.ratings_view import open_ratings_view
 from bedside.api.benchmarking import BenchmarkCast, BenchmarkRequest, BenchmarkSettings
 from bedside.api.simulating import Simulation, simulate, simulation_quality
 from bedside.core.errors import InputError
+from bedside.reports.simulations import simulation_tables
 from bedside.reports.tables.simulation_card import build
+from bedside.reports.tables.simulation_quality import quality_sentences
 from bedside.simulation.call_preview import preview_plan
 from bedside.simulation.simulate import SimulationSettings
 from bedside.simulation.simulation_plan import SimulationRequest, read_cast, write_cast
@@ -27,7 +29,7 @@ from tests.simulation.test_spread_talks import OneByOne
 from tests.simulation.tiny import TINY, cases, install, run_tiny
 
 FACT, MARK = "Keeps two cats at home.", "a word of the reviewer's alone"
-FOUND, DRAWN = "patient, by the reviewer: ", "had again by the reviewer: "
+FOUND = "patient, by the reviewer: "
 
 
 @pytest.fixture(autouse=True)
@@ -84,8 +86,8 @@ def test_what_the_reviewer_finds_is_had_again(tmp_path: Path, faulty: int) -> No
     assert (made["draws"], len(reviewer.asked), made["faults"]) == (draws, draws, [])
     assert made["reviewer"]["kinds"] == (["contradiction"] if faulty > 2 else [])
     assert made["reviewer"]["reason"] == MARK
-    wanted = {f"{DRAWN}contradiction": draws - 1, f"{FOUND}contradiction": int(faulty > 2)}
-    assert flags == {name: number for name, number in wanted.items() if number}
+    assert made["dropped"] == [{"by": "reviewer", "kinds": ["contradiction"]}] * (draws - 1)
+    assert flags == ({f"{FOUND}contradiction": 1} if faulty > 2 else {})
     # It sees the case and the talk; neither side hears of it.
     assert all(
         FACT in asked["instruction"] and "It hurts since day 1" in asked["instruction"] for asked in reviewer.asked
@@ -98,7 +100,7 @@ def test_rules_come_first(tmp_path: Path) -> None:
     reviewer = Reviewer(0)
     made, _ = review(talk(tmp_path / "talks", reviewer, lambda request: "As an AI language model, I can't say."))
     assert made["faults"]
-    assert "reviewer" not in made
+    assert (made["reviewer"]["kinds"], made["reviewer"]["reason"]) == (None, "the rules find a fault")
     assert reviewer.asked == []
 
 
@@ -115,7 +117,7 @@ def test_a_conversation_without_a_verdict_stands(tmp_path: Path, answers: Callab
     own, flags = review(made)
     assert (own["draws"], own["reviewer"]["kinds"]) == (1, None)
     assert own["reviewer"]["reason"] == why or not why
-    assert flags == {"not reviewed": 1}
+    assert flags == {}
     before = contents(made.folder)
     assert talk(made.folder, Reviewer(0), replay=True).summary.calls.asked == 0
     assert contents(made.folder) == before
@@ -146,7 +148,8 @@ def test_another_reviewer_asks_for_its_own_verdicts_alone(tmp_path: Path) -> Non
     assert (made["draws"], len(reviewer.asked), len(patient.told)) == (2, 2, 2), "the first draw was there"
     other, flags = review(talk(tmp_path / "talks", strict, Patient()))
     assert (other["draws"], other["reviewer"]["kinds"]) == (3, ["stuck"])
-    assert flags == {f"{DRAWN}stuck": 2, f"{FOUND}stuck": 1}
+    assert other["dropped"] == [{"by": "reviewer", "kinds": ["stuck"]}] * 2
+    assert flags == {f"{FOUND}stuck": 1}
 
 
 def strict(request: dict[str, Any]) -> Any:
@@ -275,6 +278,11 @@ def test_the_card_and_the_table_tell_rules_and_reviewer_apart(tmp_path: Path) ->
     assert card is not None
     rules, model = [record["value"] for record in card.records if record["name"] == "note2chat, script:brisk"]
     assert rules == "0 of 4 (0.0%)"
-    assert model == "1 of 3 (33.3%); had again: stuck 1; stuck 1; not reviewed 1 of 4"
+    said = "Reviewed 3 of 4. Not reviewed: 1, because its reply can't be read (1)."
+    assert model == f"1 of 3 (33.3%): stuck 1; had again 1 of 4; discarded draws: stuck 2. {said}"
+    assert said in quality_sentences(tables.results)
+    (status, _) = simulation_tables(tmp_path / "talks")
+    assert "By the reviewer: had again 1 of 4; discarded draws: stuck 2." in status.notes
+    assert said in status.notes
     assert ("Reviewer", f"{__name__}:") in [(each["name"], each["value"].split("test_the")[0]) for each in card.records]
     assert "Nobody has checked" not in " ".join(map(str, card.notes))

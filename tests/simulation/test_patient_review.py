@@ -15,10 +15,11 @@ from bedside.api.simulating import Simulation, simulate, simulation_quality
 from bedside.core.errors import BedsideError
 from bedside.reports.tables.simulation_card import build
 from bedside.simulation.call_preview import preview_plan
-from bedside.simulation.conversing import DROPPED_FLAG, REVIEW_FLAG
+from bedside.simulation.conversing import REVIEW_FLAG
 from bedside.simulation.patient_quality import is_checked
 from bedside.simulation.simulate import SimulationSettings
 from bedside.simulation.simulation_plan import MOST_DRAWS, SimulationRequest
+from bedside.transcripts.simulation_folder import ReviewCounts
 from bedside.transcripts.transcript import Transcript
 from tests.judges.llm.server import Action, JudgeServer, Received, fitting
 from tests.simulation.test_simulate import contents
@@ -61,11 +62,11 @@ def only(made: Simulation) -> Transcript:
 def test_a_faulty_patient_has_the_conversation_again(tmp_path: Path, faulty: int) -> None:
     made = only(talk(tmp_path / "talks", Patient(faulty)))
     simulation = made.reference["simulation"]
-    assert simulation["review"] == {"draws": faulty + 1, "faults": []}
+    assert (simulation["review"]["draws"], simulation["review"]["faults"]) == (faulty + 1, [])
     assert simulation["session"] == faulty + 1
     assert TOLD not in [turn.text for turn in made.turns]
-    dropped = {f"{DROPPED_FLAG}denial then reveal": faulty} if faulty else {}
-    assert {name: n for name, n in simulation["flags"].items() if name.startswith(DROPPED_FLAG)} == dropped
+    assert simulation["review"]["dropped"] == [{"by": "rules", "kinds": ["denial then reveal"]}] * faulty
+    assert not any("again" in flag for flag in simulation["flags"])
 
 
 def test_what_stays_faulty_is_kept_and_counted(tmp_path: Path) -> None:
@@ -77,7 +78,7 @@ def test_what_stays_faulty_is_kept_and_counted(tmp_path: Path) -> None:
         ("denial then reveal", TOLD)
     ]
     assert simulation["flags"][f"{REVIEW_FLAG}denial then reveal"] == 1
-    assert simulation["flags"][f"{DROPPED_FLAG}denial then reveal"] == MOST_DRAWS - 1
+    assert len(simulation["review"]["dropped"]) == MOST_DRAWS - 1
 
 
 def test_going_on_and_replaying_give_the_same_bytes(tmp_path: Path) -> None:
@@ -123,7 +124,9 @@ def test_the_card_and_the_table_show_the_rate_by_system(tmp_path: Path) -> None:
     card = build(open_ratings_view(bedside.Run(tmp_path / "quality")))
     assert card is not None
     (row,) = [record for record in card.records if record["name"] == "medconceal, script:brisk"]
-    assert row["value"] == "1 of 1 (100.0%); had again: denial then reveal 1; denial then reveal 1"
+    assert row["value"] == (
+        "1 of 1 (100.0%): denial then reveal 1; had again 1 of 1; discarded draws: denial then reveal 2"
+    )
 
 
 @pytest.mark.server
@@ -161,3 +164,18 @@ def test_an_error_of_the_patient_in_a_later_draw_leaves_it_missing(tmp_path: Pat
     assert [loss["whose"] for loss in made.failed()] == ["infrastructure"]
     with pytest.raises(BedsideError):
         simulation_quality(tmp_path / "talks", tmp_path / "quality")
+
+
+def test_transcripts_of_earlier_versions_say_by_flags_what_was_discarded() -> None:
+    old = {
+        "flags": {"had again: stuck": 2, "had again by the reviewer: form": 1, "patient, reviewed: stuck": 1},
+        "review": {"draws": 4, "faults": [{"kind": "stuck", "turn": 3}]},
+    }
+    by_person = {"flags": {}}
+    rules = ReviewCounts.of("rules", [old, by_person, None])
+    assert (rules.verdicts, rules.kinds, rules.had_again, rules.discarded) == ([True], {"stuck": 1}, 1, {"stuck": 2})
+    assert ReviewCounts.of("reviewer", [old]).verdicts == []
+    old["review"]["reviewer"] = {"kinds": None, "reason": "no answer"}
+    reviewer = ReviewCounts.of("reviewer", [old])
+    assert (reviewer.verdicts, reviewer.discarded) == ([None], {"form": 1})
+    assert reviewer.unreviewed == {"no answer came": 1}

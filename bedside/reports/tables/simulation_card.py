@@ -15,8 +15,8 @@ from bedside.reports.notes import note, noted
 from bedside.reports.simulations import actors_of, judging_actors, ranking_and_scoring, toys_of, with_toy
 from bedside.reports.table_kind import TableKind
 from bedside.reports.tables.leaderboard import board_measures, repeat_texts, spread_words, success_words
-from bedside.simulation.conversing import DROPPED_FLAG, REDRAWN_FLAG, REVIEW_FLAG, REVIEWER_FLAG
-from bedside.simulation.patient_quality import is_checked, review_counts
+from bedside.simulation.patient_quality import is_checked
+from bedside.transcripts.simulation_folder import ReviewCounts, reviewed_sentences
 
 _TITLE = "Simulation card"
 _SIMULATED, _ACTORS, _OWN = "What was simulated", "Who took part", "bedside's own, where the source is silent"
@@ -106,22 +106,16 @@ def _reviewed(talks: SimulatedTalks) -> Iterator[tuple[str, str, str]]:
     groups: dict[tuple[str, str], list[SimulatedTalk]] = {}
     for talk in talks.finished:
         groups.setdefault((str((talk.provenance or {}).get("protocol", "")), talk.system), []).append(talk)
-    for part, reviewer in ((_REVIEW, False), (_BY_REVIEWER, True)):
+    for part, by in ((_REVIEW, "rules"), (_BY_REVIEWER, "reviewer")):
         for (protocol, system), own in sorted(groups.items()):
-            faulty, flags = review_counts(own, reviewer=reviewer)
-            known = [value for value in faulty if value is not None]
-            if not faulty:
-                continue
-            share = f" ({sum(known) / len(known):.1%})" if known else ""
-            words = [f"{sum(known):.0f} of {len(known):,}{share}"]
-            words += [f"{_plain_flag(flag)} {count:,}" for flag, count in sorted(flags.items())]
-            words += [f"not reviewed {len(faulty) - len(known):,} of {len(faulty):,}"] * (len(known) < len(faulty))
-            yield part, f"{protocol}, {system}", "; ".join(words)
-
-
-def _plain_flag(flag: str) -> str:
-    """A flag of the review without who found it."""
-    return flag.removeprefix(REVIEW_FLAG).removeprefix(REVIEWER_FLAG).replace(REDRAWN_FLAG, DROPPED_FLAG)
+            counts = ReviewCounts.of(by, (talk.provenance for talk in own))
+            faulty, number = sum(counts.known), len(counts.known)
+            words = f"{faulty:,} of {number:,}" + (f" ({faulty / number:.1%})" if number else "")
+            words += f": {', '.join(f'{kind} {n:,}' for kind, n in sorted(counts.kinds.items()))}" if faulty else ""
+            words += f"; {counts.draws}" if counts.draws else ""
+            words += f". {reviewed_sentences(number, counts.unreviewed)}" if by == "reviewer" else ""
+            if counts.verdicts:
+                yield part, f"{protocol}, {system}", words
 
 
 def _own(talks: SimulatedTalks) -> Iterator[tuple[str, str, str]]:
@@ -171,7 +165,8 @@ def mixed(shown: tuple[RatingsView, SimulatedTalks]) -> Iterator[str]:
             else ". No system has both: where one has these and another those, their difference is one of the kinds, "
             "too."
         )
-    if not is_checked(view) and not any(value is not None for value in review_counts(talks.finished, reviewer=True)[0]):
+    reviewed = ReviewCounts.of("reviewer", (talk.provenance for talk in talks.finished)).known
+    if not is_checked(view) and not reviewed:
         yield ("Nobody has checked whether the simulated patients keep to their cases: bedside simulate quality does.")
     if not talks.simulations:
         yield (

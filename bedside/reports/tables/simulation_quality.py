@@ -24,6 +24,7 @@ from bedside.simulation.patient_quality import (
     QualityMeasure,
     patient_quality,
 )
+from bedside.transcripts.simulation_folder import reviewed_sentences
 
 _TITLE = "Is the simulated patient any good?"
 #: Headings, by aspect.
@@ -137,10 +138,10 @@ def quality_sentences(measures: Sequence[QualityMeasure]) -> list[str]:
         said.append(f"A side was sent a text hidden from it in {count:,} of {counted(of, 'conversation')}.")
     if flags.get(FALLBACK_FLAG, (0, 0))[0]:
         said.append(f"A line took the place of an unusable reply in {flags[FALLBACK_FLAG][0]:,} of them.")
-    reviews = [own.result for own in measures if own.name == REVIEWED_BY_MODEL]
-    asked = round(sum(own.details["asked"] or 0 for own in reviews))
-    if unknown := asked - sum(own.n for own in reviews):
-        said.append(f"Not reviewed, as the reviewer gave no verdict: {unknown:,} of {counted(asked, 'conversation')}.")
+    reviews = [own for own in measures if own.name == REVIEWED_BY_MODEL]
+    if reviews:
+        unreviewed = sum((Counter(own.unreviewed) for own in reviews), Counter[str]())
+        said.append(reviewed_sentences(sum(own.result.n for own in reviews), unreviewed))
     if "case" not in aspects:
         said.append("Whether patients keep to their cases isn't known: --judge or --nli looks at it.")
     copies = [own.result.estimate or 0.0 for own in measures if own.name == "self_bleu_repeats" and own.result.n]
