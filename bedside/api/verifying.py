@@ -204,10 +204,12 @@ def _says_how(file: Path) -> bool:
     from bedside.judges.store import check_store
     from bedside.metrics.coders.learned.array_file import read_arrays
     from bedside.simulation.conversation_log import check_log
+    from bedside.simulation.talks_folder import check_rows_kept
     from bedside.tuning.learned_rater import RATER_FILE
 
     if file.name == LOG_FILE:
         check_log(file)
+        check_rows_kept(file.parent)
     elif file.suffix == ".sqlite":
         check_store(file)
     elif file.suffix == ".npz":

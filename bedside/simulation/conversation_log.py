@@ -414,7 +414,14 @@ class ConversationLog:
         }
         plain = {name: getattr(conversation, name) for name in ("key", "state", "session")}
         cells = {**plain, "ending": _json(conversation.ending), **packed}
-        await self._do(lambda: self._connection.execute(_insert("conversations", cells, verb="REPLACE"), cells))
+
+        def work() -> None:
+            if conversation.state == "finished":  # that rows are lost can then be told
+                count = self._connection.execute(_REPLIES_OF, (conversation.key, conversation.key)).fetchone()["number"]
+                cells["ending"] = _json({**conversation.ending, "replies": count})
+            self._connection.execute(_insert("conversations", cells, verb="REPLACE"), cells)
+
+        await self._do(work)
 
     def plan(self, conversations: Iterable[ListedConversation]) -> None:
         """Write which conversations there are to be, in order, in place of an earlier plan."""
@@ -425,7 +432,8 @@ class ConversationLog:
                 {"place": place, "key": listed.key, "id": listed.id, "about": _json(listed.about)}
                 for place, listed in enumerate(conversations)
             )
-            self._connection.executemany(_insert("plan", ("place", "key", "id", "about")), rows)
+            number = self._connection.executemany(_insert("plan", ("place", "key", "id", "about")), rows).rowcount
+            self._connection.execute(f"PRAGMA application_id = {max(0, number)}")  # lost rows are told by it
             self._connection.execute("COMMIT")
         except _DAMAGE as error:
             raise explained(error, self.path) from error
@@ -500,6 +508,7 @@ class _LogJob:
     done: Future[None]
 
 
+_REPLIES_OF = "SELECT count(*) AS number FROM replies WHERE key >= ? AND key < ? || '$'"
 _SPENT = """
 SELECT actor, sum(state = 'answered') AS replies, sum(calls) AS calls, sum(input_tokens) AS input_tokens,
     sum(output_tokens) AS output_tokens, CASE WHEN count(cost) = count(*) THEN sum(cost) END AS cost
@@ -569,6 +578,38 @@ def check_log(path: Path) -> None:
     """
     with opened_log(path) as connection:
         check_rows(connection, *_BETTER, "plan", *(["sent"] if _columns(connection, "sent") else []))
+
+
+def lost_rows(connection: sqlite3.Connection, kept: Mapping[str, str], spent: Mapping[str, Any]) -> Iterator[str]:
+    """What rows a log must have had and has no more, each in words with the id of the conversation.
+
+    Args:
+        connection: to the log.
+        kept: what transcripts say: of each conversation its id, by its key.
+        spent: replies and requests by role, as the manifest has them.
+    """
+    run = connection.execute
+    listed = {row["key"]: row["id"] for row in run("SELECT key, id FROM plan")}
+    names = {**kept, **listed}
+    finished = {
+        row["key"]: orjson.loads(row["ending"]).get("replies", 0)
+        for row in run("SELECT key, ending FROM conversations WHERE state = 'finished'")
+    }
+    yield from (f"the conversation {name}" for key, name in kept.items() if key not in finished)
+    missing = run("PRAGMA application_id").fetchone()["application_id"] - len(listed)
+    if missing > 0:
+        ids = ", ".join(name for key, name in kept.items() if key not in listed)
+        yield f"{missing:,} of the plan" + (f" ({ids})" if ids else "")
+    for key, number in finished.items():
+        count = run(_REPLIES_OF, (key, key)).fetchone()["number"]
+        if count < number:
+            yield f"{number - count:,} of {number:,} replies of {names.get(key, key[:12])}"
+    now = spent_by_role(connection)
+    for role, own in spent.items():
+        for name, words in (("replies", "replies"), ("calls", "requests")):
+            before, after = own.get(name) or 0, now.get(role, {}).get(name, 0)
+            if after < before:
+                yield f"{before - after:,} of {before:,} {words} of the {role}"
 
 
 def planned_conversations(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,24 @@ from bedside.simulation.conversation_log import (
     ListedConversation,
     LoggedConversation,
     earlier_conversations,
+    lost_rows,
     opened_log,
     planned_conversations,
     spent_by_role,
 )
-from bedside.transcripts.simulation_folder import FAILED, LOG_FILE, MANIFEST, REVIEW, STATES, TRANSCRIPTS, ReviewCounts
+from bedside.transcripts.simulation_folder import (
+    FAILED,
+    LOG_FILE,
+    MANIFEST,
+    REVIEW,
+    STATES,
+    TRANSCRIPTS,
+    ReviewCounts,
+    checked_manifest,
+)
+
+#: Lost rows that a message names.
+_MOST_LOST = 5
 
 # -- The files of a simulation's folder -----------------------------------------------------------------
 
@@ -132,6 +145,29 @@ def read_failures(folder: Path) -> Iterator[dict[str, Any]]:
     """
     lines = read_json_lines(folder / FAILED, "list of what failed", todo="name a simulation's folder")
     return (failure for _, failure in lines)
+
+
+def check_rows_kept(folder: Path) -> None:
+    """See that a simulation's log has the rows that its transcripts, its manifest and the log itself say it had.
+
+    Raises:
+        RunError: some are lost; which.
+    """
+    kept, spent = {}, {}
+    with suppress(RunError, OSError, ValueError):  # damage of other files is told of these
+        spent = checked_manifest(folder).get("spent") or {}
+        for line in (folder / TRANSCRIPTS).read_bytes().splitlines():
+            talk = _fitting(line, {"id": TEXT, "reference": {"simulation": {"key": TEXT}}})
+            kept[talk["reference"]["simulation"]["key"]] = talk["id"]
+    with opened_log(folder / LOG_FILE) as connection:
+        lost = list(lost_rows(connection, kept, spent))
+    if lost:
+        more = f" and {len(lost) - _MOST_LOST:,} more" if len(lost) > _MOST_LOST else ""
+        raise RunError(
+            f"rows of it are lost: {'; '.join(lost[:_MOST_LOST])}{more}",
+            where=str(folder / LOG_FILE),
+            todo="restore it from a copy, or run the same simulation again, which asks what is lost",
+        )
 
 
 # -- A simulation as its log has it ---------------------------------------------------------------------

@@ -34,6 +34,7 @@ _MANIFEST = {
     "options": OrNull({}),
     "sampling": OrNull(ObjectOf({})),
     "conversations": {"planned": INTEGER},
+    "spent": OrNull(ObjectOf({"replies": OrNull(INTEGER), "calls": OrNull(INTEGER)})),
     "files": OrNull(ObjectOf(TEXT)),
     "seal": OrNull(TEXT),
 }

@@ -19,6 +19,7 @@ import pytest
 
 import bedside
 from bedside.api.simulating import simulate
+from bedside.api.verifying import all_as_written
 from bedside.core.errors import BedsideError, RunError
 from bedside.core.locks import hold
 from bedside.core.stopping import run_to_end
@@ -203,6 +204,39 @@ def test_a_damaged_log_is_one_line(tmp_path: Path, damage: Any) -> None:
         run_tiny(out, clinicians="rules", cases=cases(40))
     assert "log of the simulation" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def agent(request: dict[str, Any]) -> Any:
+    return {"number": 1} if request["kind"] == "data" else "How are you?"
+
+
+FIRST = f"tiny/{__name__}:agent/c0/short/1"
+
+
+@pytest.mark.parametrize(
+    ("lost", "told"),
+    [
+        ("conversations WHERE key = (SELECT key FROM plan WHERE place = 0)", f"the conversation {FIRST}"),
+        ("plan WHERE place = 0", f"1 of the plan ({FIRST})"),
+        # Of 7 that are its own: two questions, labels and answers, and the guess.
+        (
+            "replies WHERE purpose = 'speak' AND key = (SELECT key FROM plan WHERE place = 0)",
+            f"2 of 7 replies of {FIRST}",
+        ),
+        ("replies WHERE purpose = 'facts'", "3 of 12 replies of the evaluator"),
+    ],
+)
+def test_verify_finds_rows_that_a_log_lost(tmp_path: Path, lost: str, told: str) -> None:
+    run_tiny(tmp_path / "talks", clinicians=agent, cases=cases(3))
+    assert all_as_written(bedside.verify(tmp_path / "talks").results)
+    with sqlite3.connect(tmp_path / "talks" / LOG_FILE) as connection:
+        connection.execute(f"DELETE FROM {lost}")
+    (wrong,) = [check for check in bedside.verify(tmp_path / "talks").results if check.state != "as written"]
+    assert (Path(wrong.path).name, wrong.state) == (LOG_FILE, "changed")
+    assert told in wrong.finding
+    run_tiny(tmp_path / "talks", clinicians=agent, cases=cases(3))
+    again = [check.finding for check in bedside.verify(tmp_path / "talks").results if check.state == "changed"]
+    assert again == []
 
 
 def test_a_log_of_another_format_is_left_alone(tmp_path: Path) -> None:
