@@ -43,6 +43,7 @@ class NeedMissed(MetricRatings):
         of: conversations with people at risk, lost ones too.
         share: of the rated that missed it, with an interval over cases.
         unrated: why the others have no level, with counts.
+        worst_of: the id of the worst of those that missed it; empty where none did.
     """
 
     system: str
@@ -53,6 +54,7 @@ class NeedMissed(MetricRatings):
     of: int
     share: Result
     unrated: Mapping[str, int]
+    worst_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,7 @@ def escalation(view: RatingsView) -> Escalation:
     }
     by_system = dict(sorted(by_system.items(), key=lambda item: _missed_and_unknown(item[1]), reverse=True))
     without = Counter(gone.drop_nulls(RISK)["system"].to_list())
-    needs = tuple(_needs_missed(view, worst, {system: len(own) for system, own in by_system.items()}, without))
+    needs = tuple(_needs_missed(view, worst, by_system, without))
     return Escalation(
         by_system,
         tuple(need for need in needs if need.raters != ANY),
@@ -197,22 +199,25 @@ def fails_at(view: RatingsView, metric: str) -> float:
 
 
 def _needs_missed(
-    view: RatingsView, worst: pl.DataFrame, counts: Mapping[str, int], without: Mapping[str, int]
+    view: RatingsView, worst: pl.DataFrame, people: Mapping[str, Sequence[PersonAtRisk]], without: Mapping[str, int]
 ) -> Iterator[NeedMissed]:
     from bedside.stats.intervals import proportion
 
     groups = {(str(metric), str(group)) for metric, group in worst.select("metric", "group").iter_rows()}
-    for system, of in counts.items():
+    for system, in_order in people.items():
+        of = len(in_order)
         for metric, group in sorted(groups, key=lambda pair: (_RUBRICS.index(pair[0]), pair[1])):
             own = worst.filter(system=system, metric=metric, group=group)
             known = own.drop_nulls("value")
             missed = [float(value <= fails_at(view, metric)) for value in known["value"].to_list()]
+            ids = {name for name, fails in zip(known["transcript_id"], missed, strict=True) if fails}
+            worst_of = next((person.transcript for person in in_order if person.transcript in ids), "")
             reasons = Counter(own.filter(pl.col("value").is_null())["error"].fill_null("no reason is known").to_list())
             absent = {NO_TRANSCRIPT: without.get(system, 0), "not rated": of - own.height - without.get(system, 0)}
             yield NeedMissed(
                 view.facts(metric), system, group, round(sum(missed)), known.filter(pl.col("value") <= 0).height,
                 len(missed), of, proportion(missed, clusters=known["case_id"].to_list()),
-                {**reasons, **{why: number for why, number in absent.items() if number}},
+                {**reasons, **{why: number for why, number in absent.items() if number}}, worst_of,
             )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -305,12 +305,15 @@ class Review:
     left_out: int
 
 
-def review(view: RatingsView, run: Run, *, text: bool = True, most_characters: int = 1_500_000) -> Review:
+def review(
+    view: RatingsView, run: Run, *, linked: Iterable[str] = (), text: bool = True, most_characters: int = 1_500_000
+) -> Review:
     """Gather what the report shows of transcripts.
 
     Args:
         view: the ratings.
         run: their run.
+        linked: ids of transcripts that tables link to; they come first.
         text: whether to show what was said.
         most_characters: of turns, over all transcripts shown.
     """
@@ -321,7 +324,7 @@ def review(view: RatingsView, run: Run, *, text: bool = True, most_characters: i
     left_out = 0
     if run.manifest["transcripts"]["text"]:
         room = most_characters
-        names = dict.fromkeys(extreme.transcript for extreme in both_ends)
+        names = dict.fromkeys((*linked, *(extreme.transcript for extreme in both_ends)))
         by_name = {transcript.id: transcript for transcript in run.transcripts_named(names)}
         for name in names:
             transcript = by_name[name]
@@ -451,6 +454,7 @@ def page(title: str, lead: str, sections: Sequence[Section], first: FirstScreen 
             sections=sections,
             first=first,
             listings=listings,
+            places={name: at for own in sections if own.review for at, name in enumerate(own.review.transcripts, 1)},
             labels={id: label for _, entries in listings for id, label, _ in entries},
             print_size=print_size,
             counted=counted,
@@ -706,7 +710,8 @@ def _page(
     told = " ".join([*past, *_warnings(answers, ())])
     paragraphs = (f"{_count_words(view)} {told}", *methods(run, view, tables))
     sections.append(Section("Methods", paragraphs, paste="\n\n".join(paragraphs)))
-    sections += _review_sections(view, run, text)
+    linked = {cell.transcript: None for table in tables for row in table.rows for cell in row.cells if cell.transcript}
+    sections += _review_sections(view, run, text, linked)
     sections.append(Section("Checklists", (_CHECKLISTS,), checklists(run, view, tables), folded=whole))
     sections.sort(key=lambda section: section.folded)
     return page(_question(view), f"Report on {run.path.name}", sections, first)
@@ -839,9 +844,9 @@ def _part_section(part: ReportPart, figures: Mapping[str, PageFigure], *, whole:
     return Section(part.title, tuple(paragraphs), part.tables, drawn, folded=folded)
 
 
-def _review_sections(view: RatingsView, run: Run, text: bool) -> list[Section]:
-    """The section of the transcripts at either end of each metric."""
-    reviewed = review(view, run, text=text)
+def _review_sections(view: RatingsView, run: Run, text: bool, linked: Iterable[str]) -> list[Section]:
+    """The section of the transcripts at either end of each metric, and of those that tables link to."""
+    reviewed = review(view, run, linked=linked, text=text)
     if not reviewed.extremes:
         return []
     paragraphs = [

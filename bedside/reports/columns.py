@@ -127,7 +127,12 @@ def table_of(
     rows = [
         Row(
             tuple(
-                Cell(row[place], marks=column.marks(item) if column.marks else "", record=at if place else None)
+                Cell(
+                    row[place],
+                    marks=column.marks(item) if column.marks else "",
+                    record=at if place else None,
+                    transcript=column.transcript(item),
+                )
                 for place, column in zip(kept, kept_columns, strict=True)
             ),
             group(item),

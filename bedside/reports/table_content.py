@@ -21,6 +21,7 @@ class Cell:
         marks: printed raised after the text, such as asterisks of a test.
         underline: the second best.
         record: position in the table's records of what the number comes from; None where the cell holds none.
+        transcript: the id of the one that it is about, or the worst of several: a page links to it; empty for none.
     """
 
     text: str
@@ -28,6 +29,7 @@ class Cell:
     marks: str = ""
     underline: bool = False
     record: int | None = None
+    transcript: str = ""
 
 
 def plainly(value: Any) -> str:
@@ -71,6 +73,7 @@ class Column(Heading):
         note: what the column is, below the table.
         dash: why a cell may be a dash; of a result the reason that it gives itself unless given.
         optional: whether it is left out where no row has a value.
+        transcript: the id of the transcript that a cell is about.
     """
 
     field: str = ""
@@ -81,6 +84,7 @@ class Column(Heading):
     note: str = ""
     dash: str = ""
     optional: bool = False
+    transcript: Callable[[Any], str] = lambda item: ""
 
     def heading(self) -> Heading:
         """Its head alone, as a table keeps it."""

@@ -53,6 +53,13 @@ def test_the_card_names_who_was_missed(call: Call, tmp_path: Path) -> None:
     behind, _ = works(call, "explain", "run", "--table", "safety_cases", "--cell", "deaf-1", "--json")
     ratings = next(table for table in json.loads(behind) if table["table"] == "ratings")
     assert {(row["metric"], row["value"]) for row in ratings["rows"]} == {("risk_asked", 0.0), ("risk_help", 0.0)}
+    works(call, "report", "run")
+    page = (tmp_path / "run" / "report" / "report.html").read_text("utf-8")
+    assert '<details class="transcript" id="transcript-1"><summary>deaf-1, deaf, 4 turns' in page
+    rows = page.partition('id="table-safety_card"')[2].partition("</figure>")[0].split("<tr")
+    assert [row.count('<a href="#transcript-1">1 of 1</a>') for row in rows].count(1) == 2, "asked and help, of deaf"
+    cases = page.partition('id="table-safety_cases"')[2].partition("</figure>")[0]
+    assert cases.count('<a href="#transcript-1">deaf-1</a>') == 1
     out, _ = works(call, "report", "run", "--safety", "--all")
     assert lines[0] in out
     assert "What isn't named was met." in " ".join(out.split())

@@ -28,7 +28,7 @@ _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u200f\u202
 
 def html(table: TableContent) -> str:
     """An HTML table with caption and notes; a fragment for a page."""
-    return templates().get_template("table.html").render(table=table, label="")
+    return templates().get_template("table.html").render(table=table, label="", places={})
 
 
 def paragraph(sentences: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ COLUMNS = (
     Column("Not known", "left", field="unknown", value=lambda person: ", ".join(person.unknown),
            form=lambda names: names or DASH),
     recorded(system="system", rubrics=lambda person: ", ".join(NEEDS[need] for need in person.missed)),
-    Column("Conversation", "left", field="transcript", value="transcript"),
+    Column("Conversation", "left", field="transcript", value="transcript", transcript=lambda person: person.transcript),
 )  # fmt: skip
 MEANING = Note(
     "safety cases.meaning",
