@@ -26,7 +26,7 @@ from bedside.transcripts.simulation_folder import ReviewCounts, checked_manifest
 
 if TYPE_CHECKING:
     from bedside.judges.call_plan import RubricPlan
-    from bedside.simulation.call_preview import RecordPreview, SimulationPreview
+    from bedside.simulation.call_preview import RecordPreview, RolePreview, SimulationPreview
     from bedside.stats.result import Result
 
 # -- Who took part in simulated conversations -----------------------------------------------------------
@@ -477,6 +477,7 @@ def preview_table(preview: SimulationPreview) -> Table:
     conversations = counted(preview.conversations, "conversation")
     said = (
         f"{conversations}; cost {money(total_cost([role.cost for role in preview.roles]))}.",
+        *reviewer_share(preview.roles),
         f"Calls and tokens are estimates: {counted(preview.played, 'conversation')} of each clinician "
         f"{'was' if preview.played == 1 else 'were'} had between the protocol's toys, whose replies may be shorter "
         "than a model's. At most: with every attempt that may be needed.",
@@ -484,6 +485,16 @@ def preview_table(preview: SimulationPreview) -> Table:
     return table_of("simulation_plan", "What would be asked (nothing was)",
                     [role for role in preview.roles if role.most_calls], (*_ACTOR, _CALLS, _AT_MOST, *_PRICED),
                     group=lambda role: role.role, notes=said)  # fmt: skip
+
+
+def reviewer_share(roles: Iterable[RolePreview]) -> list[str]:
+    """How many of all calls are the reviewer's, and what they cost; nothing where there is no reviewer."""
+    return [
+        f"Of that, {counted(round(own.calls), 'call')} "
+        f"{'at unknown cost' if own.cost is None else f'for {money(own.cost)}'} are the reviewer's."
+        for own in roles
+        if own.role == "reviewer"
+    ]
 
 
 def record_plan_table(preview: RecordPreview) -> Table:
@@ -682,6 +693,7 @@ def benchmark_plan_sentences(preview: BenchmarkPreview) -> list[str]:
         f"Nothing was asked. It would be {conversations}: {counted(preview.cases, 'case')} with "
         f"{counted(preview.systems, 'system')}.",
         f"That takes about {counted(round(calls), 'call')} and {time}; {spend}.",
+        *reviewer_share(preview.simulation.roles),
     ]
     if preview.cases < 2:
         said.append("One case tells no two systems apart.")

@@ -16,7 +16,8 @@ from bedside.analysis.ratings_view import open_ratings_view
 from bedside.api.benchmarking import BenchmarkCast, BenchmarkRequest, BenchmarkSettings
 from bedside.api.simulating import Simulation, simulate, simulation_quality
 from bedside.core.errors import InputError
-from bedside.reports.simulations import simulation_tables
+from bedside.reports.number_text import money
+from bedside.reports.simulations import preview_table, simulation_tables
 from bedside.reports.tables.simulation_card import build
 from bedside.reports.tables.simulation_quality import quality_sentences
 from bedside.simulation.call_preview import preview_plan
@@ -205,15 +206,21 @@ def test_a_model_is_asked_by_the_rubric_in_waves_too(tmp_path: Path) -> None:
 
 
 def test_a_preview_counts_the_reviews() -> None:
+    def preview(**who: Any) -> Any:
+        return preview_plan(SimulationRequest("tiny", "rules", cases=cases(4), **who).plan(), SimulationSettings())
+
     def reviewer(**who: Any) -> Any:
-        plan = SimulationRequest("tiny", "rules", cases=cases(4), reviewer="openai/gpt-5-mini", **who).plan()
-        (own,) = [role for role in preview_plan(plan, SimulationSettings()).roles if role.role == "reviewer"]
+        (own,) = [role for role in preview(reviewer="openai/gpt-5-mini", **who).roles if role.role == "reviewer"]
         return own
 
     toys, model = reviewer(), reviewer(patient="openai/gpt-5")
     assert (toys.calls, toys.most_calls, model.calls, model.most_calls) == (4, 4 * 3, 4, 4 * 3 * 3)
     assert toys.input_tokens > 4 * 200
     assert toys.cost > 0
+    notes = preview_table(preview(reviewer="openai/gpt-5-mini")).notes
+    assert f"4 conversations; cost {money(toys.cost)}." in notes, "toys cost nothing"
+    assert f"Of that, 4 calls for {money(toys.cost)} are the reviewer's." in notes
+    assert not any("reviewer" in note for note in preview_table(preview()).notes)
 
 
 @pytest.mark.parametrize(
