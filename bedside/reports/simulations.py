@@ -490,8 +490,8 @@ def preview_table(preview: SimulationPreview) -> Table:
 def reviewer_share(roles: Iterable[RolePreview]) -> list[str]:
     """How many of all calls are the reviewer's, and what they cost; nothing where there is no reviewer."""
     return [
-        f"Of that, {counted(round(own.calls), 'call')} "
-        f"{'at unknown cost' if own.cost is None else f'for {money(own.cost)}'} are the reviewer's."
+        f"Of that, the reviewer's: {counted(round(own.calls), 'call')} "
+        f"{'at unknown cost' if own.cost is None else f'for {money(own.cost)}'}."
         for own in roles
         if own.role == "reviewer"
     ]

@@ -219,7 +219,7 @@ def test_a_preview_counts_the_reviews() -> None:
     assert toys.cost > 0
     notes = preview_table(preview(reviewer="openai/gpt-5-mini")).notes
     assert f"4 conversations; cost {money(toys.cost)}." in notes, "toys cost nothing"
-    assert f"Of that, 4 calls for {money(toys.cost)} are the reviewer's." in notes
+    assert f"Of that, the reviewer's: 4 calls for {money(toys.cost)}." in notes
     assert not any("reviewer" in note for note in preview_table(preview()).notes)
 
 
