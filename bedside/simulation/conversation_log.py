@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -126,14 +126,17 @@ class LoggedReply:
         """The cells of its row, by column."""
         failed = [self.reply.failed] if self.reply.failed else []
         reply = [self.reply.text, self.reply.cut, self.reply.declined, *failed]
+        packing = zlib.compressobj(1, zlib.DEFLATED, 12, 4)  # the room for a larger window takes longer than a reply
         return {
             **{name: getattr(self, name) for name in _PLAIN},
-            **asdict(self.site),
+            **{name: getattr(self.site, name) for name in _SITE},
             **{name: _json(getattr(self, name)) for name in ("parts", "parameters", "faults")},
-            "reply": zlib.compress(orjson.dumps(reply), 1),
+            "reply": packing.compress(orjson.dumps(reply)) + packing.flush(),
         }
 
 
+#: By what a row of replies is known.
+_SITE = ("key", "purpose", "ordinal", "attempt")
 #: What stands in a cell as it is.
 _PLAIN = (
     "prompt", "actor", "model", "state", "calls", "input_tokens", "output_tokens", "cost", "started", "finished",
@@ -263,8 +266,10 @@ def _insert(table: str, columns: Iterable[str], source: str = "", rest: str = ""
     return f"{verb} INTO {table} ({', '.join(names)}, digest) VALUES ({values}, {_digest_of(names, ':')}) {rest}"
 
 
-#: What is spent on attempts that failed is added up.
-_KEEP = " ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, " + ", ".join(
+_CELLS = (*_PLAIN, *_SITE, "parts", "parameters", "faults", "reply")
+_KEEP = _insert("replies", _CELLS, rest="ON CONFLICT DO NOTHING")
+#: What is spent on attempts that failed is added up, and sealed then.
+_ADD = _insert("replies", _CELLS) + " ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, " + ", ".join(
     (
         *(f"{name} = ifnull({name} + excluded.{name}, ifnull({name}, excluded.{name}))"
           for name in ("input_tokens", "output_tokens", "cost")),
@@ -272,6 +277,7 @@ _KEEP = " ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, " + ", ".joi
           for name in ("prompt", "parts", "model", "parameters", "state", "reply", "faults", "finished", "endpoint")),
     )
 )  # fmt: skip
+_SEAL = f"UPDATE replies SET digest = {_digest_of(_CELLS)} WHERE {' AND '.join(f'{name} = :{name}' for name in _SITE)}"
 
 
 class ConversationLog:
@@ -398,9 +404,9 @@ class ConversationLog:
         cells = logged.cells()
 
         def work() -> None:
-            self._connection.execute(_insert("replies", cells, rest=_KEEP), cells)
-            seal = f"UPDATE replies SET digest = {_digest_of(cells)} WHERE "  # of what is added up
-            self._connection.execute(seal + " AND ".join(f"{name} = :{name}" for name in asdict(logged.site)), cells)
+            if not self._connection.execute(_KEEP, cells).rowcount:
+                self._connection.execute(_ADD, cells)
+                self._connection.execute(_SEAL, cells)
 
         await self._do(work)
 
@@ -680,11 +686,10 @@ def _sent_by_role(connection: sqlite3.Connection) -> Counter[str]:
 
 #: Folder of a simulation with the logs of workers.
 PARTS = ".talk-parts"
-_SITE = "key, purpose, ordinal, attempt"
 #: A reply that was had isn't had again by whoever knows of it: where two logs have different ones to the same call,
 #: neither process knew of the other, and what follows in one doesn't fit to the other.
 _DIFFERENT = f"""
-SELECT 1 FROM other.replies AS new JOIN main.replies AS mine USING ({_SITE})
+SELECT 1 FROM other.replies AS new JOIN main.replies AS mine USING ({", ".join(_SITE)})
 WHERE new.state = 'answered' AND mine.state = 'answered' AND (new.prompt != mine.prompt OR new.reply != mine.reply)
 LIMIT 1
 """

@@ -76,6 +76,7 @@ class Call:
     attempt: int = 1
     objection: str = ""
     prompt: str = ""
+    _chat: list[tuple[Message, ...]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def again(self, objection: str) -> Call:
         """The call once more, with what was wrong with the last reply."""
@@ -87,7 +88,9 @@ class Call:
         What the actor said itself stands there as ``assistant``, what the other side said as ``user``; every message
         is there, with control tokens spelt apart.
         """
-        return tuple(Message(message.role, neutral(message.content)) for message in self._messages())
+        if not self._chat:  # it is what is sent, and what is kept a digest of
+            self._chat.append(tuple(Message(each.role, neutral(each.content)) for each in self._messages()))
+        return self._chat[0]
 
     def _messages(self) -> tuple[Message, ...]:
         wish = "\n\n".join(part for part in (self.instruction, self.objection) if part)
