@@ -25,7 +25,7 @@ from bedside.ratings.names import is_human
 from bedside.ratings.run_folder import is_run
 from bedside.reports.table import Table, Tables
 from bedside.simulation.actors.trivial import FLOOR, TRIVIAL, trivial_clinicians
-from bedside.simulation.talk_settings import ACTORS, CLINICIAN, COST, Replaying, TalkLimits, TalkSettings
+from bedside.simulation.talk_settings import ACTORS, CLINICIAN, COST, PLANNED, Replaying, TalkLimits, TalkSettings
 from bedside.transcripts.simulation_folder import TRANSCRIPTS
 
 if TYPE_CHECKING:
@@ -172,21 +172,7 @@ class BenchmarkRequest:
 
     def simulated(self) -> dict[str, Any]:
         """The arguments of :func:`bedside.simulate` and of its preview, but cases, protocol and clinicians."""
-        return {
-            "patient": self.patient,
-            "evaluator": self.evaluator,
-            "ranker": self.ranker,
-            "reviewer": self.reviewer,
-            "personas": self.personas,
-            "settings": self.settings,
-            "lengths": self.lengths,
-            "repeats": self.repeats,
-            "sample": self.sample,
-            "seed": self.seed,
-            "options": self.options,
-            "extra": self.extra,
-            "cast": self.cast,
-        }
+        return {name: getattr(self, name) for name in PLANNED}
 
     @cached_property
     def plan(self) -> SimulationPlan:
@@ -225,13 +211,7 @@ class BenchmarkRequest:
             **({} if plan.simulator.made_of is None else {"files": dict(plan.simulator.made_of.files)}),
             "clinicians": {name.identity: plan.playing("clinician", name) for name in plan.clinicians},
             **roles,
-            "cases": {case.id: case.digest() for case in plan.cases},
-            "personas": {persona.id: persona.digest() for persona in plan.personas if persona is not None},
-            "settings": list(plan.settings),
-            "lengths": [length for length in plan.lengths if length is not None],
-            "repeats": plan.repeats,
-            "options": dict(plan.options.own),
-            "seed": plan.seed,
+            **plan.content(),
             "judges": [name.identity for name in named_models(self.judges)] if self.judges else [],
             "suite": self.suite.model_dump(mode="json", include={"name", "metrics", "parameters"}),
             "rubrics": self._rubrics(),

@@ -311,6 +311,18 @@ class SimulationPlan:
             "seed": self.seed,
         }
 
+    def content(self) -> dict[str, Any]:
+        """What the conversations are about, and how many of each there are, as JSON."""
+        return {
+            "cases": {case.id: case.digest() for case in self.cases},
+            "personas": {persona.id: persona.digest() for persona in self.personas if persona is not None},
+            "settings": list(self.settings),
+            "lengths": [length for length in self.lengths if length is not None],
+            "repeats": self.repeats,
+            "options": dict(self.options.own),
+            "seed": self.seed,
+        }
+
     def playing(self, role: ActorRole, actor: ActorName) -> dict[str, Any]:
         """What an actor's replies in a role depend on, beside what it is asked."""
         sampling = {}

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from bedside.simulation.talk_page import TalkPage
     from bedside.transcripts.reading import Paths
 
+#: All that conversations depend on but protocol, cases and clinicians.
+PLANNED = (
+    "patient", "evaluator", "ranker", "reviewer", "personas", "settings", "lengths", "repeats", "sample", "seed",
+    "options", "extra", "cast",
+)  # fmt: skip
 ACTORS, CASES, COST = "Who talks", "What about", "Cost and speed"
 
 CLINICIAN: Any = option(
@@ -100,9 +105,8 @@ class TalkSettings(ExtraFields):
 
     def planned(self) -> dict[str, Any]:
         """All that conversations depend on but protocol, cases and clinicians, by its name."""
-        names = ("patient", "evaluator", "ranker", "reviewer", "personas", "repeats", "sample", "seed", "cast")
         return {
-            **{name: getattr(self, name) for name in names},
+            **{name: getattr(self, name) for name in PLANNED},
             "settings": tuple(listed(self.settings, "settings")),
             "lengths": (self.lengths,) if isinstance(self.lengths, int) else tuple(self.lengths),
             "options": self.options or {},

@@ -153,7 +153,8 @@ def check_rows_kept(folder: Path) -> None:
     Raises:
         RunError: some are lost; which.
     """
-    kept, spent = {}, {}
+    kept: dict[str, str] = {}
+    spent: dict[str, Any] = {}
     with suppress(RunError, OSError, ValueError):  # damage of other files is told of these
         spent = checked_manifest(folder).get("spent") or {}
         for line in (folder / TRANSCRIPTS).read_bytes().splitlines():

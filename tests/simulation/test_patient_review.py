@@ -167,15 +167,13 @@ def test_an_error_of_the_patient_in_a_later_draw_leaves_it_missing(tmp_path: Pat
 
 
 def test_transcripts_of_earlier_versions_say_by_flags_what_was_discarded() -> None:
-    old = {
-        "flags": {"had again: stuck": 2, "had again by the reviewer: form": 1, "patient, reviewed: stuck": 1},
-        "review": {"draws": 4, "faults": [{"kind": "stuck", "turn": 3}]},
-    }
-    by_person = {"flags": {}}
-    rules = ReviewCounts.of("rules", [old, by_person, None])
+    review: dict[str, Any] = {"draws": 4, "faults": [{"kind": "stuck", "turn": 3}]}
+    flags = {"had again: stuck": 2, "had again by the reviewer: form": 1, "patient, reviewed: stuck": 1}
+    old = {"flags": flags, "review": review}
+    rules = ReviewCounts.of("rules", [old, {"flags": {}}, None])
     assert (rules.verdicts, rules.kinds, rules.had_again, rules.discarded) == ([True], {"stuck": 1}, 1, {"stuck": 2})
     assert ReviewCounts.of("reviewer", [old]).verdicts == []
-    old["review"]["reviewer"] = {"kinds": None, "reason": "no answer"}
+    review["reviewer"] = {"kinds": None, "reason": "no answer"}
     reviewer = ReviewCounts.of("reviewer", [old])
     assert (reviewer.verdicts, reviewer.discarded) == ([None], {"form": 1})
     assert reviewer.unreviewed == {"no answer came": 1}
