@@ -25,7 +25,7 @@ from bedside.analysis.fresh_view import fresh_view
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.plan_draws import cell_levels, drawn_by
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
-from bedside.analysis.selection import NothingError, beside_preferences
+from bedside.analysis.selection import NothingError, beside_preferences, by_raters
 from bedside.core.errors import DataError, one_of
 from bedside.ratings.names import TRANSCRIPT, is_human, rated_by_humans
 from bedside.ratings.rubric_metrics import FinalLabels
@@ -324,7 +324,7 @@ def agree(
     names = view.agreed_metrics(metrics)
     chosen = view.raters(raters)
     if raters is not None:
-        view = replace(view, final=view.final.filter(pl.col("rater").is_in(chosen)))
+        view = replace(view, final=by_raters(view, raters).final)
     view = fresh_view(view)
     agreements: list[Agreement] = []
     for name in names:

@@ -239,6 +239,8 @@ def checked_units(ratings: pl.DataFrame, judge: str, picked: int, final: FinalLa
     else:
         verdicts, people = np.full(len(grid.cells), None, dtype=object), grid.cells
     both = (verdicts != None) & (people != None).any(axis=1)  # noqa: E711
+    # Where the final answers to a flow's questions give no result, there is nothing that a judge could meet.
+    both &= np.array([settled.get(str(key), "") is not None for key in grid.transcripts], dtype=bool)
     keys = grid.transcripts[both]
     chance = pl.col("drawn").filter(rated_by_humans())
     of_units = (

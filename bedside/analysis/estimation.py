@@ -402,7 +402,7 @@ def _parts(view: RatingsView, metric: str, named: bool) -> Iterator[RatingsView]
         metric == part.name for rubric in view.rubrics.values() for part in rubric.question_rubrics if rubric.questions
     ):
         return
-    if own["error"].eq(NOT_REACHED).any() or own["label"].drop_nulls().is_empty():
+    if own["error"].str.ends_with(NOT_REACHED).any() or own["label"].drop_nulls().is_empty():
         return
     for label in labels:
         rows = [

@@ -6,6 +6,7 @@ import fnmatch
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import polars as pl
@@ -207,7 +208,7 @@ class RatingsView:
         return [name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
 
     def final_labels(self, metric: str) -> FinalLabels:
-        """The final label of each unit that was adjudicated by a metric."""
+        """The final label of each unit that was adjudicated by a metric; None where a flow's gives no result."""
         rows = self.final.filter(pl.col("metric") == metric)
         return {
             (transcript, unit): value if label is None else label
@@ -388,11 +389,15 @@ class RatingsView:
         final = self.final.filter(pl.col("unit") == "transcript", pl.col("label").is_null())
         if final.is_empty():
             return values
-        settled = final.select("transcript_id", "metric", pl.lit(PEOPLE).alias("group"), pl.col("value").alias("_"))
+        settled = final.select(
+            "transcript_id", "metric", pl.lit(PEOPLE).alias("group"), pl.col("value").alias("_"),
+            pl.col("error").alias("why"), pl.lit(True).alias("final"),
+        )  # fmt: skip
         joined = values.join(settled, on=("transcript_id", "metric", "group"), how="left", maintain_order="left")
         return joined.with_columns(
-            pl.coalesce("_", "value").alias("value"), pl.when(pl.col("_").is_null()).then("error").alias("error")
-        ).drop("_")
+            pl.when("final").then("_").otherwise("value").alias("value"),
+            pl.when("final").then("why").otherwise("error").alias("error"),
+        ).drop("_", "why", "final")
 
 
 def open_ratings_view(
@@ -434,8 +439,8 @@ def open_ratings_view(
         view = replace(view, preferences=ratings.filter(of_pairs))
         ratings = ratings.filter(~of_pairs)
     if ratings.select(is_final().any()).item():
-        view = replace(view, final=final_labels(ratings, view.name))
-        ratings = ratings.filter(~is_final())
+        final, ratings = final_labels(ratings, view.name), ratings.filter(~is_final())
+        view = replace(view, final=with_computed(final, ratings, view.rubrics))
     chosen = replace(view, ratings=ratings, part=part).where(where or {})
     if one_kind and SYNTHETIC not in chosen.part.where:
         check_one_kind(chosen.transcripts(), chosen.factors, chosen.name)
@@ -443,6 +448,69 @@ def open_ratings_view(
         return chosen
     by = checked_match(match, chosen.factors, chosen.kinds(), chosen.name)
     return replace(chosen, part=replace(chosen.part, match=by))
+
+
+#: The reason of a final label that follows from those of the parts of a sheet or flow.
+_COMPUTED = "computed of the final answers to its parts"
+
+
+def with_computed(
+    final: pl.DataFrame,
+    ratings: pl.DataFrame,
+    rubrics: OwnRubrics,
+    shares: Mapping[str, LevelShare] = MappingProxyType({}),
+) -> pl.DataFrame:
+    """Final labels, with the means of sheets and the results of flows that follow from those of their parts.
+
+    A part without one counts as people have it together: a level by their mean, a label where they all gave it. A mean
+    needs all its criteria, a flow all questions of its walk: else there is none. A result that the final answers don't
+    give, such as what isn't relevant, is a final label that is missing.
+
+    Args:
+        final: final labels, by their rubrics; those that were computed before are computed anew.
+        ratings: all others.
+        rubrics: the run's own rubrics.
+        shares: metrics whose labels have become 1 and 0.
+    """
+    from bedside.judges.rubric_ratings import ratings_by_parts, walk_by
+
+    final = final.filter(pl.col("reason").ne_missing(_COMPUTED))
+    known = set(final.select("transcript_id", "unit", "metric").iter_rows())
+    rows: list[dict[str, Any]] = []
+    for rubric in rubrics.values():
+        if rubric.kind != "flow" and rubric.aggregate is None:
+            continue
+        parts = pl.col("metric").is_in([part.name for part in rubric.question_rubrics])
+        settled = final.filter(parts)
+        if settled.is_empty():
+            continue
+        single = pl.when(pl.col("label").n_unique() == 1).then(pl.col("label").first())
+        people = (
+            ratings.filter(rated_by_humans(), parts, pl.col("error").is_null())
+            .join(settled, on=("transcript_id", "unit"), how="semi")
+            .group_by("transcript_id", "unit", "metric", "rater", maintain_order=True)
+            .agg(pl.col("value").mean(), single)
+            .group_by("transcript_id", "unit", "metric", maintain_order=True)
+            .agg(pl.col("value").mean(), single)
+        )
+        said: dict[tuple[str, str], dict[str, float | str | None]] = {}
+        for table in (people, settled.select(people.columns)):
+            for transcript, unit, metric, value, label in table.iter_rows():
+                if value is not None or label is not None:
+                    said.setdefault((transcript, unit), {})[metric] = value if label is None else label
+        for row in settled.unique(("transcript_id", "unit"), keep="first", maintain_order=True).to_dicts():
+            own = said[row["transcript_id"], row["unit"]]
+            if rubric.kind == "flow" and walk_by(rubric, own).at is not None:
+                continue
+            computed = list(ratings_by_parts(rubric, row["unit"], own, ""))[len(rubric.questions) :]
+            for _, metric, value, label, _, error in computed:
+                if (row["transcript_id"], row["unit"], metric) in known or (error and rubric.kind == "sheet"):
+                    continue
+                if label is not None and metric in shares:
+                    value, label = float(label == shares[metric].level), None
+                result = {"metric": metric, "value": value, "label": label, "error": error, "reason": _COMPUTED}
+                rows.append({**row, **result})
+    return pl.concat([final, pl.DataFrame(rows, schema=final.schema)]) if rows else final
 
 
 def _in_words(ratings: pl.DataFrame) -> dict[str, bool]:

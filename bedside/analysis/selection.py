@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import polars as pl
 
-from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
+from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView, with_computed
 from bedside.analysis.study_parts import UNLISTED, StudyOrder
 from bedside.core.errors import DataError, one_of
 from bedside.core.words import counted
@@ -49,7 +49,8 @@ def by_raters(view: RatingsView, raters: Sequence[str] | None) -> RatingsView:
     if raters is None:
         return view
     named = pl.col("rater").is_in(view.raters(raters))
-    return replace(view, ratings=view.ratings.filter(named), final=view.final.filter(named))
+    ratings, final = view.ratings.filter(named), view.final.filter(named)
+    return replace(view, ratings=ratings, final=with_computed(final, ratings, view.rubrics, view.shares))
 
 
 def chosen_systems(view: RatingsView, systems: Sequence[str] | None, *, fewest: int = 2) -> list[str]:

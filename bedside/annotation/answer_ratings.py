@@ -47,10 +47,10 @@ from bedside.annotation.fields import (
 )
 from bedside.annotation.items import judge_scores
 from bedside.judges.questions import JudgeAnswer
-from bedside.judges.rubric_ratings import NOT_REACHED, Unpacked, points_ratings, ratings_of
-from bedside.judges.rubrics.composites import Walk, slug
+from bedside.judges.rubric_ratings import NOT_REACHED, Unpacked, points_ratings, ratings_by_parts, walk_by
+from bedside.judges.rubrics.composites import slug
 from bedside.judges.rubrics.rubric import Rubric
-from bedside.ratings.names import TRANSCRIPT, human_rater, person_name, rated_by_humans, unit_name
+from bedside.ratings.names import human_rater, person_name, rated_by_humans, unit_name
 from bedside.ratings.rubric_metrics import (
     AGREE,
     DISAGREE,
@@ -65,7 +65,6 @@ from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
 from bedside.ratings.spellings import folded
 from bedside.ratings.table import RatingRow, frame_of
-from bedside.transcripts.transcript import Transcript
 
 SKIPPED = "skipped by the rater"
 UNANSWERED, SOME_ANSWERED = "not answered", "criteria are answered"
@@ -328,9 +327,6 @@ def listed_entries(rubric: Rubric, answer: RaterAnswer) -> list[dict[str, str]]:
 
 # -- What is computed of people's answers, by the functions that judges' replies go through ----------------
 
-#: The functions for judges look at a transcript for criteria alone, which the plan holds.
-_ANY = Transcript(id="-", turns=())
-
 
 def flow_leads(flow: Rubric, question: str) -> dict[str, str | None]:
     """Answer to a question of a flow → the question that it leads to; None at the end."""
@@ -340,19 +336,11 @@ def flow_leads(flow: Rubric, question: str) -> dict[str, str | None]:
     return {said: None if at is None else names[at] for said, at in after.items()}
 
 
-def flow_walk(flow: Rubric, choices: Mapping[str, Sequence[str]]) -> Walk:
-    """The walk through a flow that answers lead to, up to the first question without one."""
-    walk, questions = Walk(flow.flow), flow.question_rubrics
-    while walk.at is not None and (chosen := choices.get(questions[walk.at].name)):
-        walk.take(chosen[0])
-    return walk
-
-
 def beside_walks(plan: AnnotationPlan, choices: Mapping[str, Sequence[str]]) -> set[str]:
     """The questions of flows that the answers don't lead to."""
     reached = set[str]()
     for flow in {flow.name: flow for flow in plan.flow_of.values()}.values():
-        walk = flow_walk(flow, choices)
+        walk = walk_by(flow, {name: chosen[0] for name, chosen in choices.items() if chosen})
         reached |= {flow.question_rubrics[place].name for place in (*walk.answers, walk.at) if place is not None}
     return set(plan.flow_of) - reached
 
@@ -385,14 +373,13 @@ def computed_ratings(
     choices = {} if missing else answer.choices
     for planned in plan.wholes:
         rubric = planned.rubric
-        if rubric.kind == "sheet":
-            *_, mean = ratings_of(rubric, _ANY, [_criteria(rubric, item.unit, choices, missing)])
-            yield mean
-            continue
-        if missing:
+        if missing and rubric.kind == "flow":
             yield from ((item.unit, metric, None, None, None, missing) for metric in rubric.metrics)
             continue
-        for unit, metric, value, label, reason, error in ratings_of(rubric, _ANY, list(_replies(rubric, choices))):
+        chosen = {part.name: choices[part.name][0] for part in rubric.question_rubrics if choices.get(part.name)}
+        said = {name: None if choice == NOT_APPLICABLE else choice for name, choice in chosen.items()}
+        computed = ratings_by_parts(rubric, item.unit, said, missing or UNANSWERED)
+        for unit, metric, value, label, reason, error in computed:
             yield unit, metric, value, label, None if error == NOT_REACHED else reasons.get(metric) or reason, error
     for rubric_name, criteria in plan.criteria.get(item.id, {}).items():
         fields = plan.fields_of(item.id, plan.by_name[rubric_name])
@@ -405,23 +392,3 @@ def computed_ratings(
         if lack := missing or (len(entries) < len(fields) and f"{len(entries)} of {len(fields)} {SOME_ANSWERED}"):
             replies.append(JudgeAnswer(item.unit, None, None, lack))
         yield from points_ratings(rubric_name, criteria, replies)
-
-
-def _criteria(rubric: Rubric, unit: str, choices: Mapping[str, Sequence[str]], missing: str | None) -> JudgeAnswer:
-    """A sheet's levels, as a judge's reply."""
-    chosen = {
-        criterion.name: choices[part.name][0]
-        for criterion, part in zip(rubric.criteria, rubric.question_rubrics, strict=True)
-        if criterion.scale and choices.get(part.name)
-    }
-    levels = {name: None if level == NOT_APPLICABLE else float(level) for name, level in chosen.items()}
-    return JudgeAnswer(unit, None, levels or None, None if levels else missing or UNANSWERED)
-
-
-def _replies(rubric: Rubric, choices: Mapping[str, Sequence[str]]) -> Iterator[JudgeAnswer]:
-    """The answers on a walk, as a judge's replies."""
-    walk = flow_walk(rubric, choices)
-    for said in walk.answers.values():
-        yield JudgeAnswer(TRANSCRIPT, None, {"reason": "", "label": said}, None)
-    if walk.at is not None:
-        yield JudgeAnswer(TRANSCRIPT, None, None, UNANSWERED)

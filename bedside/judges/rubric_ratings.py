@@ -94,6 +94,46 @@ def _over_criteria(rubric: Rubric, reply: JudgeAnswer) -> Iterator[Unpacked]:
 
 
 NOT_REACHED = "not asked in this walk"
+#: Why an answer doesn't count that was given to a question that the walk doesn't ask, or one that an open one leads to.
+OFF_WALK, BEHIND_OPEN = f"answered, but {NOT_REACHED}", "answered, but an earlier question is open"
+
+
+def walk_by(rubric: Rubric, said: Mapping[str, Any]) -> Walk:
+    """The walk through a flow that answers to its questions lead to, by their metrics, up to the first without one."""
+    walk, questions = Walk(rubric.flow), rubric.question_rubrics
+    while walk.at is not None:
+        label = said.get(questions[walk.at].name)
+        if label not in [one.label for one in questions[walk.at].labels]:
+            break
+        walk.take(label)
+    return walk
+
+
+def ratings_by_parts(
+    rubric: Rubric, unit: str, said: Mapping[str, float | str | None], lack: str
+) -> Iterator[Unpacked]:
+    """What people's answers to the parts of a sheet come to: its mean; of a flow, the answer to each question and the
+    result of each dimension.
+
+    Args:
+        rubric: a sheet with a mean, or a flow.
+        unit: what was rated.
+        said: metric of a part → its level or label; None where no answer can be given.
+        lack: what is wrong where there is no answer.
+    """
+    if rubric.kind == "sheet":
+        parts = zip(rubric.criteria, rubric.question_rubrics, strict=True)
+        levels = {own.name: said[part.name] for own, part in parts if own.scale and part.name in said}
+        *_, mean = _over_criteria(rubric, JudgeAnswer(unit, None, levels or None, None if levels else lack))
+        yield mean
+        return
+    walk = walk_by(rubric, said)
+    replies = [JudgeAnswer(unit, None, {"reason": "", "label": label}, None) for label in walk.answers.values()]
+    if walk.at is not None:
+        replies.append(JudgeAnswer(unit, None, None, lack))
+    beside = OFF_WALK if walk.at is None else BEHIND_OPEN
+    for of_unit, metric, value, label, reason, error in _over_walk(rubric, replies):
+        yield of_unit, metric, value, label, reason, beside if error == NOT_REACHED and metric in said else error
 
 
 def _over_walk(rubric: Rubric, answers: Sequence[JudgeAnswer]) -> Iterator[Unpacked]:

@@ -28,8 +28,8 @@ SHARES: Mapping[str, float] = {FIRST: 1.0, SECOND: 0.0, TIE: 0.5}
 #: The shares in order: where people's agreement on preferences is asked for, a tie lies between the two.
 SHARE_SCALE = Scale((0.0, 0.5, 1.0), True)
 AGREE, DISAGREE = "agree", "disagree"
-#: Transcript and unit → the final label or level.
-FinalLabels = Mapping[tuple[str, str], float | str]
+#: Transcript and unit → the final label or level; None where there is to be none.
+FinalLabels = Mapping[tuple[str, str], float | str | None]
 _PREFERENCE, _AGREES, _AUDITED, _ADJUDICATED = ".preference", ".agrees", ".audited", ".adjudicated"
 _UNIT = ("transcript_id", "unit", "metric")
 

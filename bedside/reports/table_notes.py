@@ -116,13 +116,29 @@ def final_notes(view: RatingsView, metrics: Iterable[str]) -> tuple[str, ...]:
         view: the ratings.
         metrics: those that are shown.
     """
-    return tuple(
+    notes = [
         f"{view.facts(metric).title}: {counted(count, 'unit')} "
         f"{'was' if count == 1 else 'were'} adjudicated; the final label stands in place of people's mean."
         for metric in sorted(set(metrics))
         for count in (len(view.final_labels(metric)),)
         if count
-    )
+    ]
+    return (*notes, *_unsettled_notes(view, set(metrics)))
+
+
+def _unsettled_notes(view: RatingsView, metrics: Collection[str]) -> Iterator[str]:
+    """Of sheets and flows some of whose parts were adjudicated: where that settles no mean or result."""
+    wholes = [rubric for rubric in view.rubrics.values() if rubric.kind == "flow" or rubric.aggregate]
+    for rubric in {rubric.name: rubric for rubric in wholes}.values():
+        parts = [part.name for part in rubric.question_rubrics]
+        units = view.final.filter(pl.col("metric").is_in(parts)).select("transcript_id", "unit").unique()
+        for metric in sorted(set(rubric.metrics).difference(parts).intersection(metrics)):
+            own = len(units) - len(view.final_labels(metric))
+            if own > 0:
+                yield (
+                    f"{view.facts(metric).title}: {own:,} of {counted(len(units), 'adjudicated unit')} "
+                    f"{'keeps' if own == 1 else 'keep'} people's own, as raters differ on a further part or left it open."
+                )
 
 
 # -- Notes on people's numbers whose units are no random sample of all ----------------------------------

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,12 @@ import pytest
 
 from bedside.analysis.agreement import agree
 from bedside.analysis.estimation import estimate
-from bedside.analysis.ratings_view import open_ratings_view
+from bedside.analysis.label_numbers import with_shares
+from bedside.analysis.metric_facts import LevelShare
+from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.analysis.selection import by_raters
 from bedside.analysis.validation import validate
+from bedside.annotation.adjudication import adjudicate
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.fields import NOT_APPLICABLE
@@ -30,9 +36,11 @@ from bedside.annotation.training_cases import TrainingCase
 from bedside.core.errors import DataError, InputError
 from bedside.judges.questions import JudgeAnswer
 from bedside.judges.rubric_ratings import ratings_of
+from bedside.judges.rubrics.composites import FlowExit
 from bedside.judges.rubrics.rubric import Rubric, read
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
+from bedside.reports.table_notes import final_notes
 from bedside.scoring.score import score
 from tests.annotation.builders import copy_of, fill_csv, fill_xlsx, human, people, rater_answer
 from tests.annotation.rating_page.pages import opened, sent
@@ -140,8 +148,12 @@ WALKS: list[tuple[tuple[str, str, str], tuple[str, ...]]] = [
     (("No", "No", "No"), ("No", "No", "No", "good practice", "good practice")),
     (("Yes", "", "Yes"), ("Yes", "-", "Yes", "harmful", "harmful")),
     (("No", "Yes", "No"), ("No", "Yes", "No", "doubtful", "good practice")),
-    (("Yes", "Yes", "No"), ("Yes", "-", "No", "harmful", "good practice")),
-    (("No", "", "Yes"), ("No", "not answered", "-", "question 2 has no answer", "question 2 has no answer")),
+    (("Yes", "Yes", "No"), ("Yes", "answered, but -", "No", "harmful", "good practice")),
+    (
+        ("No", "", "Yes"),
+        ("No", "not answered", "answered, but an earlier question is open", *["question 2 has no answer"] * 2),
+    ),
+    (("No", "", ""), ("No", "not answered", "-", *["question 2 has no answer"] * 2)),
 ]
 
 
@@ -151,7 +163,7 @@ def test_a_walk_is_taken_from_the_answers(run: Run, answers: tuple[str, ...], ex
     kept(run, plan, {f"steps_{at}": said for at, said in enumerate(answers, 1) if said})
     got = [rating(run, name) for name in ("steps_1", "steps_2", "steps_3", "steps_asks", "steps_ends")]
     said = [label or error for _, label, error in got]
-    assert said == ["not asked in this walk" if one == "-" else one for one in expected]
+    assert said == [re.sub("-$", "not asked in this walk", one) for one in expected]
 
 
 def test_points_are_summed_as_a_judges_are(run: Run) -> None:
@@ -439,3 +451,95 @@ def test_what_has_no_meaning_is_refused(run: Run, tmp_path: Path) -> None:
             plan_of(run, STEPS, **known)
     with pytest.raises(InputError, match="criteria of its own"):
         export_files(plan_of(run, TEACH), run, "argilla", tmp_path / "argilla")
+
+
+# -- final answers to parts -------------------------------------------------------------------------
+
+
+def settled(run: Run, plan: AnnotationPlan, final: Mapping[str, dict[str, str]]) -> Run:
+    """The run in which dora settled what anna and ben differ on."""
+    second = adjudicate(Run(run.path), plan, ("dora",)).plan
+    said = {item_of(second, transcript): choices for transcript, choices in final.items()}
+    keep_answers(Run(run.path), second, [rater_answer(item, "dora", choices) for item, choices in said.items()])
+    return Run(run.path)
+
+
+def both_say(run: Run, plan: AnnotationPlan, said: Mapping[str, tuple[dict[str, str], dict[str, str]]]) -> None:
+    items = {transcript: item_of(plan, transcript) for transcript in said}
+    keep_answers(run, plan, [
+        rater_answer(items[transcript], rater, choices)
+        for transcript, pair in said.items() for rater, choices in zip(("anna", "ben"), pair, strict=True)
+    ])  # fmt: skip
+
+
+def test_a_mean_follows_from_final_levels(run: Run) -> None:
+    plan = plan_of(run, MANNERS)
+    both_say(run, plan, {
+        "hidden-0": ({"manners_warm": "1", "manners_clear": "3"}, {"manners_warm": "4", "manners_clear": "3"}),
+        "hidden-1": ({"manners_warm": "2", "manners_clear": "2"}, {"manners_warm": "2", "manners_clear": "4"}),
+        "hidden-2": ({"manners_warm": "1", "manners_clear": "1"}, {"manners_warm": "1", "manners_clear": "1"}),
+    })  # fmt: skip
+    view = open_ratings_view(
+        settled(run, plan, {"hidden-0": {"manners_warm": "4"}, "hidden-1": {"manners_clear": NOT_APPLICABLE}}).path
+    )
+
+    def means(of: RatingsView) -> dict[str, float]:
+        return dict(of.transcript_values(["manners_mean"]).drop_nulls("value")["transcript_id", "value"].iter_rows())
+
+    # (4 + 3) / 2 in place of people's (2 + 3.5) / 2; no answer settles nothing: (2 + 3) / 2; 1 as all say.
+    assert means(view) == {"hidden-0": 3.5, "hidden-1": 2.5, "hidden-2": 1.0}
+    assert means(by_raters(view, ["human:anna", "human:ben"]))["hidden-0"] == 2.75
+    # People who rate alone keep what they said: 2 and 3.5, 2 and 3, 1 and 1 of anna and ben.
+    assert [one.adjudicated for one in agree(view, seed=1) if one.kind == "people"] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("anna", "ben", "final", "expected"),
+    [
+        # Question 2 was asked of ben alone, whose answer the walk takes.
+        (("Yes", "", "No"), ("No", "Yes", "No"), {"steps_1": "No"}, ("doubtful", "good practice")),
+        (("Yes", "", "No"), ("No", "Yes", "Yes"), {"steps_1": "Yes", "steps_3": "Yes"}, ("harmful", "harmful")),
+        # Question 3 stays open, so that nothing follows.
+        (("Yes", "", "No"), ("No", "Yes", "Yes"), {"steps_1": "Yes"}, None),
+        # Nobody was asked question 2.
+        (("Yes", "", "No"), ("Yes", "", "Yes"), {"steps_3": "No"}, ("harmful", "good practice")),
+    ],
+)
+def test_results_follow_from_final_answers(
+    run: Run, anna: tuple[str, ...], ben: tuple[str, ...], final: dict[str, str], expected: tuple[str, str] | None
+) -> None:
+    plan = plan_of(run, STEPS)
+    walks = [{f"steps_{at}": label for at, label in enumerate(own, 1) if label} for own in (anna, ben)]
+    both_say(run, plan, {"hidden-0": (walks[0], walks[1])})
+    view = open_ratings_view(settled(run, plan, {"hidden-0": final}).path)
+    got = [view.final_labels(metric) for metric in ("steps_asks", "steps_ends")]
+    assert got == ([{}, {}] if expected is None else [{("hidden-0", "transcript"): label} for label in expected])
+    kept = "Asks: 1 of 1 adjudicated unit keeps people's own, as raters differ on a further part or left it open."
+    assert (kept in final_notes(view, ["steps_asks"])) == (expected is None)
+
+
+def test_what_final_answers_make_not_relevant_counts_for_nothing(run: Run) -> None:
+    plan = plan_of(run, replace(STEPS, not_relevant=(FlowExit(question="3", answer="Yes"),)))
+    harm, none = {"steps_1": "Yes", "steps_3": "No"}, {"steps_1": "No", "steps_2": "No", "steps_3": "No"}
+    both_say(run, plan, {
+        "hidden-0": (harm, {**harm, "steps_3": "Yes"}), "hidden-1": (harm, none), "hidden-2": (none, none),
+    })  # fmt: skip
+    view = open_ratings_view(settled(run, plan, {"hidden-0": {"steps_3": "Yes"}, "hidden-1": {"steps_1": "No"}}).path)
+    shown = with_shares(view, {"steps_asks": LevelShare("harmful", "lower")})
+    values = shown.transcript_values(["steps_asks"]).select("transcript_id", "value", "error").sort("transcript_id")
+    why = "not relevant: question 3 is answered Yes"
+    assert values.rows() == [("hidden-0", None, why), ("hidden-1", 0.0, None), ("hidden-2", 0.0, None)]
+    # The same where the raters are named after labels became numbers.
+    named = by_raters(shown, ["human:*"]).transcript_values(["steps_asks"])
+    assert named.select("transcript_id", "value", "error").sort("transcript_id").equals(values)
+
+
+def test_a_share_is_estimated_with_results_that_follow(judged: Run) -> None:
+    plan = plan_of(judged, MANNERS, STEPS, TEACH)
+    second = adjudicate(judged, plan, ("dora",), rubrics=["steps_1"]).plan
+    keep_answers(judged, second, [rater_answer(item.id, "dora", {"steps_1": "No"}) for item in second.items])
+    view = open_ratings_view(judged.path)
+    both = sum(asks(number, 0) == asks(number, 1) == "Yes" for number in range(24))
+    (harmful,) = (one for one in estimate(view, judge="judge:invented/model") if one.metric == "steps_asks=harmful")
+    assert harmful.human.estimate == pytest.approx(both / 24)
+    assert harmful.samples[0].adjudicated == sum(asks(number, 0) != asks(number, 1) for number in range(24)) > 0
