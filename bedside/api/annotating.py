@@ -310,7 +310,7 @@ def _rubrics(run: Run, settings: SampleSettings) -> tuple[list[Rubric], dict[str
             chosen = ["finding_extraction"]
             if settings.mode != "findings":
                 chosen, left_out = _judged_rubrics(run, settings)
-        by_name = rubrics_of(chosen, folder=settings.rubric_folder, language=settings.language)
+        by_name = rubrics_of(chosen, run, folder=settings.rubric_folder, language=settings.language)
         rubrics = list(by_name)
     if settings.show:
         rubrics = list(rubrics_of(rubrics, folder=settings.rubric_folder, shows=settings.show))
@@ -351,7 +351,8 @@ def _judged_rubrics(run: Run, settings: SampleSettings) -> tuple[list[Rubric], d
         what = "no judge has rated the run by rubrics"
         if rubrics:
             what = f"none of the rubrics that a judge rated by fits `mode` {settings.mode}"
-        raise InputError(what, where=str(run.path), todo="name others with `rubrics`")
+        own = f", such as {next(iter(run.manifest['rubrics']))}" if run.manifest.get("rubrics") else ""
+        raise InputError(what, where=str(run.path), todo=f"name others with `rubrics`{own}")
     kept, left_out = answerable_rubrics(run, fitting)
     return kept, dict(left_out)
 

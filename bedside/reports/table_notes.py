@@ -135,10 +135,9 @@ def _unsettled_notes(view: RatingsView, metrics: Collection[str]) -> Iterator[st
         for metric in sorted(set(rubric.metrics).difference(parts).intersection(metrics)):
             own = len(units) - len(view.final_labels(metric))
             if own > 0:
-                yield (
-                    f"{view.facts(metric).title}: {own:,} of {counted(len(units), 'adjudicated unit')} "
-                    f"{'keeps' if own == 1 else 'keep'} people's own, as raters differ on a further part or left it open."
-                )
+                of = f"{own:,} of {counted(len(units), 'adjudicated unit')} {'keeps' if own == 1 else 'keep'}"
+                why = "raters differ on a further part or left it open"
+                yield f"{view.facts(metric).title}: {of} people's own, as {why}."
 
 
 # -- Notes on people's numbers whose units are no random sample of all ----------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from bedside.core.files import file_digest
 from bedside.core.question_settings import question
 from bedside.core.trace_spans import span
 from bedside.core.words import listed
+from bedside.judges.rubrics.rubric import as_data
+from bedside.judges.rubrics.rubric_files import RUBRICS, SUFFIX
 from bedside.ratings.run import FORMAT, Run, keep_simulations, new_run, write_new_run
 from bedside.ratings.run_folder import is_run
 from bedside.ratings.suites import SUITES, Suite
@@ -42,12 +45,13 @@ def score(transcripts: TranscriptInput, settings: ScoreSettings) -> ScoringSumma
     plan = suite_plan(chosen, listed(settings.metrics, "metrics"), settings.parameters)
     target = Path(settings.out)
     scoring = _scoring(plan, open_reading(transcripts, settings.options), settings)
-    entry = _entry(chosen if settings.metrics is None else None, plan, settings)
+    suite = chosen if settings.metrics is None else None
+    entry, rubrics = _entry(suite, plan, settings), _own_rubrics(suite)
     with span("bedside score", bedside__suite=entry["suite"], bedside__metrics=len(plan.metrics)) as trace:
         if is_run(target):
-            summary = _score_again(Run(target), scoring, entry)
+            summary = _score_again(Run(target), scoring, entry, rubrics)
         else:
-            summary = _score_anew(target, scoring, entry)
+            summary = _score_anew(target, scoring, entry, rubrics)
         trace.add(
             bedside__transcripts=summary.transcripts,
             bedside__turns=summary.turns,
@@ -94,7 +98,15 @@ def _entry(suite: Suite | None, plan: ScoringPlan, settings: ScoreSettings) -> d
     }
 
 
-def _score_anew(target: Path, scoring: ScoringPass, entry: dict[str, Any]) -> ScoringSummary:
+def _own_rubrics(suite: Suite | None) -> dict[str, Any]:
+    """The rubrics of a suite that are files of the user's own, for the manifest: people may rate by them, too."""
+    files = () if suite is None else (name for name in suite.rubrics if name.endswith(SUFFIX))
+    return {rubric.key: as_data(rubric) for rubric in map(RUBRICS.find, files)}
+
+
+def _score_anew(
+    target: Path, scoring: ScoringPass, entry: dict[str, Any], rubrics: Mapping[str, Any]
+) -> ScoringSummary:
     """Score into a new run."""
     text, reading = scoring.text, scoring.reading
     with new_run(target) as folder:
@@ -116,6 +128,7 @@ def _score_anew(target: Path, scoring: ScoringPass, entry: dict[str, Any]) -> Sc
             },
             "scorings": [{**entry, **run_versions(), **counts, "read": reading.account.summary(names=text)}],
             "imports": [],
+            **({"rubrics": rubrics} if rubrics else {}),
         }
         keep_simulations(folder, (file.path for file in reading.inputs if file.path))
         write_new_run(folder, ratings, manifest)
@@ -123,7 +136,7 @@ def _score_anew(target: Path, scoring: ScoringPass, entry: dict[str, Any]) -> Sc
     return scoring.summary(Run(target), counts, 0)
 
 
-def _score_again(run: Run, scoring: ScoringPass, entry: dict[str, Any]) -> ScoringSummary:
+def _score_again(run: Run, scoring: ScoringPass, entry: dict[str, Any], rubrics: Mapping[str, Any]) -> ScoringSummary:
     """Score into an existing run, whose transcripts must be the same."""
     hashes = dict(run.index.select("id", "hash").iter_rows())
     with run.locked(), tempfile.TemporaryDirectory(prefix=".scoring.", dir=run.path) as folder:
@@ -142,6 +155,8 @@ def _score_again(run: Run, scoring: ScoringPass, entry: dict[str, Any]) -> Scori
             "transcripts": {**run.manifest["transcripts"], "options": options},
             "scorings": [*run.manifest["scorings"], {**entry, **run_versions(), **counts, "read": read}],
         }
+        if rubrics:  # what was rated by stays as it was then
+            manifest["rubrics"] = {**rubrics, **run.manifest.get("rubrics", {})}
         sources = [file.path for file in scoring.reading.inputs if file.path]
         replaced = run.add(ratings, manifest, sources=sources)
     scoring.end()

@@ -33,6 +33,7 @@ from bedside.annotation.rating_page.page_collection import collect
 from bedside.annotation.rating_page.page_state import IncompleteEntryError
 from bedside.annotation.sampling import make_plan
 from bedside.annotation.training_cases import TrainingCase
+from bedside.api.annotating import sample
 from bedside.core.errors import DataError, InputError
 from bedside.judges.questions import JudgeAnswer
 from bedside.judges.rubric_ratings import ratings_of
@@ -543,3 +544,31 @@ def test_a_share_is_estimated_with_results_that_follow(judged: Run) -> None:
     (harmful,) = (one for one in estimate(view, judge="judge:invented/model") if one.metric == "steps_asks=harmful")
     assert harmful.human.estimate == pytest.approx(both / 24)
     assert harmful.samples[0].adjudicated == sum(asks(number, 0) != asks(number, 1) for number in range(24)) > 0
+
+
+# -- rubrics that the run's own suite names ---------------------------------------------------------
+
+KINDNESS_FILE = """
+rubric: kindness
+criteria:
+  - {name: warm, definition: How warm., scale: 1-4}
+  - {name: clear, definition: How clear., scale: 1-4}
+aggregate: {name: kindness_mean, mean_of: [warm, clear]}
+"""
+
+
+def test_a_run_knows_the_rubrics_of_its_suite(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "kindness.yaml").write_text(KINDNESS_FILE)
+    (tmp_path / "own.yaml").write_text(
+        "{name: own, title: Own, description: d, source: s, metrics: [structure], rubrics: [kindness.yaml]}"
+    )
+    own = score([tmp_path / "in.jsonl"], tmp_path / "own-run", suite=str(tmp_path / "own.yaml")).run
+    again = score([tmp_path / "in.jsonl"], run.path, suite=str(tmp_path / "own.yaml")).run
+    (tmp_path / "kindness.yaml").unlink()
+    for known in (own, again):
+        drawn = sample(
+            known, raters=["anna"], overlap=1, per=2, rubrics=["kindness"], out=tmp_path / f"{known.path.name}.json"
+        )
+        assert [planned.rubric.name for planned in drawn.plan.wholes] == ["kindness"]
+    with pytest.raises(InputError, match="name others with .*, such as kindness"):
+        sample(own, raters=["anna"], overlap=1, per=2)

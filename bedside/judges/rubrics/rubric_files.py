@@ -692,7 +692,7 @@ OwnRubrics = Mapping[str, Rubric]
 
 
 def own_rubrics(run: Run) -> OwnRubrics:
-    """The rubrics of the user's own that a run was judged by, as they were then.
+    """The rubrics of the user's own that a run was judged by, as they were then, and those that its suite names.
 
     What a rubric of several ratings comes to stands under the name of each metric. A tuned rubric of a name that
     nothing else in the run or package has stands under its mere name, too: what people and other raters rate by that
