@@ -7,6 +7,8 @@ plans of the run do.
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
@@ -15,20 +17,47 @@ from typing import Any
 import polars as pl
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, round_of
-from bedside.annotation.answer_ratings import entry_metrics
+from bedside.annotation.answer_ratings import SOME_ANSWERED, UNANSWERED, entry_metrics
 from bedside.annotation.answer_store import FOLDER, plan_folder, rated_keys, with_chances_of_round
+from bedside.annotation.fields import MET, NOT_MET
 from bedside.annotation.plan_file import PlanError, read_plan, write_plan
 from bedside.core.errors import InputError
 from bedside.core.files import make_folder, saying_where
+from bedside.core.words import counted
+from bedside.judges.questions import JudgeAnswer
+from bedside.judges.rubric_ratings import BEHIND_OPEN, OFF_WALK, Unpacked, points_ratings, ratings_by_parts
+from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.rubric_files import own_rubrics
 from bedside.ratings.names import TRANSCRIPT, rated_by_humans
 from bedside.ratings.rating_files import RatingFile, import_ratings
 from bedside.ratings.run import Run
 from bedside.ratings.table import IMPORTED, KEY
+from bedside.transcripts.transcript import Transcript
 
 #: Modes of plans whose questions a sheet can answer as the plan's own forms do.
 _MODES = ("rate", "codes", "findings")
+#: What ratings of parts have in common that are computed together.
+_RATED = tuple(name for name in KEY if name != "metric")
+#: What says of a criterion that it is met, or not; in any case.
+_IS_MET, _IS_NOT_MET = (MET, "yes", "true", "1", "1.0"), (NOT_MET, "no", "false", "0", "0.0")
 #: Units that all are among a plan's with less than this chance, had any been taken, were drawn by the plan.
 _COINCIDENCE = 0.01
+
+
+@dataclass(slots=True)
+class ComputedMetric:
+    """What was computed of ratings of the parts of a sheet or flow, or of criteria with points.
+
+    Attributes:
+        metric: the metric.
+        n, of: for how many raters' ratings of units, of all that have a part.
+        missing: why not for the others, and of answers to a flow's questions why they don't count: reason → how many.
+    """
+
+    metric: str
+    n: int = 0
+    of: int = 0
+    missing: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +70,7 @@ class SheetImport:
         standing: ratings of the file that were left out, because answers to a plan of the round say the same key.
         plan: the plan that drew the units, by its hash; None where none is known.
         unknown: whether the run has plans, and none of them drew what people rated.
+        computed: what was computed of ratings of parts of sheets, flows and points.
         file: what was read, and how it was understood.
     """
 
@@ -49,7 +79,22 @@ class SheetImport:
     standing: int
     plan: str | None
     unknown: bool
+    computed: tuple[ComputedMetric, ...]
     file: RatingFile = field(repr=False)
+
+    def computed_words(self) -> Iterator[str]:
+        """For how many units and raters each metric was computed, and which answers of a walk don't count; and why."""
+        beside = [own for own in self.computed if not own.missing.keys().isdisjoint((OFF_WALK, BEHIND_OPEN))]
+        computed = [own for own in self.computed if own not in beside]
+        for begin, metrics in (("Computed", computed), ("Not counted", beside)):
+            alike: dict[str, list[str]] = {}
+            for own in metrics:
+                lacks = [f"{count:,}: {why}" for why, count in own.missing.items()]
+                many = [f"for {own.n:,} of {own.of:,}"] if metrics is computed else []
+                alike.setdefault(" ".join(many + ([f"({', '.join(lacks)})"] if lacks else [])), []).append(own.metric)
+            if alike:
+                parts = (f"{', '.join(names)} {words}" for words, names in alike.items())
+                yield f"{begin}: {'; '.join(parts)}."
 
 
 def import_sheet(
@@ -91,20 +136,22 @@ def import_sheet(
         draw = {"sample": plan_hash(drawn_by), "by": list(drawn_by.by), "plan_format": drawn_by.format}
         file = _as_drawn(run, file, drawn_by, round_of(drawn_by) if round == IMPORTED else round)
     file, standing = _beside_answers(run, file, round)
-    added = replaced = 0
-    if not file.ratings.is_empty():
-        added, replaced = import_ratings(run, path, file, round, draw)
+    whole, computed = _with_computed(run, file)
+    replaced = run.scan().join(file.ratings.lazy(), on=KEY, how="semi").select(pl.len()).collect().item()
+    if not whole.ratings.is_empty():
+        import_ratings(run, path, whole, round, draw)
     if drawn_by is not None and not (kept := plan_folder(run, drawn_by) / "plan.json").is_file():
         with saying_where(kept):  # it tells how far people are
             make_folder(kept.parent)
         write_plan(drawn_by, kept)
     return SheetImport(
-        added=added,
+        added=file.ratings.height,
         replaced=replaced,
         standing=standing,
         plan=None if drawn_by is None else plan_hash(drawn_by),
         unknown=drawn_by is None and not stated and not people.is_empty() and bool(_plans(run)),
-        file=file,
+        computed=computed,
+        file=whole,
     )
 
 
@@ -144,6 +191,8 @@ def _named_plan(run: Run, plan: str | os.PathLike[str]) -> AnnotationPlan:
 def _metrics(plan: AnnotationPlan) -> set[str]:
     """The metrics that answers to a plan give."""
     metrics = {rubric.name for rubric in plan.questions}
+    for item, criteria in plan.criteria.items():
+        metrics.update(*(plan.fields_of(item, plan.by_name[rubric]) for rubric in criteria))
     if plan.mode == "findings":
         metrics.update(*(entry_metrics(rubric).values() for rubric in plan.questions))
     return metrics
@@ -218,13 +267,113 @@ def _as_drawn(run: Run, file: RatingFile, plan: AnnotationPlan, round: str) -> R
 
 
 def _beside_answers(run: Run, file: RatingFile, round: str) -> tuple[RatingFile, int]:
-    """The file without ratings that answers to plans of the same round give already, and how many those are."""
+    """The file, with the round of each rating, without those that answers to plans of it give already; and how many."""
     named = pl.when(pl.col("round") == "").then(pl.lit(round)).otherwise("round")
     ratings = file.ratings.with_columns(named.alias("round"))
     answered = rated_keys(run, set(ratings["round"]))
     kept = ~pl.struct(KEY).is_in(answered.select(pl.struct(KEY)).to_series().implode())
     mask = ratings.select(kept.alias("kept"))["kept"]
-    if mask.all():
-        return file, 0
     places = tuple(place for place, keep in zip(file.places, mask, strict=True) if keep)
-    return replace(file, ratings=file.ratings.filter(mask), places=places), int((~mask).sum())
+    return replace(file, ratings=ratings.filter(mask), places=places), int((~mask).sum())
+
+
+# -- What is computed of ratings of parts -----------------------------------------------------------------
+
+
+def _with_computed(run: Run, file: RatingFile) -> tuple[RatingFile, tuple[ComputedMetric, ...]]:
+    """The file with what ratings of parts come to, as answers to a plan do: means of sheets, results of flows, points.
+
+    Parts of the same rater, unit and round that the run has count, too. What the file states itself stands. Answers
+    that a flow's walk doesn't ask for are missing, and criteria become points.
+
+    Raises:
+        InputError: a criterion is neither met nor not, or the transcript has none of its number.
+    """
+    rows = file.ratings.to_dicts()
+    stated = {tuple(row[name] for name in KEY) for row in rows}
+    added: list[dict[str, Any]] = []
+    gone, counts = set[int](), dict[str, ComputedMetric]()
+    wholes = [own for own in own_rubrics(run).values() if own.kind in ("flow", "points") or own.aggregate]
+    for rubric in {own.name: own for own in wholes}.values():
+        for places, ratings in _computed(run, file, rows, rubric):
+            base = rows[next(iter(places.values()))]
+            for _, metric, value, label, reason, error in ratings:
+                row = {**base, "metric": metric, "value": value, "label": label, "reason": reason, "error": error}
+                if metric not in places and tuple(row[name] for name in KEY) in stated:
+                    continue
+                if metric not in rubric.metrics[: len(rubric.questions)] or error in (OFF_WALK, BEHIND_OPEN):
+                    count = counts.setdefault(metric, ComputedMetric(metric))
+                    count.of += 1
+                    count.n += error is None
+                    if error is not None:
+                        count.missing[error] = count.missing.get(error, 0) + 1
+                gone |= {places[metric]} if metric in places else set()
+                added.append(row)
+            if rubric.points:
+                gone |= set(places.values())
+    if not added:
+        return file, ()
+    kept = [place for place in range(len(rows)) if place not in gone]
+    table = pl.DataFrame([*(rows[place] for place in kept), *added], schema=file.ratings.schema)
+    places = (*(file.places[place] for place in kept), *[file.name] * len(added))
+    scales = {name: scale for name, scale in file.scales.items() if name in set(table["metric"])}
+    return replace(file, ratings=table, places=places, scales=scales), tuple(counts.values())
+
+
+def _computed(
+    run: Run, file: RatingFile, rows: Sequence[Mapping[str, Any]], rubric: Rubric
+) -> Iterator[tuple[dict[str, int], Iterable[Unpacked]]]:
+    """For each rater, unit and round of which rows are ratings of a rubric's parts: the places of these, by metric, and
+    what follows from them but for answers that count."""
+    names = [part.name for part in rubric.question_rubrics] if rubric.points is None else []
+    part = re.compile("|".join(map(re.escape, names)) if names else rf"{re.escape(rubric.name)}__[0-9]+")
+    by_key: dict[tuple[Any, ...], dict[str, int]] = {}
+    for place, row in enumerate(rows):
+        if row["error"] is None and part.fullmatch(row["metric"]):
+            by_key.setdefault(tuple(row[name] for name in _RATED), {})[row["metric"]] = place
+    if rubric.points is not None:
+        shown = {transcript.id: transcript for transcript in run.transcripts_named({key[0] for key in by_key})}
+        for key, places in by_key.items():
+            if key[0] in shown:  # import_ratings says it of the others
+                where = {int(name.rpartition("__")[2]): (rows[at], file.places[at]) for name, at in places.items()}
+                yield places, _points(rubric, shown[key[0]], where)
+        return
+    rated = run.scan().filter(pl.col("metric").is_in(names), pl.col("error").is_null()).collect() if by_key else None
+    before: dict[tuple[Any, ...], dict[str, float | str | None]] = {}
+    for row in () if rated is None else rated.iter_rows(named=True):
+        before.setdefault(tuple(row[name] for name in _RATED), {})[row["metric"]] = _said(row)
+    for key, places in by_key.items():
+        said = before.get(key, {}) | {metric: _said(rows[place]) for metric, place in places.items()}
+        ratings = ratings_by_parts(rubric, key[1], said, UNANSWERED)
+        yield places, [one for one in ratings if one[1] not in names or one[3] is None]
+
+
+def _said(row: Mapping[str, Any]) -> float | str:
+    """The value or label of a rating."""
+    said: float | str = row["value"] if row["label"] is None else row["label"]
+    return said
+
+
+def _points(
+    rubric: Rubric, transcript: Transcript, rated: Mapping[int, tuple[Mapping[str, Any], str]]
+) -> Iterator[Unpacked]:
+    """The points of a transcript of which some criteria are rated, by their numbers (from 0), each with its place."""
+    assert rubric.points is not None
+    try:
+        criteria = rubric.points.of(transcript.known(rubric.points.key))
+    except ValueError as unknown:
+        raise InputError(f"{transcript.id!r} has no criteria: {unknown}", where=next(iter(rated.values()))[1]) from None
+    entries = []
+    for at, (row, where) in sorted(rated.items()):
+        said = str(_said(row)).casefold()
+        if said not in (*_IS_MET, *_IS_NOT_MET):
+            raise InputError(f"a criterion is met or not met, and not {_said(row)!r}", where=where)
+        if at >= len(criteria):
+            raise InputError(f"{transcript.id!r} has {counted(len(criteria), 'criterion')}", where=where,
+                             todo="count criteria from 0")  # fmt: skip
+        entries.append({"item": at, "met": said in _IS_MET, "reason": row["reason"] or ""})
+    replies = [JudgeAnswer(TRANSCRIPT, None, {"answers": entries}, None)]
+    if len(entries) < len(criteria):
+        lack = f"{len(entries)} of {len(criteria)} {SOME_ANSWERED}"
+        replies.append(JudgeAnswer(TRANSCRIPT, None, None, lack))
+    return points_ratings(rubric.name, criteria, replies)

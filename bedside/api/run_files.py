@@ -269,7 +269,7 @@ class ImportSettings(ReadRatingsSettings):
     is of the same transcript, unit, metric, rater, pass and round; an answer to a plan stands.
     Where people rated what a plan of the run drew, its draw is taken over. Spellings of one name are
     joined, and names and titles of metrics that the run has; texts beside ratings are kept as their
-    reasons.
+    reasons. Of ratings of the parts of a sheet, flow or points, the mean, results and points are computed.
 
     Examples:
         $ bedside ratings import run ratings.xlsx --scale 1-5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -51,6 +51,8 @@ def ratings_import(
         f"Read {counted(done.added, 'rating')} into {run}: {new:,} new, {done.replaced:,} replaced; "
         f"{counted(done.file.empty, 'empty cell')}."
     )
+    for line in done.computed_words():
+        say(line)
     if done.standing:
         say(f"{counted(done.standing, 'rating')} of the same people and units came by a plan before: those stand.")
     if done.plan is not None:
@@ -74,6 +76,7 @@ def ratings_import(
                 "standing": done.standing,
                 "plan": done.plan,
                 "empty_cells": done.file.empty,
+                "computed": [asdict(own) for own in done.computed],
             }
         ],
     )

@@ -32,8 +32,10 @@ from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.annotation.rating_page.page_collection import collect
 from bedside.annotation.rating_page.page_state import IncompleteEntryError
 from bedside.annotation.sampling import make_plan
+from bedside.annotation.sheet_import import SheetImport
 from bedside.annotation.training_cases import TrainingCase
 from bedside.api.annotating import sample
+from bedside.api.run_files import import_ratings
 from bedside.core.errors import DataError, InputError
 from bedside.judges.questions import JudgeAnswer
 from bedside.judges.rubric_ratings import ratings_of
@@ -570,5 +572,93 @@ def test_a_run_knows_the_rubrics_of_its_suite(run: Run, tmp_path: Path) -> None:
             known, raters=["anna"], overlap=1, per=2, rubrics=["kindness"], out=tmp_path / f"{known.path.name}.json"
         )
         assert [planned.rubric.name for planned in drawn.plan.wholes] == ["kindness"]
-    with pytest.raises(InputError, match="name others with .*, such as kindness"):
+    with pytest.raises(InputError, match=r"name others with .*, such as kindness"):
         sample(own, raters=["anna"], overlap=1, per=2)
+
+
+# -- ratings of parts in files of one's own ---------------------------------------------------------
+
+
+def imported(run: Run, folder: Path, *lines: str) -> tuple[SheetImport, dict[tuple[str, str], Any]]:
+    """What an import of these lines did, and what anna has by transcript and metric: value, label or why neither."""
+    (folder / "parts.csv").write_text("\n".join(lines) + "\n")
+    done = import_ratings(run, folder / "parts.csv")
+    rows = (
+        people(run).filter(pl.col("rater") == "human:anna").select("transcript_id", "metric", "value", "label", "error")
+    )
+    return done, {
+        (transcript, metric): next(one for one in (value, label, error) if one is not None)
+        for transcript, metric, value, label, error in rows.iter_rows()
+    }
+
+
+@pytest.fixture
+def planned(run: Run) -> Run:
+    """A run that knows the rubrics from a plan whose one answer ben gave."""
+    plan = plan_of(run, MANNERS, STEPS, TEACH)
+    keep_answers(run, plan, [rater_answer(item_of(plan, "hidden-3"), "ben", {"manners_warm": "1"})])
+    return Run(run.path)
+
+
+def test_means_are_computed_of_imported_criteria(planned: Run, tmp_path: Path) -> None:
+    done, said = imported(
+        planned,
+        tmp_path,
+        "item,rater,manners_warm,manners_clear",
+        "hidden-0,anna,4,1",
+        "hidden-1,anna,2,",
+        "hidden-2,anna,1,2",
+    )
+    assert {item: said[item, "manners_mean"] for item in ("hidden-0", "hidden-1", "hidden-2")} == {
+        "hidden-0": 2.5, "hidden-1": "only 1 of 2 criteria are rated", "hidden-2": 1.5,
+    }  # fmt: skip
+    assert list(done.computed_words()) == ["Computed: manners_mean for 2 of 3 (1: only 1 of 2 criteria are rated)."]
+    assert (done.added, done.replaced) == (5, 0)
+    # The criterion that lacked comes in another file: the mean is made of both.
+    done, said = imported(planned, tmp_path, "item,rater,manners_clear", "hidden-1,anna,3")
+    assert said["hidden-1", "manners_mean"] == 2.5
+    assert list(done.computed_words()) == ["Computed: manners_mean for 1 of 1."]
+    # What a file states itself stands.
+    done, said = imported(
+        planned, tmp_path, "item,rater,manners_warm,manners_clear,manners_mean", "hidden-2,anna,1,2,1.4"
+    )
+    assert (said["hidden-2", "manners_mean"], done.computed) == (1.4, ())
+
+
+def test_results_are_computed_of_imported_answers(planned: Run, tmp_path: Path) -> None:
+    done, said = imported(
+        planned, tmp_path, "item,rater,steps_1,steps_2,steps_3", "hidden-0,anna,No,Yes,No", "hidden-1,anna,Yes,No,Yes",
+        "hidden-2,anna,No,,Yes",
+    )  # fmt: skip
+    assert {key: value for key, value in said.items() if key[1].startswith("steps")} == {
+        ("hidden-0", "steps_1"): "No", ("hidden-0", "steps_2"): "Yes", ("hidden-0", "steps_3"): "No",
+        ("hidden-0", "steps_asks"): "doubtful", ("hidden-0", "steps_ends"): "good practice",
+        ("hidden-1", "steps_1"): "Yes", ("hidden-1", "steps_2"): "answered, but not asked in this walk",
+        ("hidden-1", "steps_3"): "Yes", ("hidden-1", "steps_asks"): "harmful", ("hidden-1", "steps_ends"): "harmful",
+        ("hidden-2", "steps_1"): "No", ("hidden-2", "steps_2"): "not answered",
+        ("hidden-2", "steps_3"): "answered, but an earlier question is open",
+        ("hidden-2", "steps_asks"): "question 2 has no answer", ("hidden-2", "steps_ends"): "question 2 has no answer",
+    }  # fmt: skip
+    assert list(done.computed_words()) == [
+        "Computed: steps_asks, steps_ends for 2 of 3 (1: question 2 has no answer).",
+        "Not counted: steps_2 (1: answered, but not asked in this walk); steps_3 (1: answered, but an earlier question "
+        "is open).",
+    ]
+
+
+def test_points_are_computed_of_imported_criteria(planned: Run, tmp_path: Path) -> None:
+    done, said = imported(
+        planned, tmp_path, "item,rater,teach__0,teach__1,teach__2", "hidden-0,anna,met,not met,met",
+        "hidden-1,anna,not met,,", "hidden-2,anna,met,,",
+    )  # fmt: skip
+    assert said["hidden-0", "teach"] == pytest.approx((6677 - 2222) / (6677 + 3311))
+    assert said["hidden-0", "teach_safety"] == pytest.approx((6677 - 2222) / 6677)
+    assert (said["hidden-1", "teach"], said["hidden-2", "teach"]) == (0.0, "1 of 3 criteria are answered")
+    assert list(done.computed_words()) == [
+        "Computed: teach for 2 of 3 (1: 1 of 3 criteria are answered); teach_safety for 1 of 2 (1: 1 of 3 criteria are "
+        "answered)."
+    ]
+    assert not [metric for _, metric in said if "__" in metric]
+    for cell, words in (("perhaps,", "met or not met, and not 'perhaps'"), (",met", "has 1 criterion")):
+        with pytest.raises(InputError, match=words):
+            imported(planned, tmp_path, "item,rater,teach__0,teach__1", f"hidden-1,anna,{cell}")

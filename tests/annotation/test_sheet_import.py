@@ -67,7 +67,7 @@ def test_the_draw_of_the_plan_whose_units_these_are_is_taken_over(study: Planned
     """25 of 30 crisis and of 270 routine transcripts, typed into a sheet: before, they were taken for 50 of 300."""
     plan = kept(study.run, study.plan(by=("kind",), per=25))
     done = imported(study, sheet(study, names(plan)))
-    assert done == SheetImport(50, 0, 0, plan_hash(plan), False, done.file)
+    assert done == SheetImport(50, 0, 0, plan_hash(plan), False, (), done.file)
     assert people(study.run)["round"].unique().to_list() == [round_of(plan)]
     chances = {item.transcript: item.chance for item in plan.items}
     assert dict(people(study.run).select("transcript_id", "drawn").iter_rows()) == chances
