@@ -502,7 +502,7 @@ def with_computed(
             own = said[row["transcript_id"], row["unit"]]
             if rubric.kind == "flow" and walk_by(rubric, own).at is not None:
                 continue
-            computed = list(ratings_by_parts(rubric, row["unit"], own, ""))[len(rubric.questions) :]
+            computed = list(ratings_by_parts(rubric, row["unit"], own))[len(rubric.questions) :]
             for _, metric, value, label, _, error in computed:
                 if (row["transcript_id"], row["unit"], metric) in known or (error and rubric.kind == "sheet"):
                     continue

@@ -47,7 +47,7 @@ from bedside.annotation.fields import (
 )
 from bedside.annotation.items import judge_scores
 from bedside.judges.questions import JudgeAnswer
-from bedside.judges.rubric_ratings import NOT_REACHED, Unpacked, points_ratings, ratings_by_parts, walk_by
+from bedside.judges.rubric_ratings import NOT_REACHED, UNANSWERED, Unpacked, points_ratings, ratings_by_parts, walk_by
 from bedside.judges.rubrics.composites import slug
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import human_rater, person_name, rated_by_humans, unit_name
@@ -67,7 +67,7 @@ from bedside.ratings.spellings import folded
 from bedside.ratings.table import RatingRow, frame_of
 
 SKIPPED = "skipped by the rater"
-UNANSWERED, SOME_ANSWERED = "not answered", "criteria are answered"
+SOME_ANSWERED = "criteria are answered"
 UNCODED = "not coded"
 NO_ANSWER = "the rater says that no answer can be given"
 

@@ -20,13 +20,14 @@ import polars as pl
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, round_of
 from bedside.annotation.answer_check import AnswerCheck
-from bedside.annotation.answer_ratings import SOME_ANSWERED, UNANSWERED, plan_people, plan_ratings, plan_scales
+from bedside.annotation.answer_ratings import SOME_ANSWERED, plan_people, plan_ratings, plan_scales
 from bedside.annotation.answer_revisions import Revision, RevisionHistory, times_changed
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.items import coded_positions
 from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.core.errors import InputError, RunError
 from bedside.core.files import file_digest, make_folder, read_json_lines, replacing, saying_where
+from bedside.judges.rubric_ratings import UNANSWERED
 from bedside.judges.rubrics.rubric import as_data
 from bedside.ratings.names import person_name
 from bedside.ratings.run import Run

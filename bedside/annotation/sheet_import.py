@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, round_of
-from bedside.annotation.answer_ratings import SOME_ANSWERED, UNANSWERED, entry_metrics
+from bedside.annotation.answer_ratings import SOME_ANSWERED, entry_metrics
 from bedside.annotation.answer_store import FOLDER, plan_folder, rated_keys, with_chances_of_round
 from bedside.annotation.fields import MET, NOT_MET
 from bedside.annotation.plan_file import PlanError, read_plan, write_plan
@@ -344,7 +344,7 @@ def _computed(
         before.setdefault(tuple(row[name] for name in _RATED), {})[row["metric"]] = _said(row)
     for key, places in by_key.items():
         said = before.get(key, {}) | {metric: _said(rows[place]) for metric, place in places.items()}
-        ratings = ratings_by_parts(rubric, key[1], said, UNANSWERED)
+        ratings = ratings_by_parts(rubric, key[1], said)
         yield places, [one for one in ratings if one[1] not in names or one[3] is None]
 
 

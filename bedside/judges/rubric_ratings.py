@@ -96,6 +96,8 @@ def _over_criteria(rubric: Rubric, reply: JudgeAnswer) -> Iterator[Unpacked]:
 NOT_REACHED = "not asked in this walk"
 #: Why an answer doesn't count that was given to a question that the walk doesn't ask, or one that an open one leads to.
 OFF_WALK, BEHIND_OPEN = f"answered, but {NOT_REACHED}", "answered, but an earlier question is open"
+#: What a person left open.
+UNANSWERED = "not answered"
 
 
 def walk_by(rubric: Rubric, said: Mapping[str, Any]) -> Walk:
@@ -110,7 +112,7 @@ def walk_by(rubric: Rubric, said: Mapping[str, Any]) -> Walk:
 
 
 def ratings_by_parts(
-    rubric: Rubric, unit: str, said: Mapping[str, float | str | None], lack: str
+    rubric: Rubric, unit: str, said: Mapping[str, float | str | None], lack: str = UNANSWERED
 ) -> Iterator[Unpacked]:
     """What people's answers to the parts of a sheet come to: its mean; of a flow, the answer to each question and the
     result of each dimension.

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
+import polars as pl
+
 from bedside.analysis.comparison import Comparison, Overall
 from bedside.analysis.non_inferiority import MarginTest
 from bedside.analysis.rater_effects import (
@@ -73,8 +75,36 @@ def design_notes(designs: Sequence[RaterDesign | None]) -> list[str]:
 
 
 def with_rater_notes(table: Table, view: RatingsView, answer: Iterable[Table] = ()) -> Table:
-    """The table with the notes of :func:`with_people_notes` and of :func:`with_version_notes`."""
-    return with_version_notes(with_people_notes(table, view), view, answer)
+    """The table with the notes of :func:`with_people_notes`, of :func:`with_version_notes` and on walks."""
+    noted = with_version_notes(with_people_notes(table, view), view, answer)
+    notes = tuple(NoteText(text, "raters.walks", warns=True) for text in _walk_notes(table, view))
+    return replace(noted, notes=(*noted.notes, *notes)) if notes else noted
+
+
+def _walk_notes(table: Table, view: RatingsView) -> Iterator[str]:
+    """Of each flow in a table: answers that don't count, as the walk doesn't lead to them, and walks that stay open."""
+    from bedside.judges.rubric_ratings import BEHIND_OPEN, OFF_WALK, UNANSWERED
+
+    metrics = {record.get("metric") for record in table.records}
+    flows = {rubric.name: rubric for rubric in view.rubrics.values() if rubric.kind == "flow"}
+    for flow in flows.values():
+        if metrics.isdisjoint(flow.metrics):
+            continue
+        rated = view.ratings.filter(pl.col("metric").is_in([part.name for part in flow.question_rubrics]))
+        beside = rated["error"].is_in([OFF_WALK, BEHIND_OPEN]).sum()
+        if beside:
+            yield (
+                f"{flow.title}: {beside:,} of {counted(rated['label'].count() + beside, 'answer')} don't count: the "
+                "walk doesn't ask for them, or an earlier question is open."
+            )
+        walks = rated.group_by("transcript_id", "rater", "replicate", "round").agg(
+            (pl.col("error") == UNANSWERED).any()
+        )
+        if walks["error"].any():
+            yield (
+                f"{flow.title}: {walks['error'].sum():,} of {counted(walks.height, 'walk')} end at an open question "
+                "and have no results."
+            )
 
 
 #: The note on a judge of which several versions answered.

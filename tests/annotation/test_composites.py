@@ -35,6 +35,7 @@ from bedside.annotation.sampling import make_plan
 from bedside.annotation.sheet_import import SheetImport
 from bedside.annotation.training_cases import TrainingCase
 from bedside.api.annotating import sample
+from bedside.api.rating_questions import agree as agree_tables
 from bedside.api.run_files import import_ratings
 from bedside.core.errors import DataError, InputError
 from bedside.judges.questions import JudgeAnswer
@@ -643,6 +644,13 @@ def test_results_are_computed_of_imported_answers(planned: Run, tmp_path: Path) 
         "Computed: steps_asks, steps_ends for 2 of 3 (1: question 2 has no answer).",
         "Not counted: steps_2 (1: answered, but not asked in this walk); steps_3 (1: answered, but an earlier question "
         "is open).",
+    ]
+    imported(planned, tmp_path, "item,rater,steps_1,steps_2,steps_3", "hidden-0,ben,No,Yes,No", "hidden-1,ben,Yes,,No")
+    (table,) = (one for one in agree_tables(planned, rounds=["import"], seed=1) if one.name == "agreement")
+    # Of 8 answers of anna's and 5 of ben's two don't count; of their 3 and 2 walks one stays open.
+    assert [text for text in table.notes if text.startswith("T: ")] == [
+        "T: 2 of 13 answers don't count: the walk doesn't ask for them, or an earlier question is open.",
+        "T: 1 of 5 walks end at an open question and have no results.",
     ]
 
 
