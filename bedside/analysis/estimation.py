@@ -13,6 +13,7 @@ from bedside.analysis.averaging import matched_rows, planned_cases
 from bedside.analysis.case_values import own_case
 from bedside.analysis.choices import ESTIMATE_ABOUT, ESTIMATE_METHODS, EstimateAbout, EstimateMethod, check_at_looks
 from bedside.analysis.fresh_view import fresh_view_of
+from bedside.analysis.label_numbers import at_level
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.plan_draws import MERGED_RUN, cell_levels, drawn_by, drawn_rounds, misdrawn_rounds
 from bedside.analysis.rater_effects import RaterDesign, rater_design
@@ -405,13 +406,7 @@ def _parts(view: RatingsView, metric: str, named: bool) -> Iterator[RatingsView]
     if own["error"].str.ends_with(NOT_REACHED).any() or own["label"].drop_nulls().is_empty():
         return
     for label in labels:
-        rows = [
-            table.filter(pl.col("metric") == metric).with_columns(
-                pl.lit(f"{metric}={label}").alias("metric"), (pl.col("label") == label).cast(pl.Float64).alias("value"),
-                pl.lit(None, dtype=pl.String()).alias("label"),
-            )
-            for table in (view.ratings, view.final)
-        ]  # fmt: skip
+        rows = [at_level(table, metric, label) for table in (view.ratings, view.final)]
         yield replace(view, ratings=rows[0], final=rows[1])
 
 

@@ -142,7 +142,8 @@ class Finding:
         alternative: of one-sided tests what they ask, that the first system is ``greater`` or ``less``; else empty.
         pairs: of three systems or more, each two that differ.
         cases: of these, how many the test of each two rests on.
-        over: what changes are followed over, such as the number of messages; empty of other findings.
+        over: what changes are followed over, such as the number of messages; of a number ``cases`` where each counts
+            once; empty of other findings.
         warning: what could change how it is read.
         other_raters: of that warning, who rated which system.
         disputed: beside these, on how many measures one system is better by some raters, the other by others.

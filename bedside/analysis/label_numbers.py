@@ -84,6 +84,27 @@ def with_shares(view: RatingsView, shares: Mapping[str, LevelShare]) -> RatingsV
     return replace(_with_numbers(view, numbers), scales=scales, shares={**view.shares, **shares})
 
 
+def level_metric(metric: str, level: str) -> str:
+    """The metric of whether ratings by another have this level."""
+    return f"{metric}={level}"
+
+
+def at_level(ratings: pl.DataFrame, metric: str, level: str) -> pl.DataFrame:
+    """Ratings by a metric as those of :func:`level_metric`: 1 where they have the level, 0 where they have another."""
+    return ratings.filter(pl.col("metric") == metric).with_columns(
+        pl.lit(level_metric(metric, level)).alias("metric"), (pl.col("label") == level).cast(pl.Float64).alias("value"),
+        pl.lit(None, dtype=pl.String()).alias("label"),
+    )  # fmt: skip
+
+
+def with_levels(view: RatingsView, levels: Mapping[str, Sequence[str]]) -> RatingsView:
+    """The view of nothing but whether ratings by metrics have each of their levels, as metrics of their own."""
+    each = [(metric, level) for metric, own in levels.items() for level in own]
+    tables = (pl.concat([at_level(table, *one) for one in each]) for table in (view.ratings, view.final))
+    return replace(view, ratings=next(tables), final=next(tables),
+                   scales={level_metric(*one): Scale((0.0, 1.0), True) for one in each})  # fmt: skip
+
+
 def flow_results(rubrics: Iterable[Rubric]) -> dict[str, Rubric]:
     """What the dimensions of flows come to, by metric; of a flow with a direction, levels stand from worst to best."""
     flows = [rubric for rubric in rubrics if rubric.kind == "flow"]

@@ -10,7 +10,10 @@ from typing import Any
 
 import polars as pl
 
+from bedside.analysis.case_values import own_case
 from bedside.analysis.findings import Finding, MeasureFinding
+from bedside.analysis.label_numbers import with_shares
+from bedside.analysis.metric_facts import LevelShare
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.core.errors import DataError, nearest
 from bedside.core.files import read_json_lines
@@ -160,7 +163,7 @@ def explain(view: RatingsView, table: Table, cell: str, tests: Table | None = No
     metrics = list(dict.fromkeys(str(record["metric"]) for record in records if record.get("metric")))
     ratings = _ratings(view, records)
     tables = [with_version_notes(_records_table(_unversioned(table), cell, records), view)]
-    if table.name == "results":
+    if table.name in _OF_VALUES:
         tables += [_values_table(view, record) for record in records[:_SHOWN_RECORDS]]
     if not ratings.is_empty():
         tables.append(_ratings_table(view, ratings))
@@ -168,7 +171,7 @@ def explain(view: RatingsView, table: Table, cell: str, tests: Table | None = No
         tables += [*_provenance_tables(view, concerned), *states_tables(view, concerned)]
     if tests is not None and tests.name != table.name:
         tables += _tests_table(_unversioned(tests), records)
-    found = [finding for record in sorted(records, key=_is_minor) if (finding := _number(view, record)) is not None]
+    found = [finding for record in sorted(records, key=_is_minor) for finding in _numbers(view, record)]
     definitions = tuple(_definition(view, name) for name in metrics)
     return Explanation(definitions, Tables(tables, None, findings=found[:_SHOWN_NUMBERS]))
 
@@ -178,8 +181,18 @@ def _unversioned(table: Table) -> Table:
     return replace(table, notes=tuple(text for text in table.notes if getattr(text, "id", "") != VERSIONS_NOTE))
 
 
+#: Tables whose numbers are means of values of transcripts.
+_OF_VALUES = ("results", "leaderboard", "level_shares")
 #: Where a record has its number, with the ends of its interval.
-_NUMBERS = (("value", ""), ("difference", "difference_"), ("estimate", ""), ("wins", "wins_"), ("mean", ""))
+_NUMBERS = (
+    ("share_by_case", "by_case_"),
+    ("share", ""),
+    ("value", ""),
+    ("difference", "difference_"),
+    ("estimate", ""),
+    ("wins", "wins_"),
+    ("mean", ""),
+)
 
 
 def _is_minor(record: Mapping[str, Any]) -> bool:
@@ -187,20 +200,33 @@ def _is_minor(record: Mapping[str, Any]) -> bool:
     return bool(record.get("statistic", "kappa") != "kappa")
 
 
-def _number(view: RatingsView, record: Mapping[str, Any]) -> Finding | None:
-    """The number of a cell as a finding; None where its record has none."""
-    name, ends = next(((name, ends) for name, ends in _NUMBERS if isinstance(record.get(name), float)), (None, ""))
-    if name is None or not record.get("metric"):
-        return None
-    metric, n = str(record["metric"]), record.get("n") or record.get("units") or record.get("rated") or 0
-    low, high = (record.get(f"{ends}{end}") for end in ("low", "high"))
-    title = str(record.get("title") or view.facts(metric).title)
-    figure = str(record.get("statistic") or (record.get("level") if name == "value" else name) or name)
-    measure = MeasureFinding(metric, title, record[name], low, high, n, record.get("of"),
-                             str(record.get("why_missing") or ""), figure)  # fmt: skip
-    raters = record.get("raters")
-    return Finding("number", raters if isinstance(raters, str) else "", tuple(_named(record, ("system", "a", "b"))),
-                   (measure,))  # fmt: skip
+def _share_of(record: Mapping[str, Any]) -> str | None:
+    """The level whose share a record has; None of other numbers."""
+    level: str | None = record["level"] if "share" in record else record.get("share_of")
+    return level
+
+
+def _numbers(view: RatingsView, record: Mapping[str, Any]) -> Iterator[Finding]:
+    """The number of a cell as a finding; of a share of conversations, first the mean over cases. None where its record
+    has none."""
+    found = [(name, ends) for name, ends in _NUMBERS if isinstance(record.get(name), float)]
+    alike = record.get("n") == record.get("cases")  # a conversation each
+    for name, ends in found[: 2 if "share" in record and not alike else 1] if record.get("metric") else ():
+        metric, by_case = str(record["metric"]), name == "share_by_case" or "planned_cases" in record
+        n = record.get("cases" if by_case else "n") or record.get("units") or record.get("rated") or 0
+        of = record.get("of_cases") if name == "share_by_case" else record.get("of")
+        low, high = (record.get(f"{ends}{end}") for end in ("low", "high"))
+        title = str(record.get("title") or view.facts(metric).title)
+        title += f": {level}" if (level := _share_of(record)) else ""
+        title += f" ({record['factor']}: {record['people']})" if "share" in record and record["factor"] else ""
+        figure = str(record.get("statistic") or (record.get("level") if name == "value" else name) or name)
+        why = str(record.get("why_missing") or "")
+        measure = MeasureFinding(metric, title, record[name], low, high, n, of, why,
+                                 "mean" if name.startswith("share") else figure)  # fmt: skip
+        raters = record.get("raters")
+        yield Finding("number", raters if isinstance(raters, str) else "",
+                      tuple(_named(record, ("system", "a", "b"))), (measure,),
+                      over="cases" if by_case else "")  # fmt: skip
 
 
 def tests_of(view: RatingsView, table: str, seed: int) -> Table | None:
@@ -380,7 +406,11 @@ VALUE_COLUMNS = (
 
 def _values_table(view: RatingsView, record: Mapping[str, Any]) -> Table:
     """The value of each transcript that a mean is of, and the arithmetic."""
-    metric = str(record["metric"])
+    metric, level = str(record["metric"]), _share_of(record)
+    if level is not None:
+        view = with_shares(view, {metric: LevelShare(level, "higher")})
+    if record.get("factor"):
+        view = view.where({record["factor"]: (record["people"],)})
     values = view.transcript_values([metric]).sort("transcript_id")
     if record.get("raters") is not None:
         values = values.filter(pl.col("group") == str(record["raters"]))
@@ -393,6 +423,9 @@ def _values_table(view: RatingsView, record: Mapping[str, Any]) -> Table:
         sums = f"Mean = sum / n = {total:.6g} / {n} = {total / n:.6g}. " + sums
     if n > 1:
         sums += f" Standard deviation with n − 1: {rated['value'].std(ddof=1):.6g}."
+    if n and "cases" in record:
+        means = rated.with_columns(own_case()).group_by("case").agg(pl.col("value").mean())["value"]
+        sums += f" Each case counts once: the mean of {counted(means.len(), 'case')} is {means.mean():.6g}."
     title = f"{view.facts(metric).title}, {record.get('system', 'all')}: one value a transcript"
     final = final_notes(view, [metric]) if record.get("raters") == PEOPLE else ()
     return table_of("values", title, values.to_dicts(), VALUE_COLUMNS,

@@ -551,7 +551,8 @@ def _number(finding: Finding) -> str:
     what = "" if measure.figure in ("mean", "value", "difference") else f" ({measure.figure})"
     interval = "" if measure.low is None else f" [{number(measure.low)}, {number(measure.high)}]"
     basis = "the mean of " if measure.figure == "mean" else "from "
-    unit = "cases" if len(finding.systems) == 2 else "transcripts" if finding.systems else "units"
+    by_case = finding.over == "cases" or len(finding.systems) == 2
+    unit = "cases" if by_case else "transcripts" if finding.systems else "units"
     if (measure.of or measure.n) == 1:
         unit = unit.removesuffix("s")
     raters = [rater_words(rater) for rater in finding.raters.split(", ") if ":" in rater or rater == PEOPLE]

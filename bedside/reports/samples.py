@@ -23,7 +23,7 @@ from bedside.ratings.table import warnings_in
 from bedside.ratings.values import Direction
 from bedside.reports.measures import TableMeasure, preferred_groups, shares_shown
 from bedside.reports.number_text import rater_words
-from bedside.stats.result import Interval
+from bedside.stats.result import Interval, Result
 
 #: Begins the names of the columns that hold factors.
 _FACTOR = "factor:"
@@ -47,6 +47,7 @@ class MeasureRow:
         direction: whether higher is better, lower is better, or neither.
         key: what names it in a cell's name.
         measure: as the suite names it.
+        share_of: of labels, the level whose share it is.
     """
 
     metric: str
@@ -60,6 +61,7 @@ class MeasureRow:
     direction: Direction
     key: str
     measure: TableMeasure
+    share_of: str | None = None
 
     @property
     def nearest(self) -> bool:
@@ -109,6 +111,13 @@ def interval_of(sample: Sample, level: SampleLevel) -> Interval | None:
     clusters = None if sample.is_single else sample.clusters
     mean = mean_within(sample.values, sample.bounds, clusters=clusters, linearised=level == "micro")
     return mean.interval
+
+
+def by_case(sample: Sample) -> Result:
+    """The mean over cases, each of which counts once, whatever number of transcripts it has; with its 95 % interval."""
+    cases = np.where(sample.cases < 0, -1 - np.arange(sample.n), sample.cases)
+    means = [float(sample.values[cases == case].mean()) for case in np.unique(cases)]
+    return mean_within(np.array(means), sample.bounds)
 
 
 #: Key of a sample: system, and the values of the factors.
@@ -391,6 +400,14 @@ def counts_there(view: RatingsView, strata: pl.DataFrame | None, *, pool: bool =
     return {place: part.height for place, part in _transcripts_there(view, strata, pool=pool)}
 
 
+def cases_there(view: RatingsView, strata: pl.DataFrame | None) -> dict[Place, int]:
+    """How many cases each place has, rated or not; a transcript without one is a case of its own."""
+    return {
+        place: part["case"].filter(part["case"] >= 0).n_unique() + int((part["case"] < 0).sum())
+        for place, part in _transcripts_there(view, strata, pool=False)
+    }
+
+
 def _mean_sample(part: pl.DataFrame) -> Sample:
     rated = part.filter(pl.col("value").is_not_null())
     values = rated["value"].to_numpy()
@@ -667,6 +684,7 @@ def _row(view: RatingsView, measured: _Measured, *, several: bool, with_level: b
         scale=100.0 if measure.percent else 1.0,
         direction="none" if direction == "reference" else direction,
         measure=measure,
+        share_of=view.shares[metric].level if metric in view.shares else None,
         key=metric
         + (":micro" if measured.rated.is_ratio else "")
         + (":mean" if measure.mean else "")

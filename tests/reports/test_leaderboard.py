@@ -92,7 +92,7 @@ def test_its_cells_by_hand(tmp_path: Path) -> None:
     assert [note.partition(" ")[0] for note in table.notes if getattr(note, "warns", False)] == ["Toys"]
     notes = "\n".join(table.notes)
     for part in (
-        "Ordered by Empathy: of the main measures of the suite",
+        "Ordered by Empathy. It is the first of the main measures of the suite that has a value.",
         "n = 3 cases",
         "Without a value: Partnership. Not rated yet: bedside score FILES --out RUN --judge MODEL",
         "permutation",
@@ -206,7 +206,7 @@ def test_what_only_failed_conversations_are_rated_with_orders_nobody(
 def test_the_suite_names_what_orders_it(tmp_path: Path) -> None:
     view = judged(scored(tmp_path, main=["partnership", "empathy"]))
     table = leaderboard(view)
-    assert "of the main measures that the suite names, the first that has a value" in table.notes[0]
+    assert "It is the first of the main measures that the suite names that has a value." in table.notes[0]
     assert view.run is not None
     more = judged(view.run, metric="partnership", best="lab/doctor").ratings.filter(metric="partnership")
     both = leaderboard(replace(view, ratings=pl.concat([view.ratings, more])))

@@ -12,9 +12,15 @@ import pytest
 from pydantic import ValidationError
 
 import bedside
+from bedside.analysis.label_numbers import with_shares
+from bedside.analysis.leaderboard import standings
+from bedside.analysis.metric_facts import LevelShare
 from bedside.analysis.ratings_view import open_ratings_view
+from bedside.judges.rubrics.rubric import as_data
 from bedside.judges.rubrics.rubric_files import parse_rubric
+from bedside.ratings.table import frame_of
 from bedside.reports.contents import make_tables
+from bedside.reports.finding_words import sentences
 from bedside.reports.tables import TABLES
 from bedside.scoring.score import score
 from bedside.simulation.simulators.protocol_file import GALLERY
@@ -111,6 +117,37 @@ def test_two_levels_of_one_metric_need_another_table() -> None:
         kind.options.model_validate({"metrics": twice})
 
 
+def test_the_explanation_of_a_share_is_by_case_as_on_the_leaderboard(tmp_path: Path) -> None:
+    """Of 4, 3 and 4 talks of three cases all, all and none failed: 2 of 3 by case, 7 of 11 by talk."""
+    sizes = {"a": 4, "b": 3, "c": 4}
+    names = [(f"{case}{number}", case) for case, size in sizes.items() for number in range(size)]
+    talks = [conversation(("clinician", "Yes."), ("patient", "No."), id=name, system="A", case_id=case)
+             for name, case in names]  # fmt: skip
+    own = score(talks, tmp_path / "run", metrics=["structure"]).run
+    rows = [
+        (name, "A", case, "transcript", "response_stayed", "judge:invented/model", 0, None,
+         "good" if case == "c" else "failed", None, None) for name, case in names
+    ]  # fmt: skip
+    with own.locked():
+        own.add(frame_of(rows).lazy(), {**own.manifest, "rubrics": {"response": as_data(parse_rubric(RUBRIC))}})
+    view = open_ratings_view(tmp_path / "run")
+    explained = bedside.explain(tmp_path / "run", "response_stayed/A/failed", table="level_shares")
+    by_case, by_talk = (finding.measures[0] for finding in explained.tables.findings)
+    assert (by_case.title, by_case.estimate, by_case.n, by_case.of) == ("Stayed: failed", pytest.approx(2 / 3), 3, 3)
+    assert (by_talk.estimate, by_talk.n) == (pytest.approx(7 / 11), 11)
+    shown = with_shares(view, {"response_stayed": LevelShare("failed", "lower")})
+    board = standings(shown, "response_stayed")[0].systems[0].mean
+    assert board.interval is not None
+    assert board.estimate == by_case.estimate
+    assert (board.interval.low, board.interval.high) == (by_case.low, by_case.high)
+    first, second = sentences(explained.tables.findings)
+    assert first.startswith("Stayed: failed of A is 0.67 [")
+    assert "the mean of 3 cases" in first
+    assert "the mean of 11 transcripts" in second
+    results = bedside.explain(tmp_path / "run", "response_stayed/A").tables.findings[0].measures[0]
+    assert (results.title, results.estimate) == ("Stayed: good", pytest.approx(4 / 11))
+
+
 # -- a brought protocol from its folder to the leaderboard --------------------------------------------------
 
 
@@ -143,7 +180,15 @@ def test_a_leaderboard_by_labels_has_the_share_of_the_best_or_the_named_level(
     first = [(row["system"], 100 * row["mean"], row["n"]) for row in board.records if row["orders"]]
     assert first == [("rules-toy", values[0], 8), ("trivial:echo", values[1], 8)]
     assert "Stayed: failed" in board.columns[2].title if level else "Stayed: good" in board.columns[2].title
+    title = "Stayed: failed" if level else "Stayed: good"
+    assert f"Rated by: judge tiny ({title})." in board.notes
     assert list((tmp_path / "bench").rglob("levels-by-risk.svg"))
+    (finding,) = bedside.explain(
+        tmp_path / "bench" / "run", "response_stayed/rules-toy", table="leaderboard"
+    ).tables.findings
+    assert f"of rules-toy is {values[0] / 100:.2f} [" in (words := sentences([finding])[0])
+    assert "the mean of 8 cases, rated by tiny" in words
+    assert finding.measures[0].title == title
 
 
 @pytest.mark.parametrize(

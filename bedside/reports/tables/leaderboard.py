@@ -15,6 +15,7 @@ from bedside.analysis.simulated_talks import SimulatedTalks, reasons_of, simulat
 from bedside.analysis.study_parts import SYNTHETIC
 from bedside.core.words import counted
 from bedside.judges.rubrics.rubric_files import RUBRICS
+from bedside.ratings.names import is_algorithm, is_judge
 from bedside.ratings.suites.run_suites import suites_of
 from bedside.reports.contents import main_measures
 from bedside.reports.measures import TableMeasure, shares_shown
@@ -41,12 +42,14 @@ class BoardColumn:
         part: the part of the transcripts that it is about; empty for all.
         standings: where the systems stand.
         several: whether several groups of raters gave values.
+        share_of: of labels, the level whose share is shown.
     """
 
     measure: TableMeasure
     part: str
     standings: Standings
     several: bool
+    share_of: str | None = None
 
     @property
     def title(self) -> str:
@@ -139,7 +142,8 @@ def _columns(
     view = shares_shown(view, {"": (measure,)})
     for metric in view.metrics_like(measure.metric):
         of_groups = standings(view, metric, success=success, seed=seed)
-        yield from (BoardColumn(measure, part, each, len(of_groups) > 1) for each in of_groups)
+        level = view.shares[metric].level if metric in view.shares else None
+        yield from (BoardColumn(measure, part, each, len(of_groups) > 1, level) for each in of_groups)
 
 
 def _valueless(view: RatingsView, measure: TableMeasure, part: str) -> tuple[str, str, str]:
@@ -324,6 +328,7 @@ class _Board:
                 yield {
                     "cell": cell_name(metric, column.standings.raters, several, *parts),
                     "metric": metric,
+                    **({"share_of": column.share_of} if column.share_of else {}),
                     "raters": column.standings.raters,
                     "part": column.part or None,
                     "direction": column.standings.facts.direction,
@@ -390,9 +395,19 @@ class _Board:
         part = f" ({first.part})" if first.part else ""
         by = f", as rated by {rater_words(first.standings.raters)}" if first.several else ""
         yield (
-            f"Ordered by {first.title}{part}{by}: of the {which}, the first that has a value. Measures are not "
+            f"Ordered by {first.title}{part}{by}. It is the first of the {which} that has a value. Measures are not "
             "added up to one score."
         )
+        rated: dict[str, list[str]] = {}
+        for column in self._columns:
+            if not is_algorithm(column.standings.raters):
+                rated.setdefault(column.standings.raters, []).append(column.title)
+        if rated:
+            by_whom = (
+                f"{'judge ' if is_judge(raters) else ''}{rater_words(raters)} ({', '.join(dict.fromkeys(titles))})"
+                for raters, titles in rated.items()
+            )
+            yield f"Rated by: {'; '.join(by_whom)}."
         own = any(column.measure.sum for column in self._columns)
         shares = " A share that another table takes over all conversations is here the mean of the cases' own."
         yield (

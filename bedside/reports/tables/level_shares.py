@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BeforeValidator, Field
 
-from bedside.analysis.label_numbers import flow_results
+from bedside.analysis.label_numbers import flow_results, level_metric, with_levels
 from bedside.analysis.ratings_view import RatingsView
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.reports.columns import Block, Column, Part, Table, grid_of, recorded
 from bedside.reports.measures import Headed, TableMeasure
 from bedside.reports.notes import Note, note
 from bedside.reports.number_text import n_of, number
-from bedside.reports.samples import MeasureRow, Place, Sample, interval_of, measure
+from bedside.reports.samples import MeasureRow, Place, Sample, by_case, cases_there, interval_of, measure, strata_of
 from bedside.reports.table_kind import Options, TableKind
 
 _TITLE = "Levels that conversations come to"
@@ -42,6 +43,7 @@ class LevelsRow(NamedTuple):
         system, factor, people: of whom; an empty factor stands for all people.
         whom: the people as they are printed.
         shares: the conversations' values by level: 1 where they came to it.
+        cases: how many cases there are, rated or not.
     """
 
     item: MeasureRow
@@ -51,6 +53,7 @@ class LevelsRow(NamedTuple):
     people: str
     whom: str
     shares: dict[str, Sample]
+    cases: int
 
     @property
     def all(self) -> Sample:
@@ -76,34 +79,42 @@ def level_rows(view: RatingsView, options: LevelSharesOptions) -> list[LevelsRow
     """The rows: of each metric all people of each system, then those with each level of each factor."""
     results = flow_results(view.rubrics.values())
     named = [own.metric for measures in options.metrics.values() for own in measures] or list(results)
-    there, rows = set(view.metrics()), list[LevelsRow]()
+    there = set(view.metrics())
+    rubrics = {metric: results.get(metric) or view.rubrics.get(metric) for metric in named if metric in there}
+    labelled = {metric: own for metric, own in rubrics.items() if own is not None and own.kind == "label"}
+    if not labelled:
+        return []
+    shown = with_levels(view, {metric: [one.label for one in own.labels] for metric, own in labelled.items()})
     by = people_factors(view) if options.by is None else options.by
-    for metric in (metric for metric in named if metric in there):
-        rubric = results.get(metric) or view.rubrics.get(metric)
-        if rubric is None or rubric.kind != "label":
-            continue
-        for factor in ("", *by):
-            rows += _rows_of(view, metric, rubric, factor)
-    return rows
+    rows = [row for factor in ("", *by) for row in _rows_of(shown, labelled, factor)]
+    return sorted(rows, key=lambda row: list(labelled).index(row.item.metric))
 
 
-def _rows_of(view: RatingsView, metric: str, rubric: Rubric, factor: str) -> Iterator[LevelsRow]:
+def _rows_of(view: RatingsView, rubrics: Mapping[str, Rubric], factor: str) -> Iterator[LevelsRow]:
+    """The rows of all people, or of those with each level of a factor, from a view of levels."""
+    factors = [factor] if factor else []
+    levels = {
+        level_metric(metric, one.label): (metric, one.label) for metric, own in rubrics.items() for one in own.labels
+    }
+    measures = [TableMeasure(metric=name, title=rubrics[levels[name][0]].title, direction="higher") for name in levels]
     shares: dict[tuple[str, Place], dict[str, Sample]] = {}
     items: dict[str, MeasureRow] = {}
-    for label in rubric.labels:
-        level = TableMeasure(metric=metric, title=rubric.title, level=label.label, direction="higher")
-        for item, samples in measure(view, {"": (level,)}, by=[factor] if factor else ()).items:
-            items[item.key] = item
-            for place, sample in samples.items():
-                shares.setdefault((item.key, place), {})[label.label] = sample
+    for item, samples in measure(view, {"": measures}, by=factors).items:
+        metric, level = levels[item.metric]
+        key = metric + item.key.removeprefix(item.metric)
+        items.setdefault(key, replace(item, metric=metric, key=key))
+        for place, sample in samples.items():
+            shares.setdefault((key, place), {})[level] = sample
+    cases = cases_there(view, strata_of(view, factors))
     systems = view.order.ordered_systems({system for _, (system, _) in shares})
     people = view.order.ordered_levels(factor, {stratum for _, (_, strata) in shares for stratum in strata})
     for key, item in items.items():
         for group, system in ((group, system) for group in people or [""] for system in systems):
-            own = shares.get((key, (system, (group,) if factor else ())))
+            place = (system, (group,) if factor else ())
+            own = shares.get((key, place))
             if own is not None:
                 whom = f"{factor}: {view.order.level_label(factor, group)}" if factor else "all"
-                yield LevelsRow(item, rubric, system, factor, group, whom, own)
+                yield LevelsRow(item, rubrics[item.metric], system, factor, group, whom, own, cases[place])
 
 
 @note("level shares.missing", "Conversations")
@@ -138,7 +149,7 @@ def build(view: RatingsView, _seed: int, options: LevelSharesOptions) -> Table |
             _interval, cell=name,
             metric="whole.item.metric", raters="whole.item.group", system="whole.system", factor="whole.factor",
             people="whole.people", level=lambda cell: level, share="part.estimate", n="part.n", of="part.of",
-            missing="part.missing", why_missing="part.why",
+            missing="part.missing", why_missing="part.why", of_cases="whole.cases",
         )  # fmt: skip
         column = Column(level, text=lambda cell: number(cell.part.estimate and 100 * cell.part.estimate, 0))
         return Block((record, column), lambda row: Part(row, row.shares[level]) if level in row.shares else None)
@@ -154,8 +165,12 @@ def build(view: RatingsView, _seed: int, options: LevelSharesOptions) -> Table |
 
 
 def _interval(cell: Any) -> dict[str, Any]:
-    interval = interval_of(cell.part, "mean")
-    return {"low": interval and interval.low, "high": interval and interval.high}
+    interval, cases = interval_of(cell.part, "mean"), by_case(cell.part)
+    return {
+        "low": interval and interval.low, "high": interval and interval.high,
+        "share_by_case": cases.estimate, "by_case_low": cases.interval and cases.interval.low,
+        "by_case_high": cases.interval and cases.interval.high, "cases": cases.n,
+    }  # fmt: skip
 
 
 TABLE = TableKind("level_shares", _TITLE, 9, build, LevelSharesOptions, shown="always", averages=False)

@@ -543,6 +543,7 @@ def _record(cells: _ResultsCells, key: CellKey) -> dict[str, Any]:
         "cell": "/".join(names[dimension] for dimension in (*options.rows, *options.columns)),
         "measure": item.title,
         "metric": item.metric,
+        **({"share_of": item.share_of} if item.share_of else {}),
         "raters": item.group,
         "system": system,
         **factors,
