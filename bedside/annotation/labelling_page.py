@@ -297,6 +297,8 @@ class _Page:
             yield f"<View{when}>"
         yield '<View className="bedside-rubric">'
         yield from _question(rubric, number)
+        if rubric.instructions and rubric.name in self._plan.flow_of:  # the question's examples
+            yield f'<Text name="examples__{rubric.name}" value={_text(rubric.instructions)}/>'
         if self._plan.mode == "adjudicate":
             yield f'<Text name="said__{rubric.name}" value="${said_field(rubric.name)}"/>'
         required = self._plan.mode != "adjudicate" and rubric.name not in self._plan.flow_of

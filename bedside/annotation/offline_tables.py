@@ -84,6 +84,7 @@ def question_rows(plan: AnnotationPlan, item: str) -> Iterator[tuple[str, Rubric
         shown = rubric.shown()
         asked = f"{shown.title}: {shown.definition}"
         if flow := plan.flow_of.get(rubric.name):
+            asked += f"\n{shown.instructions}" if shown.instructions else ""  # the question's examples
             for said, after in flow_leads(flow, rubric.name).items():
                 asked += f"\n{said}: {'no further question' if after is None else f'go on with {after}'}."
         if rubric.kind == "points":

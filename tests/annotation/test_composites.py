@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import polars as pl
 import pytest
 
@@ -431,6 +432,23 @@ def test_label_studio_says_where_to_go_on_where_it_cannot_show_it(run: Run) -> N
     told = {one.get("name"): one.get("value") for one in root.iter("Text")}
     assert told["leads__steps_1"] == "Yes: go on with question 3.\nNo: go on with question 2."
     assert told["leads__steps_3"] == "Yes: no further question.\nNo: no further question."
+
+
+def test_examples_of_a_question_stand_wherever_it_is_asked(run: Run, tmp_path: Path) -> None:
+    told = "“Hurry up”, and looking at the clock."
+    second = replace(STEPS.questions[1], examples=told)
+    plan = plan_of(run, replace(STEPS, questions=(STEPS.questions[0], second, STEPS.questions[2])))
+    root = ElementTree.fromstring(labelling_page(plan))
+    texts = {one.get("name"): one.get("value") for one in root.iter("Text") if "examples" in str(one.get("name"))}
+    assert texts == {"examples__steps_2": told}
+    (path, _) = export_files(plan, run, "csv", tmp_path / "csv")
+    asked: dict[str, str] = {}
+    fill_csv(path, lambda row: asked.update({row["question"]: row["asked"]}))
+    assert asked["steps_2"].splitlines()[:2] == ["Asks (2): Is there haste?", told]
+    assert not [question for question, text in asked.items() if told in text and question != "steps_2"]
+    (book, _) = export_files(plan, run, "xlsx", tmp_path / "xlsx")
+    sheet = openpyxl.load_workbook(book)["Answers"]
+    assert any(told in str(cell.value) for row in sheet.iter_rows() for cell in row)
 
 
 def test_a_criterion_that_a_case_lacks_is_refused(run: Run) -> None:
