@@ -25,7 +25,7 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass
 
-from bedside.core.model_errors import key_name, plain_words
+from bedside.core.model_errors import plain_words
 from bedside.judges.rubrics.answer_form import (
     MAX_LEVEL,
     STRICT,
@@ -543,7 +543,9 @@ class Points:
             where = ""
             if isinstance(error, ValidationError):
                 fault = error.errors()[0]
-                where = f" ({key_name(fault['loc'])}: {plain_words(fault)})"
+                own = {key: name for name, key in names.items()}
+                keys = [own.get(key, key) if isinstance(key, str) else f"entry {key + 1}" for key in fault["loc"][:2]]
+                where = f" ({', '.join(keys)}: {plain_words(fault)})"
             raise ValueError(
                 f"the reference's {self.key} are no list of criteria, each with {self.text} and {self.points}{where}"
             ) from error

@@ -682,9 +682,9 @@ def test_criteria_may_stand_in_the_rubric(folder: Path, cases: Run, call: Call) 
     ("criteria", "problem"),
     [
         ([{"item": "Nothing.", "worth": -1}], "none of them has points above 0"),
-        ([{"item": "Nothing."}], "are no list of criteria, each with item and worth (0.points: it is missing)"),
+        ([{"item": "Nothing."}], "are no list of criteria, each with item and worth (entry 1, worth: it is missing)"),
         ([{"item": "Nothing.", "worth": True}], "are no list of criteria"),
-        ([{"item": "Nothing.", "worth": 1e308}] * 3, "(0.points: points lie between -1,000,000 and 1,000,000)"),
+        ([{"item": "Nothing.", "worth": 1e308}] * 3, "(entry 1, worth: points lie between -1,000,000 and 1,000,000)"),
         ([{"item": "Nothing.", "worth": 10**400}], "are no list of criteria"),
         ([{"item": "Nothing.", "worth": math.nan}], "are no list of criteria"),
         (["Nothing."], "are no list of criteria"),

@@ -549,7 +549,7 @@ def test_bad_input_is_one_line_with_file_and_line(write: Write, name: str) -> No
     ("old", "new", "words"),
     [
         ("points: 5", "points: -5", ""),
-        ("points: 5, ", "", "(0.points: it is missing)"),
+        ("points: 5, ", "", "(entry 1, points: it is missing)"),
         ("tags: [understood, safe]", "tags: ['a:b', a b]", "the tags 'a:b' and 'a b' would have one name, a_b"),
         ("points: ", "points: -", "none of them has points above 0"),
     ],
