@@ -170,6 +170,6 @@ def _say_unjudged(done: Benchmark) -> None:
     if rubrics:
         run = typed(done.run.path)
         say(
-            f"No judge was named: what follows from the suite's {counted(len(rubrics), 'rubric')} is missing. bedside "
-            f"score {typed(done.simulation.folder)} --judge MODEL --out {run}; bedside report {run} adds it."
+            f"No judge was named, so ratings by {counted(len(rubrics), 'rubric')} are missing. To add them: bedside "
+            f"score {typed(done.simulation.folder)} --judge MODEL --out {run}; bedside report {run}."
         )

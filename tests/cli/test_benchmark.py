@@ -25,7 +25,7 @@ def test_it_says_who_is_where_goes_on_and_takes_new_systems(call: Call, tmp_path
     assert "Letters" not in rest
     assert out.count("\n") <= 24
     assert "4 conversations of 4 in bench/talks; 100 calls of actors and 0 of judges asked now." in out
-    assert "No judge was named: what follows from the suite's 10 rubrics is missing. bedside score bench/talks" in out
+    assert "No judge was named, so ratings by 10 rubrics are missing. To add them: bedside score bench/talks" in out
     assert "The report: bench/run/report/report.html" in out
     _, out, _ = call("benchmark", "run", "medconceal", *TOYS, "--json")
     (table,) = json.loads(out)

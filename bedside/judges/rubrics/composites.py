@@ -72,7 +72,7 @@ class Criterion:
         if isinstance(scale, str):
             low, high = map(int, scale.split("-"))
             if not low < high <= MAX_LEVEL:
-                raise ValueError(f"the first level is below the last, which is {MAX_LEVEL} at most")
+                raise ValueError(f"the first level must be below the last, and the last at most {MAX_LEVEL}")
         else:
             check_ascending(scale)
         return scale
@@ -80,7 +80,7 @@ class Criterion:
     @model_validator(mode="after")
     def _belongs(self) -> Self:
         if bool(self.scale) == bool(self.labels):
-            raise ValueError("scale: a criterion has either a scale, such as 1-6, or labels")
+            raise ValueError("scale: a criterion needs a scale, such as 1-6, or labels, and not both")
         if 1 in (len(self.levels), len(self.labels)):
             raise ValueError("scale: a choice needs two alternatives or more")
         check_distinct("labels", [label.label for label in self.labels])
@@ -412,7 +412,7 @@ class Flow:
                     f"or write leads: {{{answer.answer}: end}}"
                 )
             elif lead not in self.places and lead.casefold() not in (NEXT, NEXT_DIMENSION, END):
-                yield f"question {question.id}, answer {answer.answer!r}: it leads to {lead}, which is no question"
+                yield f"question {question.id}, answer {answer.answer!r}: there is no question {lead!r} to go on with"
         named = [result.when.severity for result in self.results if result.when and result.when.severity]
         if question.severity is not None and not any(_same(question.severity, name) for name in named):
             for other in difflib.get_close_matches(question.severity, named, 1, 0.8):
@@ -436,7 +436,8 @@ class Flow:
         stuck = sorted(self._reached - ending)
         if stuck:
             names = ", ".join(self.questions[place].id for place in stuck)
-            yield f"questions.{stuck[0]}", f"questions {names} lead to one another in a loop, and never to the end"
+            loop = f"question {names} leads to itself" if not stuck[1:] else f"questions {names} lead to one another"
+            yield f"questions.{stuck[0]}", f"{loop} in a loop, and never to the end"
 
 
 class Walk:
@@ -547,7 +548,7 @@ class Points:
                 keys = [own.get(key, key) if isinstance(key, str) else f"entry {key + 1}" for key in fault["loc"][:2]]
                 where = f" ({', '.join(keys)}: {plain_words(fault)})"
             raise ValueError(
-                f"the reference's {self.key} are no list of criteria, each with {self.text} and {self.points}{where}"
+                f"the reference's {self.key} must be a list, each entry with {self.text} and {self.points}{where}"
             ) from error
         _check_points(criteria)
         return criteria

@@ -298,7 +298,9 @@ def _completed(data: dict[str, Any], path: Path) -> tuple[dict[str, Any], list[s
         return data, places
     kind = next((kind for key, kind in _KINDS.items() if key in data), None)
     if kind is None or "name" in data:
-        problem = "rubric: a file that begins so has `criteria`, `questions`, `flow` or `points`, and no `name`"
+        problem = "rubric: it stands in place of `name`, so the file can't have both"
+        if "name" not in data:
+            problem = "rubric: such a file needs `criteria`, `questions`, `flow` or `points`"
         raise RegistryError(problem, where=str(path), todo="see the docs on rubrics")
     name = data.pop("rubric")
     title = titled(str(data.get("title", name)))

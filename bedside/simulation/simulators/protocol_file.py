@@ -589,7 +589,7 @@ def _check_fields(protocol: ProtocolFile, record: FileRecord, written: set[str])
     for template in (protocol.patient, protocol.opens, *protocol.told()):
         for hole, name, place in template.holes():
             if name not in fields:
-                what = f"{hole!r} names no field of {protocol.people.name}, and nothing else in a prompt is filled"
+                what = f"{hole!r} is no field of {protocol.people.name}, and only fields are filled in"
                 raise InputError(what, where=place, todo=nearest(name, fields))
             if template in protocol.told() and name not in form.clinician.knows:
                 todo = f"take it out, or add {name!r} to `knows` in {protocol.path}"

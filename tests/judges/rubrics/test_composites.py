@@ -206,12 +206,8 @@ def test_people_rate_by_the_criteria_of_a_sheet(manners: Path, run: Run, call: C
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        (
-            ", scale: 1-6}\n  - {name: clarity",
-            "}\n  - {name: clarity",
-            "criteria.0.scale: a criterion has either a scale",
-        ),
-        ("scale: 1-6", "scale: 6-1", "the first level is below the last"),
+        (", scale: 1-6}\n  - {name: clarity", "}\n  - {name: clarity", "criteria.0.scale: a criterion needs a scale"),
+        ("scale: 1-6", "scale: 6-1", "the first level must be below the last"),
         ("name: clarity", "name: warmth", "criteria: 'warmth' is there twice"),
         ("name: ending", "name: warmth_reason", "criteria: 'warmth_reason' is there twice"),
         ("[warmth, clarity]", "[warmth, ending]", "aggregate: a mean of criteria with a scale (warmth, clarity)"),
@@ -244,7 +240,7 @@ def test_people_rate_by_the_criteria_of_a_sheet(manners: Path, run: Run, call: C
         ),
         ("title: Manners", "kind: level", "scale: a rubric of kind level needs this key"),
         ("title: Manners", "title: !!python/object/apply:os.system [exit]", "is not allowed"),
-        ("rubric: manners", "rubric: manners\nname: manners", "rubric: a file that begins so has"),
+        ("rubric: manners", "rubric: manners\nname: manners", "rubric: it stands in place of `name`"),
     ],
 )
 def test_a_wrong_sheet_is_refused_in_a_line(folder: Path, old: str, new: str, problem: str) -> None:
@@ -512,7 +508,7 @@ def test_a_preview_counts_every_question_that_may_be_asked(steps: Path, run: Run
     [
         ("severity: {Yelow: Yellow}\n", "", "steps.tsv:3: question 2 has the severity 'Yelow', which no result names"),
         ("leads: {Not Relevant: end}\n", "", "steps.tsv:3: question 2, answer 'Not Relevant': nothing says where"),
-        ("end}", "77}", "steps.tsv:3: question 2, answer 'Not Relevant': it leads to 77, which is no question"),
+        ("end}", "77}", "steps.tsv:3: question 2, answer 'Not Relevant': there is no question '77' to go on with"),
         ("id: No.", "id: Nr.", "steps.tsv:1: columns: id is Nr., and the table has No., Dimension"),
         ("id: No., ", "", "columns: id is not said"),
         ("start: 2", "start: 12", "start: there is no question 12"),
@@ -682,13 +678,13 @@ def test_criteria_may_stand_in_the_rubric(folder: Path, cases: Run, call: Call) 
     ("criteria", "problem"),
     [
         ([{"item": "Nothing.", "worth": -1}], "none of them has points above 0"),
-        ([{"item": "Nothing."}], "are no list of criteria, each with item and worth (entry 1, worth: it is missing)"),
-        ([{"item": "Nothing.", "worth": True}], "are no list of criteria"),
+        ([{"item": "Nothing."}], "must be a list, each entry with item and worth (entry 1, worth: it is missing)"),
+        ([{"item": "Nothing.", "worth": True}], "must be a list, each entry"),
         ([{"item": "Nothing.", "worth": 1e308}] * 3, "(entry 1, worth: points lie between -1,000,000 and 1,000,000)"),
-        ([{"item": "Nothing.", "worth": 10**400}], "are no list of criteria"),
-        ([{"item": "Nothing.", "worth": math.nan}], "are no list of criteria"),
-        (["Nothing."], "are no list of criteria"),
-        ("Nothing.", "are no list of criteria"),
+        ([{"item": "Nothing.", "worth": 10**400}], "must be a list, each entry"),
+        ([{"item": "Nothing.", "worth": math.nan}], "must be a list, each entry"),
+        (["Nothing."], "must be a list, each entry"),
+        ("Nothing.", "must be a list, each entry"),
     ],
 )
 def test_wrong_criteria_of_a_case_are_said(teach_back: Path, tmp_path: Path, criteria: Any, problem: str) -> None:
