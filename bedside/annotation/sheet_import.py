@@ -315,9 +315,9 @@ def _with_computed(run: Run, file: RatingFile) -> tuple[RatingFile, tuple[Comput
         return file, ()
     kept = [place for place in range(len(rows)) if place not in gone]
     table = pl.DataFrame([*(rows[place] for place in kept), *added], schema=file.ratings.schema)
-    places = (*(file.places[place] for place in kept), *[file.name] * len(added))
+    where = (*(file.places[place] for place in kept), *[file.name] * len(added))
     scales = {name: scale for name, scale in file.scales.items() if name in set(table["metric"])}
-    return replace(file, ratings=table, places=places, scales=scales), tuple(counts.values())
+    return replace(file, ratings=table, places=where, scales=scales), tuple(counts.values())
 
 
 def _computed(

@@ -91,7 +91,7 @@ def _walk_notes(table: Table, view: RatingsView) -> Iterator[str]:
         if metrics.isdisjoint(flow.metrics):
             continue
         rated = view.ratings.filter(pl.col("metric").is_in([part.name for part in flow.question_rubrics]))
-        beside = rated["error"].is_in([OFF_WALK, BEHIND_OPEN]).sum()
+        beside = rated.filter(pl.col("error").is_in([OFF_WALK, BEHIND_OPEN])).height
         if beside:
             yield (
                 f"{flow.title}: {beside:,} of {counted(rated['label'].count() + beside, 'answer')} don't count: the "

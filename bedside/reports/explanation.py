@@ -425,7 +425,7 @@ def _values_table(view: RatingsView, record: Mapping[str, Any]) -> Table:
         sums += f" Standard deviation with n − 1: {rated['value'].std(ddof=1):.6g}."
     if n and "cases" in record:
         means = rated.with_columns(own_case()).group_by("case").agg(pl.col("value").mean())["value"]
-        sums += f" Each case counts once: the mean of {counted(means.len(), 'case')} is {means.mean():.6g}."
+        sums += f" Each case counts once: the mean of {counted(means.len(), 'case')} is {means.to_numpy().mean():.6g}."
     title = f"{view.facts(metric).title}, {record.get('system', 'all')}: one value a transcript"
     final = final_notes(view, [metric]) if record.get("raters") == PEOPLE else ()
     return table_of("values", title, values.to_dicts(), VALUE_COLUMNS,
