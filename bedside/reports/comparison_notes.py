@@ -83,13 +83,13 @@ def with_rater_notes(table: Table, view: RatingsView, answer: Iterable[Table] = 
 
 def _walk_notes(table: Table, view: RatingsView) -> Iterator[str]:
     """Of each flow in a table: answers that don't count, as the walk doesn't lead to them, and walks that stay open."""
-    from bedside.judges.rubric_ratings import BEHIND_OPEN, OFF_WALK, UNANSWERED
-
     metrics = {record.get("metric") for record in table.records}
     flows = {rubric.name: rubric for rubric in view.rubrics.values() if rubric.kind == "flow"}
     for flow in flows.values():
         if metrics.isdisjoint(flow.metrics):
             continue
+        from bedside.judges.rubric_ratings import BEHIND_OPEN, OFF_WALK, UNANSWERED
+
         rated = view.ratings.filter(pl.col("metric").is_in([part.name for part in flow.question_rubrics]))
         beside = rated.filter(pl.col("error").is_in([OFF_WALK, BEHIND_OPEN])).height
         if beside:
