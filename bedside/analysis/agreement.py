@@ -21,7 +21,7 @@ from bedside.analysis.agreement_statistics import (
 from bedside.analysis.case_values import own_case
 from bedside.analysis.checked_units import Chances, Grid, drawn_ratings, grid_of
 from bedside.analysis.choices import ALPHA_METRICS, ICC_FORMS, WEIGHTS, AlphaMetric, IccForm, Weights
-from bedside.analysis.fresh_view import fresh_view
+from bedside.analysis.fresh_view import fresh_view, linked_view
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.plan_draws import cell_levels, drawn_by
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
@@ -189,7 +189,7 @@ class Agreement:
             ``kappa of rated units`` (where chances differ: the same of the units at hand, none weighted),
             ``ac`` (Gwet's AC1, or AC2 with kappa's weights), ``fleiss`` (with kappa's weights), ``alpha``, ``icc``,
             ``spearman``, ``bias`` (rater minus people), ``lower limit`` and ``upper limit`` (Bland and Altman's),
-            ``mae``.
+            ``mae``, and of links ``link f1``.
     """
 
     metric: str
@@ -321,6 +321,7 @@ def agree(
     """
     _check_forms(weights=weights, alpha=alpha, icc=icc)
     forms = AskedForms(weights=weights, alpha=alpha, icc=icc, seed=seed)
+    view = linked_view(view)
     names = view.agreed_metrics(metrics)
     chosen = view.raters(raters)
     if raters is not None:

@@ -19,6 +19,8 @@ ScaleLevels = tuple[float, ...] | tuple[str, ...] | None
 Clusters = np.ndarray[Any, Any] | SampledItems | None
 #: What a row of agreement is between, in the order they stand in a table.
 Kind = Literal["people", "ceiling", "mean", "consensus", "person"]
+#: The label of an entry of a list that is linked to nothing.
+NO_LINK = "no link"
 KINDS: tuple[Kind, ...] = ("people", "ceiling", "mean", "consensus", "person")
 
 
@@ -297,6 +299,12 @@ def _mean_absolute_error(compared: ComparedRatings) -> Result:
     return mean_absolute_error(numbers[:, 0], numbers[:, 1], clusters=compared.clusters, seed=compared.forms.seed)
 
 
+def _link_f1(compared: ComparedRatings) -> Result:
+    from bedside.stats.many_raters import link_f1
+
+    return link_f1(compared.cells, none=NO_LINK, pairs=compared.pairs, clusters=compared.clusters)
+
+
 _OF_SCALES: tuple[MeasurementLevel, ...] = ("nominal", "ordinal")
 _OF_NUMBERS: tuple[MeasurementLevel, ...] = ("ordinal", "interval")
 #: Rows whose columns are raters, or people's consensus: no column stands there more than once.
@@ -336,5 +344,12 @@ STATISTICS: tuple[AgreementStatistic, ...] = (
     AgreementStatistic("upper limit", _limit("upper"), kinds=_WITH_RATER, levels=_OF_NUMBERS, numeric=True, pair=True),
     AgreementStatistic(
         "mae", _mean_absolute_error, kinds=("people", *_WITH_RATER), levels=_OF_NUMBERS, numeric=True, pair=True
+    ),
+    AgreementStatistic(
+        "link f1",
+        _link_f1,
+        kinds=("people", *_WITH_RATER),
+        levels=("nominal",),
+        needed=lambda compared: NO_LINK in (compared.levels or ()),
     ),
 )

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import polars as pl
 
 from bedside.judges.deepeval_raters.catalogue import is_deepeval, words_of
-from bedside.judges.rubrics.rubric import Rubric, titled
+from bedside.judges.rubrics.answer_form import LINKED_KINDS
+from bedside.judges.rubrics.rubric import Rubric, plain_name, titled
 from bedside.judges.rubrics.rubric_files import RUBRICS, OwnRubrics, own_rubrics
 from bedside.metrics import FAMILIES
 from bedside.metrics.contract import Unit
@@ -114,6 +115,10 @@ def facts(name: str, rubrics: OwnRubrics = _NONE, levels: Collection[object] = (
             name, rubric.title, "Ratings", rubric.direction, labels=rubric_labels(rubric), unit=rubric.unit,
             aliases=rubric.aliases, fails_at=None if rubric.fails_at is None else float(rubric.fails_at),
         )  # fmt: skip
+    of_links = _rubric(name.partition(".")[0], rubrics) if "." in name else None
+    if of_links is not None and of_links.kind in LINKED_KINDS:
+        part = "links" if name.endswith(".link") else plain_name(name.partition(".")[2])
+        return MetricFacts(name, f"{of_links.title}: {part}", "Ratings")
     for own in rubrics.values():
         if own.aggregate is not None and own.aggregate.name == name:
             of = facts(f"{own.name}_{own.aggregate.mean_of[0]}", rubrics)

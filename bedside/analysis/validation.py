@@ -14,7 +14,7 @@ from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.case_values import own_case
 from bedside.analysis.checked_units import Chances, CheckedUnits, checked_units, drawn_ratings
 from bedside.analysis.choices import Weights
-from bedside.analysis.fresh_view import fresh_view
+from bedside.analysis.fresh_view import fresh_view, linked_view
 from bedside.analysis.judge_accuracy import (
     ALPHA,
     EXPECTED,
@@ -311,7 +311,7 @@ def validate(
             todo="give .2 for experts, .1 for crowd workers",
         )
     chosen = [name for name in view.raters(judges) if not is_human(name)]
-    view = fresh_view(view)
+    view = linked_view(fresh_view(view))
     by_judge: dict[str, list[Validation]] = {}
     for name in _metrics_of_people(view, metrics):
         ratings, picked = drawn_ratings(view.ratings.filter(pl.col("metric") == name))

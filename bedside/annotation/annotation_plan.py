@@ -16,11 +16,12 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from bedside.annotation.fields import code_field, entry_part
+from bedside.annotation.fields import CASE_KINDS, AskedField, choices, code_field, entry_part, link_fields
 from bedside.annotation.plan_choices import Focus, Mode
 from bedside.core.errors import InputError
+from bedside.judges.rubrics.answer_form import LINKED_KINDS
 from bedside.judges.rubrics.composites import PointCriterion
-from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.rubric import Rubric, link_form
 from bedside.judges.rubrics.rubric_files import incomparable, preference_rubric
 from bedside.ratings.run import Run
 from bedside.ratings.table import ROUND
@@ -28,7 +29,7 @@ from bedside.ratings.table import ROUND
 #: Modes of plans that are drawn; what is adjudicated is drawn from nothing (:mod:`~bedside.annotation.adjudication`).
 #: Kinds of rubrics that people can answer in each mode.
 KINDS: Mapping[Mode, tuple[str, ...]] = {
-    "rate": ("level", "label", "set", "points"),
+    "rate": ("level", "label", "set", "points", "pairs", "index"),
     "audit": ("level", "label"),
     "findings": ("list",),
     "codes": ("label",),
@@ -148,6 +149,18 @@ class Opinion(_PlanPart):
     reason: str = ""
 
 
+class LinkedLists(_PlanPart):
+    """The two lists of a case whose entries are linked.
+
+    Attributes:
+        rows: the entries that are linked, as texts.
+        targets: what they may be linked to, as texts.
+    """
+
+    rows: tuple[str, ...] = Field(min_length=1)
+    targets: tuple[str, ...] = Field(min_length=1)
+
+
 class AnnotationPlan(_PlanPart):
     """Who rates what.
 
@@ -161,6 +174,7 @@ class AnnotationPlan(_PlanPart):
         rubrics: what is asked, in the order it is shown.
         wholes: sheets with a mean, and flows: what is computed of answers to their parts, which stand in ``rubrics``.
         criteria: item → rubric of points → the criteria of its case.
+        lists: item → rubric of pairs or of an index → the lists of its case.
         judge: in audit mode, the rater whose scores are shown.
         raters: names; a rating's rater is ``human:<name>``.
         overlap: raters of each item.
@@ -189,6 +203,7 @@ class AnnotationPlan(_PlanPart):
     rubrics: tuple[PlannedRubric, ...] = Field(min_length=1)
     wholes: tuple[PlannedRubric, ...] = ()
     criteria: dict[str, dict[str, tuple[PointCriterion, ...]]] = {}
+    lists: dict[str, dict[str, LinkedLists]] = {}
     judge: str | None = None
     raters: tuple[RaterName, ...] = Field(min_length=1)
     overlap: int = Field(ge=1)
@@ -237,9 +252,10 @@ class AnnotationPlan(_PlanPart):
             part.name for planned in self.wholes for part in planned.rubric.question_rubrics
         ):
             raise ValueError("the plan doesn't ask all that a sheet or flow is computed of")
-        points = {planned.rubric.name for planned in self.rubrics if planned.rubric.kind == "points"}
-        if {item.id: points for item in self.items if points} != {name: set(of) for name, of in self.criteria.items()}:
-            raise ValueError("the criteria are not of the items that points are given for")
+        for of_items, kinds in ((self.criteria, ("points",)), (self.lists, LINKED_KINDS)):
+            own = {planned.rubric.name for planned in self.rubrics if planned.rubric.kind in kinds}
+            if {item.id: own for item in self.items if own} != {name: set(of) for name, of in of_items.items()}:
+                raise ValueError(f"the criteria or lists are not of the items that {' and '.join(kinds)} are asked of")
         if set(self.opinions) != ({item.id for item in self.items} if self.mode == "adjudicate" else set()):
             raise ValueError("what raters said is not of the items that are adjudicated")
         if not all(set(names["rubric"]).issuperset(by_rubric) for by_rubric in self.opinions.values()):
@@ -263,11 +279,20 @@ class AnnotationPlan(_PlanPart):
         """What is asked, by name."""
         return {rubric.name: rubric for rubric in self.questions}
 
+    def asked_of(self, item: str, rubric: Rubric) -> tuple[AskedField, ...]:
+        """What a rubric of :data:`~bedside.annotation.fields.CASE_KINDS` asks of an item."""
+        if rubric.kind == "points":
+            criteria = enumerate(self.criteria[item][rubric.name])
+            return tuple(
+                AskedField(code_field(rubric.name, place), criterion.criterion, choices(rubric), said=True)
+                for place, criterion in criteria
+            )
+        lists = self.lists[item][rubric.name]
+        return tuple(link_fields(rubric, lists.rows, lists.targets))
+
     def fields_of(self, item: str, rubric: Rubric) -> list[str]:
-        """The fields that hold answers by a rubric: one, or one for each criterion of points."""
-        if rubric.kind != "points":
-            return [rubric.name]
-        return [code_field(rubric.name, place) for place in range(len(self.criteria[item][rubric.name]))]
+        """The fields that hold answers by a rubric: one, or those of what it asks of the item's case."""
+        return [asked.name for asked in self.asked_of(item, rubric)] if rubric.kind in CASE_KINDS else [rubric.name]
 
     @property
     def known(self) -> tuple[KnownItem, ...]:
@@ -307,6 +332,8 @@ def check_rubrics(mode: Mode, rubrics: Sequence[Rubric]) -> None:
             raise ValueError(f"{rubric.name} asks for a {rubric.kind}; mode {mode} takes rubrics of kind {kinds}")
         if mode == "findings":
             entry_part(rubric)
+        if rubric.kind in LINKED_KINDS:
+            link_form(rubric)
         reason = incomparable(rubric) if mode == "pairs" else None
         if reason is not None:
             raise ValueError(f"two conversations can't be compared by {rubric.name}: {reason}")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answers import RaterAnswer, marked_turn
 from bedside.annotation.fields import (
+    CASE_KINDS,
     LISTED,
     MARKED_MODES,
     NOTES,
@@ -19,8 +20,10 @@ from bedside.annotation.fields import (
     evidence_field,
     reason_field,
 )
-from bedside.annotation.items import SHOWN, most_criteria
+from bedside.annotation.items import SHOWN, most_rows
 from bedside.core.errors import InputError, one_of
+from bedside.judges.rubrics.answer_form import LINKED_KINDS
+from bedside.judges.rubrics.rubric import Rubric, link_form
 from bedside.ratings.rubric_metrics import AGREE, DISAGREE
 
 
@@ -40,16 +43,18 @@ class AnswerCheck:
         self._codes: dict[str, tuple[str, frozenset[str]]] = {}
         self._positions = positions
         self._plan = plan
-        self._criteria: dict[str, frozenset[str]] = {}
+        self._of_case: dict[str, Rubric] = {}
         for rubric in plan.questions:
             allowed = frozenset(choice for choice, _ in choices(rubric))
             if plan.mode == "findings":
                 self._single[rubric.name] = frozenset((LISTED, NOTHING))
                 self._texts |= set(entry_fields(rubric))
-            elif rubric.kind == "points":
-                self._criteria[rubric.name] = allowed
-                most = most_criteria(plan)[rubric.name]
-                self._texts |= {reason_field(code_field(rubric.name, place)) for place in range(most)}
+            elif rubric.kind in CASE_KINDS:
+                self._of_case[rubric.name] = rubric
+                fields = [code_field(rubric.name, place) for place in range(most_rows(plan)[rubric.name])]
+                self._texts |= set(map(reason_field, fields))
+                if rubric.kind in LINKED_KINDS and link_form(rubric).quoted:
+                    self._marks |= set(map(evidence_field, fields))
                 continue
             elif plan.mode == "codes":
                 self._codes[rubric.name] = (str(rubric.role), allowed)
@@ -111,14 +116,16 @@ class AnswerCheck:
         for allowed_by_field in (self._single, self._several):
             if name in allowed_by_field:
                 return allowed_by_field[name]
+        rubric = self._of_case.get(name.partition("__")[0])
+        if rubric is not None:
+            asked = self._plan.asked_of(answer.item, rubric)
+            for field in asked:
+                if field.name == name:
+                    return frozenset(choice for choice, _ in field.choices)
+            count = sum(field.said for field in asked)
+            what = "criteria" if rubric.kind == "points" else "entries"
+            raise InputError(f"{name} is past the {count} {what} of the case", where=answer.where, todo="leave it open")
         code, _, position = name.rpartition("__")
-        if code in self._criteria:
-            count = len(self._plan.criteria[answer.item][code])
-            if name in [code_field(code, place) for place in range(count)]:
-                return self._criteria[code]
-            raise InputError(
-                f"{name} is past the {count} criteria of the case", where=answer.where, todo="leave it open"
-            )
         if code not in self._codes or not position.isdecimal() or len(position) > 9:
             raise self._unknown_field(name, answer)
         role, allowed = self._codes[code]

@@ -4,7 +4,8 @@
   answer can be given", are missing ratings.
 - rate, by sheets: their mean, missing where a criterion is; by flows: the answers on the walk, which ends at the first
   question without one, and the result of each dimension; by points: the share of what could be reached, in all and by
-  tag, missing where a criterion has no answer.
+  tag, missing where a criterion has no answer; by pairs and indices, what a judge's links come to, missing where an
+  entry has no answer or two are linked to the same; and what follows from links by a protocol, such as precision.
 - audit: ``<rubric>.agrees``, a label; and ``<rubric>.audited``, the rater's own level or label, or the judge's where
   the rater agrees; beside it, the judge's as it was shown. They are metrics of their own because somebody who has seen
   the judge's score is no independent rater.
@@ -26,30 +27,42 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 import polars as pl
 
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, PlanItem, round_of
-from bedside.annotation.answers import RaterAnswer, in_order, reason_with_evidence
+from bedside.annotation.answers import RaterAnswer, in_order, marked_turn, reason_with_evidence
 from bedside.annotation.fields import (
+    CASE_KINDS,
     MET,
     NONE,
     NOT_APPLICABLE,
     NOTHING,
+    YES,
     agree_field,
     code_field,
     entry_fields,
     entry_part,
     evidence_field,
+    linked_number,
     reason_field,
 )
 from bedside.annotation.items import judge_scores
 from bedside.judges.questions import JudgeAnswer
-from bedside.judges.rubric_ratings import NOT_REACHED, UNANSWERED, Unpacked, points_ratings, ratings_by_parts, walk_by
+from bedside.judges.rubric_ratings import (
+    NOT_REACHED,
+    UNANSWERED,
+    Unpacked,
+    points_ratings,
+    ratings_by_parts,
+    ratings_of,
+    walk_by,
+)
+from bedside.judges.rubrics.answer_form import LINKED_KINDS
 from bedside.judges.rubrics.composites import slug
-from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.rubric import Rubric, link_form
 from bedside.ratings.names import human_rater, person_name, rated_by_humans, unit_name
 from bedside.ratings.rubric_metrics import (
     AGREE,
@@ -65,9 +78,11 @@ from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
 from bedside.ratings.spellings import folded
 from bedside.ratings.table import RatingRow, frame_of
+from bedside.scoring.pipeline import Pipeline, pipelines_for
+from bedside.transcripts.transcript import Transcript
 
 SKIPPED = "skipped by the rater"
-SOME_ANSWERED = "criteria are answered"
+SOME_ANSWERED, LINKS_ANSWERED = "criteria are answered", "entries are answered"
 UNCODED = "not coded"
 NO_ANSWER = "the rater says that no answer can be given"
 
@@ -156,6 +171,7 @@ def plan_ratings(
     origins = {name: (system, case) for name, system, case in run.index.select("id", "system", "case_id").iter_rows()}
     shown_scores = judge_scores(plan, run) if plan.mode == "audit" else {}
     people = plan_people(run, plan)
+    following = _Following(run, plan)
     rows: list[RatingRow] = []
     chances: list[float | None] = []
     judged_items: set[str] = set()
@@ -170,8 +186,12 @@ def plan_ratings(
             RatingRow(*origin, unit, metric, people[rater], item.replicate, value, label, reason, error)
             for unit, metric, value, label, reason, error in computed_ratings(plan, item, answer, missing, reasons)
         ]
+        rows += [
+            RatingRow(*origin, unit, metric, people[rater], item.replicate, value, label, reason, error)
+            for unit, metric, value, label, reason, error in following.ratings(item, answer, people[rater], missing)
+        ]
         for rubric in plan.questions:
-            if rubric.name in plan.flow_of or rubric.kind == "points":
+            if rubric.name in plan.flow_of or rubric.kind in CASE_KINDS:
                 continue
             ratings = answer_ratings(plan, rubric, item, answer, positions.get(name, {}), shown_scores)
             replicate = 0 if plan.mode == "pairs" else item.replicate
@@ -392,3 +412,89 @@ def computed_ratings(
         if lack := missing or (len(entries) < len(fields) and f"{len(entries)} of {len(fields)} {SOME_ANSWERED}"):
             replies.append(JudgeAnswer(item.unit, None, None, lack))
         yield from points_ratings(rubric_name, criteria, replies)
+    for rubric, links in links_of(plan, item, answer, missing):
+        for unit, metric, value, label, reason, error in ratings_of(rubric, _ANY, [links]):
+            yield unit, metric, value, label, reason, error and error.replace("the judge found", "the rater found")
+
+
+#: The functions for judges look at a transcript for criteria alone, which the plan holds.
+_ANY = Transcript(id="-", turns=())
+
+
+def links_of(
+    plan: AnnotationPlan, item: PlanItem, answer: RaterAnswer, missing: str | None, transcript: Transcript = _ANY
+) -> Iterator[tuple[Rubric, JudgeAnswer]]:
+    """Each rubric of pairs or of an index, and the links that a rater made by it, in the form of a judge's reply.
+
+    Args:
+        plan, item, answer, missing: as :func:`computed_ratings` takes them.
+        transcript: where turns that are marked are quoted from; without it, a quote is the mark itself.
+    """
+    for rubric in plan.questions:
+        if rubric.kind in LINKED_KINDS:
+            content, lack = (None, missing) if missing else _links(plan, item, rubric, answer, transcript)
+            yield rubric, JudgeAnswer(item.unit, None, content, lack)
+
+
+def _links(
+    plan: AnnotationPlan, item: PlanItem, rubric: Rubric, answer: RaterAnswer, transcript: Transcript
+) -> tuple[dict[str, Any] | None, str | None]:
+    """The content of the reply; or why there is none."""
+    form, entries, open_fields = link_form(rubric), list[dict[str, Any]](), 0
+    rows = [asked for asked in plan.asked_of(item.id, rubric) if asked.said]
+    chosen = {name: said[0] for name, said in answer.choices.items() if said}
+    for place, asked in enumerate(rows):
+        target = linked_number(form, chosen[asked.name]) if asked.name in chosen else None
+        needed = form.parts if target is not None or not form.one_to_one else ()
+        own = {part.name: chosen.get(f"{asked.name}__{part.name}") for part in needed}
+        if asked.name not in chosen or None in own.values():
+            open_fields += 1
+            continue
+        said = {part.name: own[part.name] if part.labels else own[part.name] == YES for part in needed}
+        why = answer.written(reason_field(asked.name))
+        quote = next(iter(in_order(answer.texts.get(evidence_field(asked.name), ()))), "")
+        if quote and transcript.turns:
+            quote = quote.partition(": ")[2] or transcript.turns[marked_turn(quote)].text
+        texts = {part.name: quote if part.type == "quote" else why for part in form.texts}
+        if form.row is None:
+            entries.append({"item": place, "reason": why, form.target.name: target, **said, **texts})
+        elif target is not None:
+            entries.append({**texts, form.row: place, form.target.name: target, **said})
+    if open_fields:
+        return None, f"{len(rows) - open_fields} of {len(rows)} {LINKS_ANSWERED}" if len(rows) > 1 else UNANSWERED
+    linked = Counter(entry[form.target.name] for entry in entries)
+    if form.one_to_one and linked and max(linked.values()) > 1:
+        return None, f"{max(linked.values())} entries are linked to one"
+    if form.one_to_one:
+        return {"reason": answer.notes, rubric.answer[0].name: entries}, None
+    return ({"answers": entries} if form.rows else entries[0]), None
+
+
+class _Following:
+    """What follows from people's links by protocols, such as precision and recall, as it follows from a judge's.
+
+    Args:
+        run: the run.
+        plan: its plan.
+    """
+
+    def __init__(self, run: Run, plan: AnnotationPlan) -> None:
+        self._plan = plan
+        self._pipelines: list[tuple[Pipeline, frozenset[str], dict[str, Any]]] = []
+        if not plan.lists:
+            return
+        asked = [rubric.name for rubric in plan.questions if rubric.kind in LINKED_KINDS]
+        self._pipelines = [(one, one.metrics(asked), one.parameters(run)) for one in pipelines_for(asked)]
+        names = {item.transcript for item in plan.items}
+        self._transcripts = {transcript.id: transcript for transcript in run.transcripts_named(names)}
+
+    def ratings(self, item: PlanItem, answer: RaterAnswer, person: str, missing: str | None) -> Iterator[Unpacked]:
+        """The ratings that follow from one answer."""
+        if not self._pipelines:
+            return
+        transcript = self._transcripts[item.transcript]
+        said = {rubric.name: [links] for rubric, links in links_of(self._plan, item, answer, missing, transcript)}
+        for pipeline, metrics, settings in self._pipelines:
+            for value in pipeline.values(transcript, person, said, metrics, settings):
+                metric = value.metric if value.role is None else f"{value.metric}.{value.role}"
+                yield unit_name(value.turn), metric, value.value, value.label, value.reason, value.error

@@ -11,11 +11,14 @@ file.
 - findings: ``<rubric>``: :data:`LISTED` or :data:`NOTHING`; and ``<rubric>__<n>``: a text area that takes any number of
   entries, each of them an entry of the rubric's n-th label (from 0), such as a category of concerns.
 - rate, by points: ``<rubric>__<n>``: :data:`MET` or :data:`NOT_MET`, of the case's n-th criterion (from 0).
+- rate, by pairs or an index: ``<rubric>__<n>``: what the n-th entry (from 0) of the case's list is linked to, by the
+  number that it is shown with (entries from 1, turns from 0), or :data:`NONE`; and ``<rubric>__<n>__<part>``: what else
+  is asked of it, such as :data:`YES` or :data:`NO`.
 - codes: ``<code>__<n>``: one choice, the label of the n-th turn (from 0) of the code's role, in the order of the task's
   ``clinician_turns`` or ``patient_turns``.
-- rate, audit, pairs: ``reason__<rubric>``: why, in the rater's words; by points, of each criterion.
+- rate, audit, pairs: ``reason__<rubric>``: why, in the rater's words; of each criterion or entry.
 - rate, audit: ``evidence__<rubric>``: the turns that show it, and words of them, as in
-  :mod:`~bedside.annotation.answers`.
+  :mod:`~bedside.annotation.answers`; of each entry to be linked, where the rubric asks for a quote.
 - all: ``notes``: the rater's notes on the item as a whole.
 
 On Label Studio's page every choice is a ``Choices`` control, every text a ``TextArea`` and evidence a
@@ -25,10 +28,11 @@ carries its number. ``<rubric>__labels``, which opens the text areas of a list, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from bedside.judges.rubrics.answer_form import RubricPart
-from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.answer_form import LINKED_KINDS, RubricPart
+from bedside.judges.rubrics.rubric import LinkForm, Rubric, link_form
 
 #: Modes in which a rater says why on each rubric, and in which turns can be marked for it.
 REASONED_MODES, MARKED_MODES = ("rate", "audit", "pairs", "adjudicate"), ("rate", "audit", "adjudicate")
@@ -37,6 +41,9 @@ NOT_APPLICABLE = "no answer can be given"
 NONE = "none of these"
 LISTED, NOTHING = "listed", "nothing to list"
 MET, NOT_MET = "met", "not met"
+YES, NO = "yes", "no"
+#: Kinds of rubrics whose questions are those of an item's own case: criteria, or entries to be linked.
+CASE_KINDS = ("points", *LINKED_KINDS)
 
 
 def choices(rubric: Rubric) -> tuple[tuple[str, str], ...]:
@@ -102,3 +109,51 @@ def code_field(code: str, position: int) -> str:
     """The field of a code and the turn at ``position`` (from 0) among the turns of the code's role; or of points and
     the criterion at that position."""
     return f"{code}__{position}"
+
+
+# -- Lists of a case whose entries are linked -----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AskedField:
+    """A question that is put to raters of one item.
+
+    Attributes:
+        name: its field.
+        asked: what is asked about, as text.
+        choices: what may be chosen, each with its descriptor.
+        of: the field that must hold a link before this is asked; None where it is asked anyway.
+        said: whether the rater says why.
+        quoted: whether the turns that show it are marked.
+    """
+
+    name: str
+    asked: str
+    choices: tuple[tuple[str, str], ...]
+    of: str | None = None
+    said: bool = False
+    quoted: bool = False
+
+
+def linked_number(form: LinkForm, choice: str) -> int | None:
+    """The number (from 0) of what is linked; None where nothing is."""
+    return None if choice == NONE else int(choice) - (not form.of_turns)
+
+
+def link_fields(rubric: Rubric, rows: Sequence[str], targets: Sequence[str]) -> Iterator[AskedField]:
+    """What is asked of each entry of a list, and of what it is linked to.
+
+    Args:
+        rubric: of pairs or of an index.
+        rows, targets: the texts of the two lists.
+    """
+    form = link_form(rubric.shown())
+    choices = [(str(number), text) for number, text in enumerate(targets, int(not form.of_turns))]
+    if form.one_to_one or form.target.optional:
+        choices.append((NONE, NONE))
+    for place, row in enumerate(rows):
+        name = code_field(rubric.name, place)
+        yield AskedField(name, row, tuple(choices), said=True, quoted=form.quoted)
+        for part in form.parts:
+            labels = tuple((label.label, label.descriptor) for label in part.labels) or ((YES, YES), (NO, NO))
+            yield AskedField(f"{name}__{part.name}", part.descriptor, labels, of=name if form.one_to_one else None)

@@ -8,7 +8,8 @@ A task is ``{"data": {…}}`` with
   the words of the plan's language; of a turn that is rated on its own, the turns up to it;
 - ``dialogue_second``: in pairs mode, the turns of the conversation shown beside it, as second;
 - ``criterion_<rubric>_<n>``: where points are given, the n-th criterion (from 0) of the item's case, without what it is
-  worth; up to the most that any item of the plan has;
+  worth, and where links are made, the n-th entry; up to the most that any item of the plan has;
+- ``target_<rubric>_<n>``: where links are made, the n-th entry (from 0) that they may lead to;
 - ``input_<name>``: text of an input that one of the plan's rubrics needs (background, goal, …);
 - ``rated_turn``: where single turns are rated, the number (from 0) of the rated turn, the last one shown;
 - ``clinician_turns``, ``patient_turns``: in codes mode, the turns to be coded, ``[{"turn": "2", "speaker": …,
@@ -34,13 +35,14 @@ from typing import Any, Literal
 
 import polars as pl
 
-from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, PlanItem, TrainingItem
+from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, LinkedLists, PlanItem, TrainingItem
 from bedside.annotation.answers import said_by_raters
-from bedside.annotation.fields import MARKED_MODES, choices
-from bedside.annotation.page_words import PageWords, words_of
+from bedside.annotation.fields import MARKED_MODES, AskedField, choices, link_fields
+from bedside.annotation.page_words import PageWords, page_words, words_of
 from bedside.core.errors import DataError, InputError
+from bedside.judges.rubrics.answer_form import LINKED_KINDS
 from bedside.judges.rubrics.composites import PointCriterion
-from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.rubric import Rubric, link_form, plain_name
 from bedside.ratings.names import TRANSCRIPT, is_pair, is_turn, second_id, turn_index
 from bedside.ratings.run import Run
 from bedside.ratings.table import parse_transcript
@@ -53,6 +55,8 @@ MAX_TURNS = 2_000
 CODED_TURNS, TURN_MARKS = "coded_turn", "turns"
 #: The turns that an item shows, among the positions of its turns; the others are by role.
 SHOWN = "shown"
+#: Characters of a turn beside its number, where it is chosen.
+_TURN_WORDS = 70
 #: Assistants by the names that they give themselves, and words before such a name where it may be a person's as well.
 _ASSISTANTS = ("chatgpt", "openai", "anthropic", "deepseek", "qwen", "claude", "gemini", "llama", "mistral", "grok")
 _INTRODUCED = r"(?:i[’']?m|i am|this is|my name is|as|called|我是|我叫|ich bin|je suis|soy)[\s,]*"
@@ -111,6 +115,42 @@ def point_criteria(
     }
 
 
+def linked_lists(run: Run, rubrics: Sequence[Rubric], items: Sequence[PlanItem]) -> dict[str, dict[str, LinkedLists]]:
+    """Item → rubric of pairs or of an index → the lists of its case; empty where no links are made.
+
+    Raises:
+        RunError: the run keeps no text.
+    """
+    linking = [rubric for rubric in rubrics if rubric.kind in LINKED_KINDS]
+    if not linking:
+        return {}
+    shown = {transcript.id: transcript for transcript in run.transcripts_named({item.transcript for item in items})}
+    return {item.id: {rubric.name: _lists(rubric, shown[item.transcript]) for rubric in linking} for item in items}
+
+
+def _lists(rubric: Rubric, transcript: Transcript) -> LinkedLists:
+    """The lists of a rubric of pairs or of an index.
+
+    Raises:
+        ValueError: the transcript has none.
+    """
+    form = link_form(rubric)
+    rows = [rubric.shown().definition] if form.rows is None else _entries(transcript, form.rows)
+    if form.of_turns:
+        words = page_words(rubric.language)
+        turns = [f"{turn['speaker']}: {turn['text']}" for turn in dialogue(words, transcript)]
+        return LinkedLists(rows=tuple(rows), targets=tuple(" ".join(turn[:_TURN_WORDS].split()) for turn in turns))
+    return LinkedLists(rows=tuple(rows), targets=tuple(_entries(transcript, str(form.target.of))))
+
+
+def _entries(transcript: Transcript, name: str) -> list[str]:
+    """The entries of a list of the reference, as texts."""
+    entries = transcript.known(name)
+    if not isinstance(entries, list | tuple) or not entries or not all(map(_words, entries)):
+        raise ValueError(f"{plain_name(name)} is not a list of texts")
+    return [_words(entry) for entry in entries]
+
+
 def input_titles(rubrics: Sequence[Rubric]) -> dict[str, str]:
     """What stands above each input that rubrics need of a transcript's reference, or show of its provenance."""
     titles: dict[str, str] = {}
@@ -158,6 +198,11 @@ def problem(rubrics: Sequence[Rubric], transcript: Transcript) -> str | None:
                 rubric.points.of(transcript.known(rubric.points.key))
             except ValueError as error:
                 return f"no criteria ({error})"
+        if rubric.kind in LINKED_KINDS:
+            try:
+                _lists(rubric, transcript)
+            except ValueError as error:
+                return f"no lists ({error})"
         if rubric.unit == "turn" and rubric.role is not None and rubric.role not in roles:
             return f"no turn of the {rubric.role}"
     return _length_problem(transcript)
@@ -370,10 +415,15 @@ def _data(
         yield f"input_{name}", text
     if is_turn(item.unit):
         yield "rated_turn", str(turn_index(item.unit))
-    for name, most in most_criteria(plan).items():
-        texts = [clean(criterion.criterion) for criterion in plan.criteria[item.id][name]]
-        texts += [words.say("no_criterion")] * (most - len(texts))
-        yield from ((f"criterion_{name}_{number}", text) for number, text in enumerate(texts))
+    for name in most_rows(plan):
+        lists = plan.lists.get(item.id, {}).get(name)
+        rows = [criterion.criterion for criterion in plan.criteria[item.id][name]] if lists is None else lists.rows
+        for key, texts, most in (
+            ("criterion", rows, most_rows(plan)[name]),
+            ("target", () if lists is None else lists.targets, most_targets(plan).get(name, 0)),
+        ):
+            filled = [*map(clean, texts), *[words.say("no_criterion")] * (most - len(texts))]
+            yield from ((f"{key}_{name}_{number}", text) for number, text in enumerate(filled))
     if plan.mode == "codes":
         for role, indices in coded_turns(rubrics, transcript).items():
             turns = dialogue(words, transcript)
@@ -389,11 +439,31 @@ def _data(
                 yield f"judge_mark_{rubric.name}_{number}", words.say("judge_mark") if choice == score else ""
 
 
-def most_criteria(plan: AnnotationPlan) -> dict[str, int]:
-    """Rubric of points → the most criteria that any item has."""
+def most_rows(plan: AnnotationPlan) -> dict[str, int]:
+    """Rubric of points, pairs or an index → the most criteria or entries that any item has."""
+    return _most([*plan.criteria.values(), *_of_lists(plan, "rows")])
+
+
+def most_targets(plan: AnnotationPlan) -> dict[str, int]:
+    """Rubric of pairs or an index → the most that an entry of any item may be linked to."""
+    return _most(_of_lists(plan, "targets"))
+
+
+def most_asked(plan: AnnotationPlan, rubric: Rubric) -> Sequence[AskedField]:
+    """What a rubric of points, pairs or an index asks at most of an item, without the texts of any entry."""
+    if rubric.kind == "points":
+        return max((plan.asked_of(item.id, rubric) for item in plan.items), key=len)
+    return list(link_fields(rubric, [""] * most_rows(plan)[rubric.name], [""] * most_targets(plan)[rubric.name]))
+
+
+def _of_lists(plan: AnnotationPlan, name: str) -> list[dict[str, tuple[str, ...]]]:
+    return [{rubric: getattr(own, name) for rubric, own in lists.items()} for lists in plan.lists.values()]
+
+
+def _most(of_items: Sequence[Mapping[str, Sequence[object]]]) -> dict[str, int]:
     most: Counter[str] = Counter()
-    for by_rubric in plan.criteria.values():
-        most |= Counter({rubric: len(criteria) for rubric, criteria in by_rubric.items()})
+    for by_rubric in of_items:
+        most |= Counter({rubric: len(entries) for rubric, entries in by_rubric.items()})
     return dict(most)
 
 

@@ -19,22 +19,23 @@ from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_ratings import flow_leads
 from bedside.annotation.answers import said_field
 from bedside.annotation.fields import (
+    CASE_KINDS,
     LISTED,
     NONE,
     NOTES,
     NOTHING,
     choices,
-    code_field,
     entry_fields,
     entry_labels_field,
     entry_part,
     evidence_field,
     reason_field,
 )
-from bedside.annotation.items import CODED_TURNS, clean, input_titles
+from bedside.annotation.items import CODED_TURNS, clean, input_titles, most_asked, most_targets
 from bedside.annotation.page_words import PageWords, words_of
 from bedside.core.errors import MissingExtraError
-from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.answer_form import LINKED_KINDS
+from bedside.judges.rubrics.rubric import Rubric, link_form
 from bedside.judges.rubrics.rubric_files import level_lines
 
 #: What every choice and note is about, for Label Studio: the conversation.
@@ -277,13 +278,13 @@ class _Page:
                     yield '<View className="bedside-rubric">'
                     yield from _question(self._rubrics[number], number)
                     yield self._choices(self._rubrics[number], number)
-                    yield self._reason(self._rubrics[number])
+                    yield self._reason(self._rubrics[number].name)
                     levels = "\n".join((self._words.say("levels"), *level_lines(planned.rubric)))
                     yield f'<Text name="levels__{planned.rubric.name}" value={_text(levels)}/></View>'
             case _:
                 for number, rubric in enumerate(self._rubrics):
-                    if rubric.kind == "points":
-                        yield from self._points(rubric, number)
+                    if rubric.kind in CASE_KINDS:
+                        yield from self._of_case(rubric, number)
                     elif rubric.name not in self._plan.flow_of:
                         yield from self._rate(rubric, number)
                     elif rubric.name == (flow := self._plan.flow_of[rubric.name]).question_rubrics[0].name:
@@ -303,7 +304,8 @@ class _Page:
             yield f'<Text name="said__{rubric.name}" value="${said_field(rubric.name)}"/>'
         required = self._plan.mode != "adjudicate" and rubric.name not in self._plan.flow_of
         yield self._choices(rubric, number, required=required, when=when)
-        yield f"{more}{self._why(rubric, number)}</View>{inner}{'</View>' if when or inner else ''}"
+        why = self._why(rubric.name, number, str(number + 1))
+        yield f"{more}{why}</View>{inner}{'</View>' if when or inner else ''}"
 
     def _flow(self, flow: Rubric, first: int) -> Iterator[str]:
         """The questions of a flow: each in sight once the answer is given that leads to it.
@@ -340,21 +342,42 @@ class _Page:
             told = f'<Text name="leads__{name}" value={_text(lines)}/>'
             yield from self._rate(self._rubrics[place], place, more=told)
 
-    def _points(self, rubric: Rubric, number: int) -> Iterator[str]:
-        """The criteria of an item's case, up to the most that an item has; those that all have can't be left open."""
+    def _of_case(self, rubric: Rubric, number: int) -> Iterator[str]:
+        """The criteria or entries of an item's case, up to the most that an item has; those that all have can't be left
+        open. What is asked of a link is in sight once there is one."""
         yield '<View className="bedside-rubric">'
         yield from _question(rubric, number)
-        counts = [len(of_item[rubric.name]) for of_item in self._plan.criteria.values()]
-        for place in range(max(counts)):
-            field = code_field(rubric.name, place)
-            yield f'<Text name="criterion__{field}" value="$criterion_{rubric.name}_{place}"/>'
-            buttons = "".join(f"<Choice {self._named(rubric, choice)}/>" for choice, _ in choices(rubric))
+        counts = [sum(asked.said for asked in self._plan.asked_of(item.id, rubric)) for item in self._plan.items]
+        links = rubric.kind in LINKED_KINDS
+        place = -1
+        for asked in most_asked(self._plan, rubric):
+            place += asked.said
+            title, of_link, when = f"{number + 1}.{place + 1}", links and asked.said, ""
+            if asked.said:
+                yield f'<Text name="criterion__{asked.name}" value="$criterion_{rubric.name}_{place}"/>'
+            if asked.of is not None:
+                linked = ",".join(str(target + 1) for target in range(most_targets(self._plan)[rubric.name]))
+                when = f' visibleWhen="choice-selected" whenTagName="{asked.of}" whenChoiceValue="{linked}"'
+            if not asked.said:
+                yield f'<View{when}><Text name="about__{asked.name}" value={_text(asked.asked)}/>'
+            layout = "inline" if not of_link else "select" if link_form(rubric).of_turns else "vertical"
+            buttons = "".join(
+                f"<Choice value={_text(f'{choice}: ', f'$target_{rubric.name}_{at}')} alias={quoteattr(choice)}/>"
+                if of_link and choice != NONE
+                else f"<Choice {self._named(rubric, choice)}/>"
+                for at, (choice, _) in enumerate(asked.choices)
+            )
             missing = _text(self._words.say("studio_answer", title=f"{rubric.title}, {place + 1}"))
             yield (
-                f'<Choices name="{field}" toName="{_ABOUT}" choice="single-radio" layout="inline" '
-                f'required="{str(place < min(counts)).lower()}" requiredMessage={missing}>{buttons}</Choices>'
+                f'<Choices name="{asked.name}" toName="{_ABOUT}" choice="single-radio" layout="{layout}" '
+                f'required="{str(place < min(counts)).lower()}" requiredMessage={missing}{when}>{buttons}</Choices>'
             )
-            yield _text_area(reason_field(field), self._words.say("studio_why"))
+            if asked.quoted:
+                yield self._why(asked.name, place, title)
+            elif asked.said:
+                yield self._reason(asked.name)
+            else:
+                yield "</View>"
         yield "</View>"
 
     def _choices(
@@ -386,19 +409,19 @@ class _Page:
             about = self._words.say("value_none_means") if choice == NONE else descriptor
             yield choice, values.get(choice, choice) + ("" if about == choice else f": {about}")
 
-    def _why(self, rubric: Rubric, number: int) -> str:
+    def _why(self, field: str, number: int, title: str) -> str:
         """Why, in the rater's words and in what they mark in the conversation."""
         colour = _MARK_COLOURS[number % len(_MARK_COLOURS)]
         key = f"shift+{number + 1}" if number < 9 else _UNUSED_KEY.format(number)
-        mark = self._words.say("studio_mark", question=number + 1)
+        mark = self._words.say("studio_mark", question=title)
         return (
-            f'<View className="bedside-why"><ParagraphLabels name="{evidence_field(rubric.name)}" toName="{_ABOUT}">'
+            f'<View className="bedside-why"><ParagraphLabels name="{evidence_field(field)}" toName="{_ABOUT}">'
             f'<Label value={_text(mark)} alias="evidence" background="{colour}" '
-            f'hotkey="{key}"/></ParagraphLabels>{self._reason(rubric)}</View>'
+            f'hotkey="{key}"/></ParagraphLabels>{self._reason(field)}</View>'
         )
 
-    def _reason(self, rubric: Rubric) -> str:
-        return _text_area(reason_field(rubric.name), self._words.say("studio_why"))
+    def _reason(self, field: str) -> str:
+        return _text_area(reason_field(field), self._words.say("studio_why"))
 
     def _audit(self, rubric: Rubric, number: int) -> Iterator[str]:
         """What the judge says, and the whole scale on which it is marked: the rater says where they stand on it."""
@@ -408,7 +431,7 @@ class _Page:
         yield f'<Text name="judge_reason__{rubric.name}" value="$judge_reason_{rubric.name}"/>'
         yield _header(self._words.say("studio_what_do_you_say"), 6)
         yield self._choices(rubric, number, marks=f"judge_mark_{rubric.name}")
-        yield self._why(rubric, number)
+        yield self._why(rubric.name, number, str(number + 1))
         yield "</View>"
 
     def _findings(self, rubric: Rubric) -> Iterator[str]:

@@ -367,31 +367,31 @@ class FilledTable:
 
     def _question(self, key: tuple[str, str], cells: Mapping[str, str], filled: Mapping[str, str], place: str) -> None:
         """A row of one question; an empty one is a question without an answer."""
-        rubrics = {field: rubric for field, rubric, _ in question_rows(self._plan, key[0])}
+        questions = {asked.name: (asked, rubric) for asked, rubric in question_rows(self._plan, key[0])}
         field = cells["question"]
         todo = "leave the column as it was made"
-        one_of(field, rubrics, "question", InputError, where=f"{place}, column question", todo=todo)
-        rubric = rubrics[field]
+        one_of(field, questions, "question", InputError, where=f"{place}, column question", todo=todo)
+        asked, rubric = questions[field]
         if filled[ANSWER]:
-            own = tuple(choice for choice, _ in choices(rubric))
+            own = tuple(choice for choice, _ in asked.choices)
             chosen = self._chosen(AnswerColumn(ANSWER, own, rubric.kind == "set"), filled[ANSWER], place)
             if self._choices_of(key, place).setdefault(field, chosen) != chosen:
                 raise InputError(f"{field} is answered twice", where=place, todo="leave one of the answers")
         elif filled[REASON] or filled[EVIDENCE]:
             raise InputError("the row says why and has no answer", where=place, todo="fill it in, or empty the cells")
-        if filled[EVIDENCE] and rubric.kind == "points":
-            raise InputError("criteria have no evidence", where=f"{place}, column {EVIDENCE}", todo="empty the cell")
+        if filled[EVIDENCE] and not asked.quoted:
+            what = "criteria have" if rubric.kind == "points" else f"{field} has"
+            raise InputError(f"{what} no evidence", where=f"{place}, column {EVIDENCE}", todo="empty the cell")
         texts = {reason_field(field): filled[REASON], evidence_field(field): filled[EVIDENCE]}
         self._said(key, texts, place)
 
     def _said(self, key: tuple[str, str], texts: Mapping[str, str], place: str) -> None:
         """Keep what is said of each rubric, and the turns that are named for it."""
-        marked = {evidence_field(name) for name in self._rubrics}
         said = self._texts.setdefault(key, {})
         for name, text in texts.items():
             if not text:
                 continue
-            if name not in marked:
+            if not name.startswith(evidence_field("")):
                 said[name] = (text,)
                 continue
             try:

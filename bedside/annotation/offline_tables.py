@@ -7,8 +7,8 @@ Columns are ``rater``, ``no`` and ``item``, then
   and ``judge_reason__<rubric>``, and no column for agreeing: they agree who choose what the judge chose; where single
   turns are rated, ``turn`` is the number of the turn (from 0); in adjudicate the same with ``said__<rubric>``, what its
   raters said;
-- rate, by a flow or points: a row a question or criterion: ``question``, what is ``asked``, what may be chosen
-  (``choices``), and to fill in ``answer``, ``reason`` and ``evidence``;
+- rate, by a flow, points or links: a row a question, criterion or entry: ``question``, what is ``asked``, what may be
+  chosen (``choices``), and to fill in ``answer``, ``reason`` and ``evidence``;
 - findings: the parts of an entry, such as ``category`` and ``text``, some rows an item; one row with
   :data:`~bedside.annotation.fields.NOTHING` as its label says that there is nothing;
 - codes: ``turn`` (from 0), ``speaker``, ``text`` and a column for each code, a row a turn.
@@ -28,10 +28,12 @@ from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_ratings import flow_leads
 from bedside.annotation.answers import said_field
 from bedside.annotation.fields import (
+    CASE_KINDS,
     MARKED_MODES,
     NOTES,
     NOTHING,
     REASONED_MODES,
+    AskedField,
     choices,
     entry_part,
     evidence_field,
@@ -39,6 +41,7 @@ from bedside.annotation.fields import (
 )
 from bedside.annotation.items import input_titles
 from bedside.annotation.page_words import words_of
+from bedside.judges.rubrics.answer_form import LINKED_KINDS
 from bedside.judges.rubrics.rubric import Rubric
 
 #: Rows for the entries of one list; more can be put in.
@@ -74,12 +77,12 @@ ANSWER, REASON, EVIDENCE = "answer", "reason", "evidence"
 
 
 def has_question_rows(plan: AnnotationPlan) -> bool:
-    """Whether each question has a row of its own: by a flow or points, of which items have more than fits a row."""
-    return bool(plan.flow_of or plan.criteria)
+    """Whether each question has a row of its own: by a flow, points or links, more than fits a row."""
+    return bool(plan.flow_of or plan.criteria or plan.lists)
 
 
-def question_rows(plan: AnnotationPlan, item: str) -> Iterator[tuple[str, Rubric, str]]:
-    """The field of each question of an item, its rubric, and what is asked."""
+def question_rows(plan: AnnotationPlan, item: str) -> Iterator[tuple[AskedField, Rubric]]:
+    """Each question of an item, and its rubric."""
     for rubric in plan.questions:
         shown = rubric.shown()
         asked = f"{shown.title}: {shown.definition}"
@@ -87,17 +90,25 @@ def question_rows(plan: AnnotationPlan, item: str) -> Iterator[tuple[str, Rubric
             asked += f"\n{shown.instructions}" if shown.instructions else ""  # the question's examples
             for said, after in flow_leads(flow, rubric.name).items():
                 asked += f"\n{said}: {'no further question' if after is None else f'go on with {after}'}."
-        if rubric.kind == "points":
-            for field, criterion in zip(plan.fields_of(item, rubric), plan.criteria[item][rubric.name], strict=True):
-                yield field, rubric, criterion.criterion
+        if rubric.kind in CASE_KINDS:
+            yield from ((own, rubric) for own in plan.asked_of(item, rubric))
         else:
-            yield rubric.name, rubric, asked
+            yield AskedField(rubric.name, asked, choices(rubric), said=True, quoted=True), rubric
+
+
+def _choices_told(asked: AskedField, rubric: Rubric) -> str:
+    """What may be chosen, for a cell; of links with what they lead to."""
+    if rubric.kind in LINKED_KINDS and asked.said:
+        return "\n".join(choice if text in (choice, "") else f"{choice}: {text}" for choice, text in asked.choices)
+    return "; ".join(choice for choice, _ in asked.choices)
 
 
 def answer_columns(plan: AnnotationPlan) -> list[AnswerColumn]:
     """The columns that a rater fills in."""
     if has_question_rows(plan):
-        every = dict.fromkeys(choice for rubric in plan.questions for choice, _ in choices(rubric))
+        every = dict.fromkeys(
+            choice for item in plan.items for asked, _ in question_rows(plan, item.id) for choice, _ in asked.choices
+        )
         about = "One of the choices of the row. Leave open what the answers before don't lead to."
         return [
             AnswerColumn(ANSWER, tuple(every), any(rubric.kind == "set" for rubric in plan.questions), about),
@@ -161,9 +172,9 @@ def prefilled_rows(
                 yield number, {**row, "turn": str(index), **turn}
             continue
         if has_question_rows(plan):
-            for field, rubric, asked in question_rows(plan, data["external_id"]):
-                told = "; ".join(choice for choice, _ in choices(rubric))
-                yield number, {**row, "question": field, "asked": asked, "choices": told}
+            for asked, rubric in question_rows(plan, data["external_id"]):
+                told = _choices_told(asked, rubric)
+                yield number, {**row, "question": asked.name, "asked": asked.asked, "choices": told}
             continue
         if "rated_turn" in data:
             row["turn"] = data["rated_turn"]

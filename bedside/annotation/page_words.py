@@ -15,9 +15,9 @@ from pathlib import Path
 import orjson
 
 from bedside.annotation.annotation_plan import AnnotationPlan
-from bedside.annotation.fields import LISTED, MET, NONE, NOT_APPLICABLE, NOT_MET, NOTHING
+from bedside.annotation.fields import LISTED, MET, NO, NONE, NOT_APPLICABLE, NOT_MET, NOTHING, YES
 from bedside.core.yaml_files import keys_and_values
-from bedside.judges.rubrics.answer_form import all_parts
+from bedside.judges.rubrics.answer_form import LINKED_KINDS, all_parts
 from bedside.judges.rubrics.prompt_words import ENGLISH
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.rubric_metrics import FIRST, SECOND, TIE
@@ -57,6 +57,7 @@ class PageWords:
         labels = (*rubric.labels, *(label for part in all_parts(rubric.answer) for label in part.labels))
         keys = {NONE: "none", NOT_APPLICABLE: "not_applicable", LISTED: "listed", NOTHING: "nothing"}
         keys |= {MET: "met", NOT_MET: "not_met"} if rubric.kind == "points" else {}
+        keys |= {YES: "yes", NO: "no"} if rubric.kind in LINKED_KINDS else {}
         if plan.mode == "pairs":
             keys |= {FIRST: "first", SECOND: "second", TIE: "tie"}
         shared = {value: self.say(f"value_{key}") for value, key in keys.items()}

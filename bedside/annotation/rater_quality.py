@@ -15,7 +15,7 @@ from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, PlanIt
 from bedside.annotation.answer_ratings import NO_ANSWER, UNCODED, AnswerRating, answer_ratings
 from bedside.annotation.answer_revisions import RevisionHistory
 from bedside.annotation.answers import RaterAnswer
-from bedside.annotation.fields import NONE
+from bedside.annotation.fields import CASE_KINDS, NONE
 from bedside.annotation.known_answers import (
     KnownComparison,
     answer_distance,
@@ -499,9 +499,11 @@ def _answered_item(plan: AnnotationPlan, answer: RaterAnswer, positions: Mapping
         asked = max(1, sum(map(len, {tuple(positions[str(rubric.role)]) for rubric in plan.questions})))
     elif plan.mode == "findings":
         asked = 1
-    elif plan.criteria or plan.flow_of:
+    elif plan.criteria or plan.lists or plan.flow_of:
         asked = max(1, len(answer.choices))
     for rubric in plan.questions if plan.mode in COMPARED_MODES else ():
+        if rubric.kind in CASE_KINDS:
+            continue
         ratings = [
             rating
             for rating in answer_ratings(plan, rubric, item, answer, positions, {})

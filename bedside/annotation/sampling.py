@@ -27,7 +27,8 @@ from bedside.annotation.annotation_plan import (
     planned_rubrics,
     run_identity,
 )
-from bedside.annotation.items import pair_problem, point_criteria
+from bedside.annotation.fields import CASE_KINDS
+from bedside.annotation.items import linked_lists, pair_problem, point_criteria
 from bedside.annotation.plan_choices import FOCI, MODES, Focus, Mode
 from bedside.annotation.plan_file import sealed
 from bedside.annotation.strata import DrawableUnit, UnitPool, drawn_units, unit_pool
@@ -582,9 +583,9 @@ def make_plan(
         for part in (rubric.question_rubrics if mode == "rate" or rubric.kind == "sheet" else (rubric,))
     ]  # fmt: skip
     _check_question(mode, rubrics, focus)
-    if (training or gold) and any(rubric.kind in ("flow", "points") for rubric in (*wholes, *rubrics)):
+    if (training or gold) and any(rubric.kind in ("flow", *CASE_KINDS) for rubric in (*wholes, *rubrics)):
         raise DataError(
-            "a plan with a flow or points has no training set or gold items",
+            "a plan with a flow, points or links has no training set or gold items",
             where="`training`" if training else "`gold`",
             todo="leave it out, or make a plan for the other rubrics",
         )
@@ -620,6 +621,7 @@ def make_plan(
     items = _plan_items(drawn, identity, seed, mode)
     repeats = _repeated_items(items, repeat, seed)
     criteria = point_criteria(run, rubrics, (*items, *repeats.values()))
+    lists = linked_lists(run, rubrics, (*items, *repeats.values()))
     training_items, hidden = _training_items(training, identity, seed), gold_items(gold, identity, seed)
     assignment = assigned_items(
         items,
@@ -641,6 +643,7 @@ def make_plan(
             rubrics=planned_rubrics(rubrics),
             wholes=planned_rubrics(wholes),
             criteria=criteria,
+            lists=lists,
             judge=judge,
             raters=tuple(raters),
             overlap=overlap,

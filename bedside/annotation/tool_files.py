@@ -59,9 +59,10 @@ def _check_holds(tool: ToolForm, plan: AnnotationPlan) -> None:
             where="`form`",
             todo=f"choose another form; {tool.title} holds {', '.join(tool.modes)}",
         )
-    if plan.criteria:
+    if plan.criteria or plan.lists:
+        what = "criteria" if plan.criteria else "lists"
         raise InputError(
-            f"{tool.title} asks the same of every item, and each has criteria of its own",
+            f"{tool.title} asks the same of every item, and each has {what} of its own",
             where="`form`",
             todo="export csv or xlsx, or use the rating page or Label Studio",
         )

@@ -326,6 +326,7 @@ def _judged_rubrics(run: Run, settings: SampleSettings) -> tuple[list[Rubric], d
 
     from bedside.annotation.annotation_plan import KINDS
     from bedside.annotation.items import answerable_rubrics
+    from bedside.judges.rubrics.answer_form import LINKED_KINDS
     from bedside.judges.rubrics.rubric_files import incomparable, own_rubrics, rubrics_with
     from bedside.ratings.names import TRANSCRIPT, rated_by_judges, rates_pair
     from bedside.ratings.rubric_metrics import preferred_by
@@ -342,7 +343,8 @@ def _judged_rubrics(run: Run, settings: SampleSettings) -> tuple[list[Rubric], d
         rubrics += [rubric] if settings.mode == "rate" or not rubric.criteria else rubric.question_rubrics
     fitting = [
         rubric for rubric in rubrics
-        if all(part.kind in KINDS[settings.mode] for part in rubric.question_rubrics)
+        # Links are asked for where they are named: what else is rated has training sets, and a column each.
+        if all(part.kind in KINDS[settings.mode] and part.kind not in LINKED_KINDS for part in rubric.question_rubrics)
         and (settings.mode == "rate" or not rubric.questions)
     ]  # fmt: skip
     if settings.mode == "pairs":

@@ -21,6 +21,7 @@ from bedside.judges.questions import JudgeAnswer
 from bedside.metrics import FAMILIES, Metric
 from bedside.metrics.protocols.label_files import LabelForm, complaint
 from bedside.ratings.names import is_turn, person_name, turn_index
+from bedside.ratings.run import Run
 from bedside.ratings.values import Value
 from bedside.transcripts.transcript import Transcript
 
@@ -119,6 +120,14 @@ class Pipeline:
             for metric in FAMILIES.load(self.family).metrics
             if labelled and (needs := self.needs(metric)) is not None and labelled.issuperset(needs)
         )
+
+    def parameters(self, run: Run) -> dict[str, Any]:
+        """All parameters of the metric family: its own, or those that a run was last scored with."""
+        settings = self.settings
+        if settings is None:
+            by_scoring = (entry["parameters"] for entry in reversed(run.manifest["scorings"]))
+            settings = next((by_family[self.family] for by_family in by_scoring if self.family in by_family), {})
+        return FAMILIES.load(self.family).settings(settings)
 
     def values(
         self,

@@ -36,7 +36,6 @@ from bedside.judges.rubrics.rubric import Rubric, as_data
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.turn_codes import code_transcripts
-from bedside.metrics import FAMILIES
 from bedside.ratings.learnt_units import LearntUnits, with_learnt
 from bedside.ratings.names import TRANSCRIPT, unit_name
 from bedside.ratings.run import Run
@@ -577,7 +576,9 @@ def judging(
             metrics = [metric.metric for metric in work.deepeval]
             yield FinishedJudging(order, summary, ratings.result(), metrics, {})
             return
-        rating = PipelineJudging(order, suites_of(run), partial(_parameters, run), Path(folder), ratings.add)
+        rating = PipelineJudging(
+            order, suites_of(run), lambda pipeline: pipeline.parameters(run), Path(folder), ratings.add
+        )
         summary = rating.judge(store_path, transcripts, progress=watch, count=run.index.height, **access)
         metrics = [metric for rubric in work.rubrics for metric in rubric.metrics]
         parameters = {}
@@ -586,12 +587,3 @@ def judging(
             if following.settings:
                 parameters[following.pipeline.family] = dict(following.settings)
         yield FinishedJudging(order, summary, ratings.result(), metrics, parameters)
-
-
-def _parameters(run: Run, pipeline: Pipeline) -> dict[str, Any]:
-    """All parameters of a pipeline's metric family: its own, or those that the run was last scored with."""
-    settings = pipeline.settings
-    if settings is None:
-        by_scoring = (entry["parameters"] for entry in reversed(run.manifest["scorings"]))
-        settings = next((by_family[pipeline.family] for by_family in by_scoring if pipeline.family in by_family), {})
-    return FAMILIES.load(pipeline.family).settings(settings)

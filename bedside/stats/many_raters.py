@@ -1,4 +1,4 @@
-"""Do several raters agree? Percent agreement, Fleiss' and Conger's kappa, pairwise kappa, Gwet's AC.
+"""Do several raters agree? Percent agreement, Fleiss' and Conger's kappa, pairwise kappa, Gwet's AC, F1 of links.
 
 ``ratings`` is a table of items (rows) by raters (columns), None or NaN where a rater didn't rate an item.
 Intervals resample items, or clusters of items such as transcripts, never single ratings. In the place of
@@ -33,7 +33,13 @@ from bedside.stats._kappa_parts import (
     penalties,
     rated_items,
 )
-from bedside.stats._resampling import COEFFICIENT_INTERVALS, CoefficientInterval, ResamplingPlan, StatisticOfTotals
+from bedside.stats._resampling import (
+    COEFFICIENT_INTERVALS,
+    CoefficientInterval,
+    ResamplingPlan,
+    StatisticOfTotals,
+    leave_one_out,
+)
 from bedside.stats.arrays import Array, Indices, Mask, Scale, Seed, levels, matrix
 from bedside.stats.intervals import t_interval
 from bedside.stats.result import Interval, Result
@@ -472,3 +478,50 @@ def gwet_ac(
     if result.interval is None and (counts.sum(axis=0) > 0).sum() == 1:
         result = replace(result, missing="no interval: all ratings are equal")
     return result if sampled else replace(result, standard_error=error if n > 1 else None)
+
+
+def link_f1(
+    cells: np.ndarray[Any, Any], *, none: object, pairs: Sequence[tuple[int, int]] | None = None, clusters: Any = None
+) -> Result:
+    """Mean over pairs of raters of ``2 · same / (links of one + links of the other)``, on entries that both rated.
+
+    It is sklearn's ``f1_score(average="micro")`` with all labels but ``none``. Kappa with an unknown, large number of
+    links that neither makes approaches it (Hripcsak and Rothschild 2005, JAMIA 12:296–298).
+
+    Args:
+        cells: entries × raters: what each is linked to, or ``none``; None or NaN where it isn't rated.
+        none: the label of no link.
+        pairs: columns that are compared; all unless given.
+        clusters: the cluster of each entry, such as its case, or how they were drawn; each is its own unless given.
+    """
+    rated = (cells != None) & (cells == cells)  # noqa: E711
+    links = rated & (cells != none)
+    chosen = [
+        (a, b)
+        for a, b in pairs or list(combinations(range(cells.shape[1]), 2))
+        if ((links[:, a] | links[:, b]) & rated[:, a] & rated[:, b]).any()
+    ]
+    blank = Result(
+        name="F1 of links", method="mean over pairs of raters; jackknife, t", n=int((rated.sum(axis=1) > 1).sum())
+    )
+    if not chosen:
+        return blank.no_value("nobody links anything")
+    same = [2.0 * (links[:, a] & (cells[:, a] == cells[:, b])) for a, b in chosen]
+    both = [(links[:, a].astype(float) + links[:, b]) * (rated[:, a] & rated[:, b]) for a, b in chosen]
+    statistic = StatisticOfTotals(
+        np.column_stack([*same, *both]), lambda sums: _mean_f1(sums[:, : len(chosen)], sums[:, len(chosen) :])
+    )
+    weights = clusters.weights if isinstance(clusters, SampledItems) else np.ones(len(cells))
+    left_out = leave_one_out(statistic, weights, clusters=clusters)
+    error = left_out.standard_error
+    result = replace(blank, estimate=left_out.estimate, standard_error=error)
+    if error is None or left_out.freedom < 1:
+        return replace(result, missing="no interval: only one cluster has links")
+    interval = t_interval(left_out.estimate, error, left_out.freedom, 0.95, "jackknife, t")
+    return replace(result, interval=replace(interval, low=max(interval.low, 0.0), high=min(interval.high, 1.0)))
+
+
+def _mean_f1(same: Any, both: Any) -> Any:
+    """Rows of sums of each pair → the mean over the pairs that have links."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.nanmean(np.where(both > 0, same / both, np.nan), axis=1)

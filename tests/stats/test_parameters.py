@@ -185,6 +185,7 @@ CASES = [
     case(reliability.icc, (TABLE,), model=3, average=True, clusters=CLUSTERS, level=0.9),
     case(many_raters.percent_agreement, (TABLE,), interval="percentile", clusters=CLUSTERS, resamples=300, level=0.9,
         seed=1),
+    case(many_raters.link_f1, (TABLE,), {"none": 1}, none=2, pairs=[(0, 1)], clusters=CLUSTERS),
     case(alternative_annotator.alternative_annotator, (TABLE[:, 0], TABLE), {"epsilon": 0.1}, epsilon=0.2,
         score="distance", correction="holm", alpha=0.1, fewest_items=61, clusters=CLUSTERS,
         fewest_clusters=beside({"clusters": CLUSTERS}, fewest_clusters=13), weights=X),

@@ -22,6 +22,7 @@ from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
 from bedside.annotation.answer_ratings import beside_walks
 from bedside.annotation.answers import RaterAnswer, State, in_order
 from bedside.annotation.fields import (
+    CASE_KINDS,
     LISTED,
     MARKED_MODES,
     NONE,
@@ -32,8 +33,10 @@ from bedside.annotation.fields import (
     evidence_field,
 )
 from bedside.annotation.items import clean
-from bedside.annotation.page_words import words_of
+from bedside.annotation.page_words import PageWords, words_of
 from bedside.core.errors import BedsideError, InputError, RunError
+from bedside.judges.rubrics.answer_form import LINKED_KINDS
+from bedside.judges.rubrics.rubric import Rubric, link_form
 from bedside.ratings.rubric_metrics import AGREE, DISAGREE
 
 # -- What raters typed and handed in on the rating page -------------------------------------------------
@@ -317,15 +320,18 @@ def checked_entry(plan: AnnotationPlan, sent: SentEntry, task: Mapping[str, Any]
                 picked[agree_field(rubric.name)] = (AGREE if agrees else DISAGREE,)
     for name in beside_walks(plan, picked):
         picked.pop(name, None)
+    linking = [rubric for rubric in plan.questions if rubric.kind in LINKED_KINDS]
+    for asked in (asked for rubric in linking for asked in plan.asked_of(str(task["external_id"]), rubric)):
+        if asked.of is not None and picked.get(asked.of, (NONE,)) == (NONE,):
+            picked.pop(asked.name, None)
     texts = {
         name: tuple(kept for text in values if (kept := clean(text).strip())) for name, values in sent.texts.items()
     }
     if plan.mode in MARKED_MODES:
         # A mark that is none is refused with the other fields.
-        for rubric in plan.questions:
-            name = evidence_field(rubric.name)
+        for name in texts:
             with suppress(ValueError):
-                texts[name] = in_order(texts.get(name, ()))
+                texts[name] = in_order(texts[name]) if name.startswith(evidence_field("")) else texts[name]
     return PageEntry(
         sent.state,
         picked,
@@ -358,13 +364,8 @@ def open_questions(plan: AnnotationPlan, item: str, entry: PageEntry, task: Mapp
             continue
         if rubric.name in beside:
             continue
-        if rubric.kind == "points":
-            criteria = zip(plan.fields_of(item, rubric), plan.criteria[item][rubric.name], strict=True)
-            wanting |= {
-                field: words.say("please_judge", criterion=criterion.criterion)
-                for field, criterion in criteria
-                if field not in entry.choices
-            }
+        if rubric.kind in CASE_KINDS:
+            wanting |= dict(_open_of_case(plan, item, rubric, entry, words))
             continue
         chosen = entry.choices.get(rubric.name, ())
         if not chosen:
@@ -378,3 +379,23 @@ def open_questions(plan: AnnotationPlan, item: str, entry: PageEntry, task: Mapp
         elif NONE in chosen and len(chosen) > 1:
             wanting[rubric.name] = words.say("none_but_named", title=title)
     return wanting
+
+
+def _open_of_case(
+    plan: AnnotationPlan, item: str, rubric: Rubric, entry: PageEntry, words: PageWords
+) -> Iterator[tuple[str, str]]:
+    """Field → what is still to do there, of what a rubric asks of the item's own case."""
+    points, linked = rubric.kind == "points", set[tuple[str, ...]]()
+    for asked in plan.asked_of(item, rubric):
+        chosen = entry.choices.get(asked.name, ())
+        if asked.of is not None and entry.choices.get(asked.of, (NONE,)) == (NONE,):
+            continue
+        if not chosen:
+            key = "please_judge" if points else "please_answer"
+            yield asked.name, words.say(key, criterion=asked.asked, title=asked.asked.rstrip("."))
+        elif asked.said and not points and chosen != (NONE,):
+            if chosen in linked and link_form(rubric).one_to_one:
+                yield asked.name, words.say("linked_twice", entry=asked.asked.rstrip("."))
+            elif asked.quoted and evidence_field(asked.name) not in entry.texts:
+                yield asked.name, words.say("please_mark", entry=asked.asked.rstrip("."))
+            linked.add(chosen)

@@ -14,6 +14,7 @@ from bedside.annotation.answer_ratings import flow_leads, listed_entries
 from bedside.annotation.answer_store import plan_folder
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.fields import (
+    CASE_KINDS,
     LISTED,
     MARKED_MODES,
     NONE,
@@ -43,7 +44,8 @@ from bedside.annotation.reassignment import FILE as REASSIGNED, as_assigned
 from bedside.annotation.training_cases import TrainingResult, training_result
 from bedside.core.errors import BedsideError, InputError
 from bedside.core.page_serving import secret_digest
-from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.answer_form import LINKED_KINDS
+from bedside.judges.rubrics.rubric import Rubric, link_form
 from bedside.judges.rubrics.rubric_files import level_lines
 from bedside.ratings.run import Run
 
@@ -80,7 +82,9 @@ def _question(plan: AnnotationPlan, number: int) -> dict[str, Any]:
         "role": rubric.role if plan.mode == "codes" else None,
         "reason": reason_field(rubric.name) if plan.mode in REASONED_MODES else None,
         "evidence": evidence_field(rubric.name) if plan.mode in MARKED_MODES else None,
-        "points": rubric.kind == "points",
+        "of_case": rubric.kind in CASE_KINDS,
+        "linked": rubric.kind in LINKED_KINDS,
+        "pick": rubric.kind in LINKED_KINDS and link_form(rubric).of_turns,
         "leads": None,
     }
     if flow := plan.flow_of.get(rubric.name):
@@ -95,21 +99,44 @@ def _question(plan: AnnotationPlan, number: int) -> dict[str, Any]:
             {"field": field, "title": label.called, "descriptor": label.descriptor} for label, field in fields
         ]
     else:
-        described = choices(rubric)
-        words = words_of(plan)
-        values = words.values(plan, rubric)
-        question["choices"] = [
-            {
-                "value": value,
-                "shown": values.get(value, value),
-                "descriptor": words.say("value_none_means") if value == NONE else descriptor,
-                "key": key,
-            }
-            for (value, descriptor), key in zip(described, choice_keys([v for v, _ in described]), strict=True)
-        ]
+        question["choices"] = _choices(plan, rubric, choices(rubric))
     if plan.mode == "pairs":
         question["levels"] = level_lines(plan.rubrics[number].rubric)
     return question
+
+
+def _choices(plan: AnnotationPlan, rubric: Rubric, described: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
+    """Choices as the page shows them, with the keys that choose them."""
+    words = words_of(plan)
+    values = words.values(plan, rubric)
+    return [
+        {
+            "value": value,
+            "shown": values.get(value, value),
+            "descriptor": words.say("value_none_means") if value == NONE else descriptor,
+            "key": key,
+        }
+        for (value, descriptor), key in zip(described, choice_keys([v for v, _ in described]), strict=True)
+    ]
+
+
+def _of_case(plan: AnnotationPlan, item: str) -> dict[str, list[dict[str, Any]]]:
+    """Rubric → what it asks of an item's own case."""
+    return {
+        rubric.name: [
+            {
+                "field": asked.name,
+                "asked": clean(asked.asked),
+                "choices": _choices(plan, rubric, asked.choices),
+                "of": asked.of,
+                "reason": reason_field(asked.name) if asked.said else None,
+                "evidence": evidence_field(asked.name) if asked.quoted else None,
+            }
+            for asked in plan.asked_of(item, rubric)
+        ]
+        for rubric in plan.questions
+        if rubric.kind in CASE_KINDS
+    }
 
 
 def choice_keys(values: Sequence[str]) -> list[str]:
@@ -305,10 +332,7 @@ class PageState:
                 rubric: [{"answer": opinion.answer, "reason": opinion.reason} for opinion in said]
                 for rubric, said in opinions.items()
             },
-            "criteria": {
-                rubric: [clean(criterion.criterion) for criterion in criteria]
-                for rubric, criteria in self._drawn.criteria.get(item, {}).items()
-            },
+            "of_case": _of_case(self._drawn, item),
             "entry": {
                 "state": entry.state if entry.version else "open",
                 "choices": entry.choices,

@@ -292,3 +292,5 @@ def _part_fault(part: RubricPart, value: object, counts: Mapping[str, int]) -> s
 
 
 Kind = Literal["level", "label", "set", "vector", "pairs", "list", "index", "sheet", "flow", "points"]
+#: Kinds whose answers link entries of lists, to each other or to turns.
+LINKED_KINDS: tuple[Kind, ...] = ("pairs", "index")

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, field, fields, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import (
     StrictBool,
@@ -722,7 +722,72 @@ def _worded(data: Any, names: Mapping[str, str]) -> Any:
     return data
 
 
-# -- the forms of answers ---------------------------------------------------------------------------
+# -- What rubrics of pairs and indices link: entries of a list, to those of another or to turns -----------
+
+
+class LinkForm(NamedTuple):
+    """What a rubric of pairs or of an index asks for.
+
+    Attributes:
+        rows: the input whose entries are linked one by one; None where there is one link.
+        row: the part of a pair that is the entry's number; None of an index.
+        target: the part that is the number of what it is linked to.
+        parts: what else is asked of a link, or of an entry: booleans and labels.
+        texts: the parts that hold what the rater says and the words that they mark.
+    """
+
+    rows: str | None
+    row: str | None
+    target: RubricPart
+    parts: tuple[RubricPart, ...]
+    texts: tuple[RubricPart, ...]
+
+    @property
+    def one_to_one(self) -> bool:
+        """Whether two entries can't be linked to the same."""
+        return self.row is not None
+
+    @property
+    def of_turns(self) -> bool:
+        """Whether entries are linked to turns."""
+        return self.target.of == "turns"
+
+    @property
+    def quoted(self) -> bool:
+        """Whether words of the conversation show a link."""
+        return any(part.type == "quote" for part in self.texts)
+
+
+def link_form(rubric: Rubric) -> LinkForm:
+    """What a rubric of pairs or of an index asks for.
+
+    Raises:
+        ValueError: people can't be asked for it.
+    """
+    parts = rubric.answer[0].items if rubric.kind == "pairs" else rubric.answer
+    indices = [part for part in parts if part.type == "index"]
+    own = tuple(part for part in parts if part.type in ("boolean", "label"))
+    texts = tuple(part for part in parts if part.type in ("text", "quote"))
+    if len(indices) + len(own) + len(texts) < len(parts) or rubric.unit == "turn" or rubric.each == "turns":
+        raise ValueError(f"people can't answer {rubric.name}: it asks of turns, or for more than links")
+    if rubric.kind == "index":
+        return LinkForm(rubric.each, None, indices[0], own, texts)
+    if indices[0].of == "turns":
+        raise ValueError(f"people can't answer {rubric.name}: its pairs begin with turns")
+    return LinkForm(indices[0].of, indices[0].name, indices[1], own, texts)
+
+
+def links_in(form: LinkForm, answer: Any) -> list[tuple[int, int | None, dict[str, Any]]]:
+    """The links in an answer as a rating's reason holds it: number of the entry, of what it is linked to, and the rest.
+
+    Args:
+        form: of the rubric.
+        answer: the reason's JSON, read: an object with one list of pairs, or a list of entries by number.
+    """
+    if form.row is not None:
+        (pairs,) = (value for value in answer.values() if isinstance(value, list))
+        return [(int(pair[form.row]), int(pair[form.target.name]), pair) for pair in pairs]
+    return [(int(entry["item"]), entry[form.target.name], entry) for entry in answer]
 
 
 # -- What is wrong with a key of a rubric's file --------------------------------------------------------

@@ -130,6 +130,14 @@ COLUMNS: tuple[Column, ...] = (
         "mean over persons it is the mean of people's own pairs. Beside a rater's agreement with the consensus it is "
         "one person's agreement with the consensus of the others.",
     ),
+    _statistic(
+        "F1 [95 % CI]",
+        "link f1",
+        "only of links",
+        brief=True,
+        note="F1: 2 · links that both make / all links of both, the mean over pairs of raters. "
+        "What is said of links is compared where both make the link.",
+    ),
     _statistic("Fleiss κ", "fleiss", "of people among themselves"),
     _statistic("AC [95 % CI]", "ac", _NOT_A_MEAN),
     _statistic("α [95 % CI]", "alpha", _NOT_A_MEAN, brief=True),

@@ -25,6 +25,7 @@ from tests.annotation.builders import CLIENT_TALK, QUESTION, copy_of, people, tr
 from tests.annotation.rating_page.pages import ServedPage, serving
 from tests.annotation.study import EMPATHY, GOAL, rating_plan
 from tests.annotation.test_composites import MANNERS, STEPS, TEACH, composite_study, item_of
+from tests.annotation.test_links import CHECK, MATCHING, link_study
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -392,6 +393,59 @@ def test_a_flow_asks_what_its_answers_lead_to(browser: Any, tmp_path: Path, widt
         "teach": pytest.approx((6677 - 2222) / (6677 + 3311)), "teach_safety": pytest.approx((6677 - 2222) / 6677),
         "manners_warm": 2.0, "manners_clear": 3.0, "manners_mean": 2.5,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_entries_are_linked_by_keys_and_kept(browser: Any, tmp_path: Path, width: int) -> None:
+    run = link_study(tmp_path)
+    plan = make_plan(run, mode="rate", rubrics=(MATCHING, CHECK), raters=("anna",), overlap=1)
+    place = plan.assignment["anna"].index(item_of(plan, "hidden-0"))
+    with serving(plan, run) as served:
+        page = opened(browser, served.links["anna"], None, width, 800)
+
+        def open_item() -> None:
+            page.get_by_role("button", name="All items").click()
+            page.locator(".items button").nth(place).click()
+            page.locator("fieldset").first.wait_for()
+
+        def asked() -> list[str]:
+            groups = page.locator("fieldset[data-field^=concern]:visible").all()
+            return [group.get_attribute("data-field").removeprefix("concern_matching__") for group in groups]
+
+        open_item()
+        axe_finds_nothing(page)
+        assert asked() == ["0", "1", "2"]
+        for key in "1121x":  # each link is followed by its category; the third is none
+            page.keyboard.press(key)
+        assert asked() == ["0", "0__category_agrees", "1", "1__category_agrees", "2"]
+        # On to the turn in which the first finding is conveyed, which is picked from a list.
+        assert page.evaluate("document.activeElement.name") == "finding_check__0"
+        page.keyboard.type("3")
+        page.locator("select").nth(1).select_option("none of these")
+        for number in (0, 1):
+            page.locator(f"input[name=finding_check__{number}__opening][value=no]").click()
+        page.keyboard.press("Control+Enter")
+        page.locator(".wanted", has_text="Please mark the words that show the link").first.wait_for()
+        for number, turn in ((0, 1), (1, 3)):
+            page.get_by_role("button", name="Mark turns").nth(number).click()
+            page.get_by_label(f"Turn {turn} is evidence for question 1.{number + 1}").click()
+            page.get_by_role("button", name="Done marking").first.click()
+        assert page.locator(".wanted:not(:empty)").count() == 0
+        is_kept(page)
+        page.reload()
+        open_item()
+        assert page.locator("input:checked").count() == 3 + 2 + 2
+        assert [page.locator("select").nth(number).input_value() for number in (0, 1)] == ["3", "none of these"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        ratio, element = page.evaluate(LOWEST_CONTRAST)
+        assert ratio >= 4.5, element
+        axe_finds_nothing(page)
+        page.locator("h1").click()
+        hand_in(page)
+        assert served.stop()[0] == 0
+    rows = people(run).filter(transcript_id="hidden-0").select("metric", "value").iter_rows()
+    got = dict(rows)
+    assert (got["concern_matching"], got["finding_check"], got["concern_recall"]) == (2, 1, pytest.approx(2 / 3))
 
 
 #: All that a reader sees or is read out, once each; what was said and written by people is marked.

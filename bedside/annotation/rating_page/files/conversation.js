@@ -41,7 +41,7 @@ export function knownTexts(task, titles) {
   if (!known.length) return null;
   return el(
     "section",
-    { class: "known", "aria-label": say("known_of_case") },
+    { class: "known", tabindex: "0", "aria-label": say("known_of_case") },
     known.map(([name, title]) => [written("h2", title), written("p", task[`input_${name}`], { class: "said" })]),
   );
 }

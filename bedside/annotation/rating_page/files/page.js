@@ -3,7 +3,7 @@
 import { button, el, written } from "./elements.js";
 import { knownTexts, turnList, twoConversations } from "./conversation.js";
 import {
-  EvidenceMarks, Stops, choiceGroup, codeDefinitions, codedCount, criteriaGroups, entryLists, followFlows, textField,
+  EvidenceMarks, Stops, choiceGroup, codeDefinitions, codedCount, caseGroups, entryLists, followFlows, textField,
 } from "./questions.js";
 import { Keeper, Refused, Unreachable, ask, drawer, hasSecret } from "./server.js";
 import { counting, say } from "./words.js";
@@ -213,11 +213,11 @@ function changed() {
   keeper.change();
 }
 
-function drawItem(item, { task, entry, feedback, opinions, criteria }) {
+function drawItem(item, { task, entry, feedback, opinions, of_case }) {
   const title = titleOf(item);
   stops = new Stops();
   const final = feedback !== null;
-  const parts = share.mode === "codes" ? codingParts(task) : ratingParts(task, opinions, criteria);
+  const parts = share.mode === "codes" ? codingParts(task) : ratingParts(task, opinions, of_case);
   showTop(title);
   view.replaceChildren(
     el("div", { class: `columns ${share.mode}` },
@@ -244,7 +244,7 @@ function drawItem(item, { task, entry, feedback, opinions, criteria }) {
   scrollTo(0, 0);
 }
 
-function ratingParts(task, opinions, criteria) {
+function ratingParts(task, opinions, of_case) {
   const marks = new EvidenceMarks(task.dialogue.length, keeper, changed);
   const left = [knownTexts(task, share.inputs)];
   if (share.mode === "pairs") left.push(twoConversations(task.dialogue, task.dialogue_second));
@@ -258,10 +258,10 @@ function ratingParts(task, opinions, criteria) {
     marks.show();
   };
   asked.forEach((question, place) => {
-    if (question.points) {
+    if (question.of_case) {
       right.push(el("section", { class: "criteria", "aria-label": question.title },
         el("h2", {}, `${place + 1}. ${question.title}`), written("p", question.definition),
-        criteriaGroups({ question, number: place + 1, criteria: criteria[question.name], answer: keeper, changed, stops })));
+        caseGroups({ question, number: place + 1, asked: of_case[question.name], answer: keeper, changed, stops, marks })));
       return;
     }
     if (share.mode === "findings") {
@@ -431,7 +431,7 @@ document.addEventListener("keydown", (event) => {
     document.getElementById("hand-in").click();
     return;
   }
-  const typing = event.target.closest("textarea");
+  const typing = event.target.closest("textarea, select");
   if (event.key === "Escape" && typing) typing.blur();
   if (typing || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   const key = event.key.toLowerCase();

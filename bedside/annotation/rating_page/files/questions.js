@@ -98,17 +98,55 @@ export function choiceGroup({ question, field, legend, about = [], answer, chang
   return element;
 }
 
-/** Of points, whether each criterion of the case is met. */
-export function criteriaGroups({ question, number, criteria, answer, changed, stops }) {
-  return criteria.map((criterion, place) => {
-    const field = `${question.name}__${place}`;
-    const group = choiceGroup({
-      question, field, legend: say("title_criterion", { number: `${number}.${place + 1}` }),
-      about: [written("p", criterion)], answer, changed, stops, compact: true,
+/** A turn to be picked from a list that opens, under a heading. */
+function pickGroup({ question, field, legend, about, answer, changed, stops }) {
+  const values = () => answer.choices[field] || [];
+  const option = ({ value, shown, descriptor }) =>
+    el("option", { value, selected: values().includes(value) }, /^\d+$/.test(value) ? `${shown} · ${descriptor}` : shown);
+  const select = el("select", { name: field, "aria-label": legend, onchange: choose },
+    el("option", { value: "" }, "–"), question.choices.map(option));
+  function choose() {
+    if (select.value) answer.choices[field] = [select.value];
+    else delete answer.choices[field];
+    element.classList.remove("wanting");
+    element.querySelector(".wanted").textContent = "";
+    changed();
+  }
+  const element = el("fieldset", { class: "question compact", "data-field": field },
+    el("legend", {}, legend), about, select, el("p", { class: "wanted", role: "alert" }));
+  stops.add(element, [select], [], () => values().length > 0);
+  return element;
+}
+
+/** What is asked of the item's own case: whether criteria are met, or what entries are linked to. */
+export function caseGroups({ question, number, asked, answer, changed, stops, marks }) {
+  const points = !question.linked;
+  const shown = asked.map(() => null);
+  const follow = () => {
+    asked.forEach((one, place) => {
+      const link = (answer.choices[one.of] || [])[0];
+      if (one.of) shown[place].hidden = !/^\d+$/.test(link);
     });
-    group.append(textField({ field: `reason__${field}`, label: say("reason"), answer, changed, rows: 1 }));
-    return group;
+  };
+  let entry = 0;
+  asked.forEach((one, place) => {
+    if (one.reason) entry += 1;
+    const group = (question.pick && one.reason ? pickGroup : choiceGroup)({
+      question: { ...question, choices: one.choices }, field: one.field,
+      legend: one.reason ? say(points ? "title_criterion" : "title_entry", { number: `${number}.${entry}` }) : one.asked,
+      about: one.reason && one.asked !== question.definition ? [written("p", one.asked)] : [],
+      answer, changed: () => { follow(); changed(); }, stops, compact: points || !one.reason,
+    });
+    const answered = () => {
+      group.classList.remove("wanting");
+      group.querySelector(".wanted").textContent = "";
+    };
+    if (one.evidence) group.append(marks.control({ title: one.asked, evidence: one.evidence, answered }, `${number}.${entry}`));
+    if (one.reason) group.append(textField({ field: one.reason, label: say("reason"), answer, changed, rows: 1 }));
+    shown[place] = group;
   });
+  follow();
+  return shown;
 }
 
 /** Shows of flows the questions that the answers lead to, and drops what was said by others. `groups` by name. */
@@ -168,6 +206,7 @@ export class EvidenceMarks {
     const sorted = [...new Set(marks)].sort((one, other) => parseInt(one, 10) - parseInt(other, 10));
     if (sorted.length) this.answer.texts[question.evidence] = sorted;
     else delete this.answer.texts[question.evidence];
+    question.answered?.();
     this.changed();
     this.show();
   }

@@ -1,0 +1,449 @@
+"""Lists that people link: the same ratings from each channel, blind, and what follows from the links."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from sklearn.metrics import cohen_kappa_score, f1_score
+
+from bedside.analysis.agreement import agree
+from bedside.analysis.ratings_view import open_ratings_view
+from bedside.analysis.validation import validate
+from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.answer_store import keep_answers
+from bedside.annotation.fields import NONE
+from bedside.annotation.items import label_studio_tasks
+from bedside.annotation.label_studio_export import read_export
+from bedside.annotation.labelling_page import labelling_page
+from bedside.annotation.offline_files import export_files, read_files
+from bedside.annotation.plan_file import read_plan, write_plan
+from bedside.annotation.rating_page.page_collection import collect
+from bedside.annotation.rating_page.page_state import IncompleteEntryError
+from bedside.annotation.sampling import make_plan
+from bedside.core.errors import DataError, InputError
+from bedside.judges.questions import JudgeAnswer
+from bedside.judges.rubric_ratings import ratings_of
+from bedside.judges.rubrics.rubric_files import RUBRICS
+from bedside.ratings.run import Run
+from bedside.ratings.table import frame_of
+from bedside.reports.build import build_tables
+from bedside.scoring.score import score
+from tests.annotation.builders import copy_of, fill_csv, fill_xlsx, human, people, rater_answer
+from tests.annotation.rating_page.pages import opened, sent
+from tests.annotation.study import RATERS, USERS, exported
+
+MATCHING, CHECK, DIAGNOSIS = map(RUBRICS.load, ("concern_matching", "finding_check", "diagnosis_match"))
+FEAR, COST, MYTH = (
+    "emotional discomfort or fear", "financial or insurance concern", "misinformation or misconception",
+)  # fmt: skip
+#: Two lists; every other case has three findings, and the rest one.
+CONCERNS = [
+    {"id": "a", "category": FEAR, "text": "Fears needles"}, {"id": "b", "category": COST, "text": "Cannot pay"},
+    {"id": "c", "category": MYTH, "text": "Trusts herbs"},
+]  # fmt: skip
+FOUND = [
+    {"category": FEAR, "text": "Afraid of needles"}, {"category": FEAR, "text": "Short of money"},
+    {"category": COST, "text": "Wants a letter"},
+]  # fmt: skip
+SAID = ("I am so afraid of needles.", "I cannot pay for all this.")
+
+
+def link_study(folder: Path, count: int = 4) -> Run:
+    """Conversations with findings that were submitted, concerns, and what Note2Chat asks for."""
+    lines = []
+    for number in range(count):
+        texts = ("How are you?", SAID[0], "What else?", SAID[1])
+        turns: list[dict[str, Any]] = [
+            {"role": ("clinician", "patient")[turn % 2], "speaker": "s", "text": text, "meta": {}}
+            for turn, text in enumerate(texts)
+        ]
+        reference = {
+            "concerns": CONCERNS, "submitted_findings": FOUND[: (3, 1)[number % 2]],
+            "findings": ["Has pain.", "Does not smoke."], "diagnosis": "flu",
+            "ranked_diagnoses": ["cold", "influenza", "asthma"],
+        }  # fmt: skip
+        lines.append(json.dumps({
+            "id": f"hidden-{number}", "system": "GPT-Secret", "case_id": f"case{number}", "turns": turns,
+            "reference": reference, "language": "en", "factors": {},
+        }))  # fmt: skip
+    (folder / "in.jsonl").write_text("\n".join(lines) + "\n")
+    return score([folder / "in.jsonl"], folder / "run", metrics=["structure"]).run
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return link_study(tmp_path)
+
+
+def plan_of(run: Run, *rubrics: Any, **options: Any) -> AnnotationPlan:
+    chosen = rubrics or (MATCHING, CHECK, DIAGNOSIS)
+    return make_plan(run, mode="rate", rubrics=chosen, raters=("anna", "ben"), overlap=2, **options)
+
+
+def item_of(plan: AnnotationPlan, transcript: str = "hidden-0") -> str:
+    return next(item.id for item in plan.items if item.transcript == transcript)
+
+
+def rating(run: Run, metric: str, transcript: str = "hidden-0", rater: str = "human:anna") -> tuple[Any, ...]:
+    row = people(run, metric).filter(pl.col("transcript_id") == transcript, pl.col("rater") == rater)
+    return row.select("value", "label", "error").row(0)
+
+
+def kept(run: Run, plan: AnnotationPlan, said: Mapping[str, str], transcript: str = "hidden-0", **fields: Any) -> None:
+    keep_answers(run, plan, [rater_answer(item_of(plan, transcript), "anna", said, **fields)])
+
+
+#: The first finding is the first concern, the second one the second, of another category; the third is none.
+LINKS = {
+    "concern_matching__0": "1", "concern_matching__0__category_agrees": "yes", "concern_matching__1": "2",
+    "concern_matching__1__category_agrees": "no", "concern_matching__2": NONE,
+}  # fmt: skip
+MARKED = {"evidence__concern_matching__0": ("1: afraid of needles",), "evidence__concern_matching__1": ("3",)}
+PLACES = {
+    "finding_check__0": "3", "finding_check__0__opening": "no", "finding_check__1": NONE,
+    "finding_check__1__opening": "yes", "diagnosis_match__0": "2",
+}  # fmt: skip
+
+
+# -- what the answers come to -----------------------------------------------------------------------
+
+
+def test_links_are_kept_as_a_judges_are(run: Run) -> None:
+    plan = plan_of(run)
+    kept(run, plan, {**LINKS, **PLACES}, texts={**MARKED, "reason__concern_matching__0": ("the same fear",)})
+    assert rating(run, "concern_matching") == (2.0, None, None)
+    assert rating(run, "finding_check") == (1.0, None, None)
+    assert rating(run, "diagnosis_match") == (1.0, None, None)
+    reasons = dict(people(run).select("metric", "reason").iter_rows())
+    assert json.loads(reasons["concern_matching"]) == {
+        "reason": "",
+        "pairs": [
+            {"reason": "the same fear", "finding": 0, "concern": 0, "quote": "1: afraid of needles",
+             "category_agrees": True},
+            {"reason": "", "finding": 1, "concern": 1, "quote": "3", "category_agrees": False},
+        ],
+    }  # fmt: skip
+    assert json.loads(reasons["finding_check"]) == [
+        {"item": 0, "reason": "", "message": 3, "opening": False},
+        {"item": 1, "reason": "", "message": None, "opening": True},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "metric", "error"),
+    [
+        ({"concern_matching__2": ""}, "concern_matching", "2 of 3 entries are answered"),
+        ({"concern_matching__0__category_agrees": ""}, "concern_matching", "2 of 3 entries are answered"),
+        ({"concern_matching__1": "1"}, "concern_matching", "2 entries are linked to one"),
+        ({"diagnosis_match__0": NONE}, "diagnosis_match", "the rater found no candidate"),
+        ({"diagnosis_match__0": ""}, "diagnosis_match", "not answered"),
+        ({"finding_check__0__opening": ""}, "finding_check", "1 of 2 entries are answered"),
+    ],
+)
+def test_what_is_no_full_answer_is_missing(run: Run, change: dict[str, str], metric: str, error: str) -> None:
+    said = {**LINKS, **PLACES, **change}
+    kept(run, plan_of(run), {name: choice for name, choice in said.items() if choice})
+    assert rating(run, metric) == (None, None, error)
+
+
+def test_no_link_at_all_is_an_answer(run: Run) -> None:
+    kept(run, plan_of(run, MATCHING), {"concern_matching__0": NONE}, "hidden-1")
+    assert rating(run, "concern_matching", "hidden-1") == (0.0, None, None)
+
+
+# -- the same from every channel --------------------------------------------------------------------
+
+
+def said(item: str, rater: str, plan: AnnotationPlan) -> dict[str, str]:
+    """By anna as above, as far as the case has findings; by ben nothing is linked but one finding in each."""
+    answers = {**LINKS, **PLACES}
+    if rater == "ben":
+        answers |= {"concern_matching__0": NONE, "concern_matching__1": "3", "diagnosis_match__0": NONE}
+        del answers["concern_matching__0__category_agrees"]
+    fields = {field for rubric in plan.questions for field in plan.fields_of(item, rubric)}
+    return {name: choice for name, choice in answers.items() if name in fields}
+
+
+def texts(answers: Mapping[str, str]) -> dict[str, str]:
+    return {f"reason__{name}": f"why {name}" for name in ("concern_matching__0", "finding_check__1") if name in answers}
+
+
+def linked(answers: Mapping[str, str]) -> list[str]:
+    return [name for name, choice in answers.items() if name.startswith("concern") and choice in ("1", "2", "3")]
+
+
+def from_studio(run: Run, plan: AnnotationPlan, tmp_path: Path) -> None:
+    def say(item: str, rater: str) -> dict[str, Any]:
+        answers = said(item, rater, plan)
+        marks = {f"evidence__{name}": [1] for name in linked(answers)}
+        return {**answers, **marks, **{name: ("text", text) for name, text in texts(answers).items()}}
+
+    keep_answers(run, plan, read_export(plan, exported(plan, say, USERS, run), RATERS, where="export").answers)
+
+
+def from_page(run: Run, plan: AnnotationPlan, tmp_path: Path) -> None:
+    state, folder = opened(plan, run)
+    for rater, items in plan.assignment.items():
+        for item in items:
+            answers = said(item, rater, plan)
+            # What is left over of a link that was taken back goes.
+            beside = {"concern_matching__0__category_agrees": "no"} if plan.by_name.keys() == {MATCHING.name} else {}
+            marks = {f"evidence__{name}": "1" for name in linked(answers)}
+            state.save(rater, item, sent(choices={**beside, **answers}, texts={**texts(answers), **marks}))
+    collect(folder, run, plan)
+
+
+def from_table(run: Run, plan: AnnotationPlan, tmp_path: Path, form: str) -> None:
+    def fill(row: dict[str, str]) -> None:
+        answers = said(row["item"], row["rater"], plan)
+        row["answer"] = answers.get(row["question"], "")
+        row["reason"] = texts(answers).get(f"reason__{row['question']}", "")
+        row["evidence"] = "1" if row["question"] in linked(answers) else ""
+
+    paths = export_files(plan, run, form, tmp_path / form)
+    for path in paths:
+        (fill_csv if form == "csv" else fill_xlsx)(path, fill)
+    keep_answers(run, plan, read_files(plan, run, paths).answers)
+
+
+@pytest.mark.parametrize("rubric", [MATCHING, CHECK, DIAGNOSIS], ids=lambda rubric: rubric.name)
+def test_the_same_ratings_come_from_each_channel(run: Run, tmp_path: Path, rubric: Any) -> None:
+    plan = plan_of(run, rubric)
+    results: list[list[str]] = []
+    for channel in (from_studio, from_page, "csv", "xlsx"):
+        copy = copy_of(run, tmp_path / f"run-{len(results)}")
+        if isinstance(channel, str):
+            from_table(copy, plan, tmp_path, channel)
+        else:
+            channel(copy, plan, tmp_path)
+        results.append(human(copy))
+        own = people(copy, rubric.name)
+        assert (own.height, own["value"].sum()) == {
+            # By anna 2 links where there are 3 findings and 1 where there is 1; by ben 1 and none.
+            "concern_matching": (8, 2 * (2 + 1) + 2 * (1 + 0)), "finding_check": (8, 8.0), "diagnosis_match": (8, 4.0),
+        }[rubric.name]  # fmt: skip
+    assert results[1:] == results[:1] * 3
+    assert any("why" in row for row in results[0]) == (rubric is not DIAGNOSIS)
+
+
+def test_a_plan_is_read_as_it_was_written(run: Run, tmp_path: Path) -> None:
+    plan = plan_of(run, repeat=0.5)
+    write_plan(plan, tmp_path / "plan.json")
+    assert read_plan(tmp_path / "plan.json", run) == plan
+
+
+# -- the pages --------------------------------------------------------------------------------------
+
+
+def test_raters_see_the_lists_and_no_system(run: Run, tmp_path: Path) -> None:
+    plan = plan_of(run)
+    state, _ = opened(plan, run)
+    shown = json.dumps([state.share("anna"), *(state.item("anna", item) for item in plan.assignment["anna"])])
+    studio = labelling_page(plan) + json.dumps(label_studio_tasks(plan, run))
+    table = "".join(path.read_text("utf-8-sig") for path in export_files(plan, run, "csv", tmp_path / "csv"))
+    for channel in (shown, studio, table):
+        assert all(text in channel for text in ("Fears needles", "Short of money", "influenza", "Does not smoke."))
+        assert not [hidden for hidden in ("Secret", "hidden-", "case0") if hidden in channel]
+
+
+def test_the_page_wants_every_link_once_and_its_words(run: Run) -> None:
+    plan = plan_of(run, MATCHING)
+    state, _ = opened(plan, run)
+    item = item_of(plan)
+    choices = {name: choice for name, choice in LINKS.items() if "category" not in name} | {"concern_matching__1": "1"}
+    marks = {"evidence__concern_matching__1": "3"}
+    with pytest.raises(IncompleteEntryError) as caught:
+        state.save("anna", item, sent(choices=choices, texts=marks))
+    assert set(caught.value.wanting) == {
+        "concern_matching__0", "concern_matching__0__category_agrees", "concern_matching__1",
+        "concern_matching__1__category_agrees",
+    }  # fmt: skip
+    assert caught.value.wanting["concern_matching__0"].startswith("Please mark the words")
+    assert caught.value.wanting["concern_matching__1"].startswith("Two entries are linked to the same: category: ")
+    state.save("anna", item, sent("draft", choices))
+    assert state.item("anna", item)["entry"]["choices"]["concern_matching__1"] == ("1",)
+
+
+def test_label_studio_asks_of_a_link_once_there_is_one(run: Run) -> None:
+    root = ElementTree.fromstring(labelling_page(plan_of(run)))
+    controls = {str(one.get("name")): one for one in root.iter("Choices")}
+    assert controls["concern_matching__0__category_agrees"].get("whenChoiceValue") == "1,2,3"
+    # Every case has a first finding to link, and not every one a second.
+    assert [controls[f"concern_matching__{at}"].get("required") for at in range(3)] == ["true", "false", "false"]
+    assert [one.get("alias") for one in controls["concern_matching__0"]] == ["1", "2", "3", None]
+    assert [one.get("alias") for one in controls["finding_check__0"]] == ["0", "1", "2", "3", None]
+    assert controls["finding_check__0"].get("layout") == "select"
+
+
+def test_what_cannot_be_linked_is_refused(run: Run, tmp_path: Path) -> None:
+    plan = plan_of(run)
+    for said, words in (
+        ({"concern_matching__1": "1"}, "past the 1 entries of the case"),
+        ({"concern_matching__0": "4"}, "concern_matching__0 choice"),
+        ({"finding_check__0": "4"}, "finding_check__0 choice"),
+    ):
+        with pytest.raises(InputError, match=words):
+            kept(run, plan, said, "hidden-1")
+    with pytest.raises(InputError, match="lists of its own"):
+        export_files(plan, run, "argilla", tmp_path / "argilla")
+    with pytest.raises(DataError, match=r"turn_evaluator asks for a vector; mode rate takes"):
+        plan_of(run, RUBRICS.load("turn_evaluator"))
+    (tmp_path / "bare").mkdir()
+    bare = link_study(tmp_path / "bare", 1)
+    lines = (tmp_path / "bare" / "in.jsonl").read_text().replace('"submitted_findings"', '"other"')
+    (tmp_path / "bare" / "in.jsonl").write_text(lines)
+    bare = score([tmp_path / "bare" / "in.jsonl"], tmp_path / "bare" / "run-2", metrics=["structure"]).run
+    with pytest.raises(DataError, match=r"nothing is left to rate by concern_matching \(1 no submitted findings\)"):
+        plan_of(bare, MATCHING)
+
+
+# -- what follows from links, and how raters agree on them ------------------------------------------
+
+
+def test_precision_and_recall_follow_from_a_persons_links(run: Run) -> None:
+    plan = plan_of(run, MATCHING)
+    kept(run, plan, LINKS, texts={**MARKED, "evidence__concern_matching__1": ("0",)}, updated="2026-03-01")
+    # By hand: of 3 findings and 3 concerns two are linked; the words for the second are the clinician's.
+    assert rating(run, "concern_precision") == (pytest.approx(1 / 3), None, None)
+    assert rating(run, "refused_proposals") == (1.0, None, None)
+    kept(run, plan, LINKS, texts=MARKED, updated="2026-03-02")
+    assert rating(run, "concern_precision") == rating(run, "concern_recall") == (pytest.approx(2 / 3), None, None)
+    assert rating(run, "concern_f1") == (pytest.approx(2 * 2 / (3 + 3)), None, None)
+    assert rating(run, "concern_category_accuracy") == (pytest.approx(1 / 2), None, None)
+    kept(run, plan, {"concern_matching__0": "1", "concern_matching__0__category_agrees": "yes"}, "hidden-1",
+         texts={"evidence__concern_matching__0": ("1",)})  # fmt: skip
+    assert rating(run, "concern_recall", "hidden-1") == (pytest.approx(1 / 3), None, None)
+    kept(run, plan, {"concern_matching__0": "1"}, "hidden-2")
+    assert rating(run, "concern_f1", "hidden-2") == (None, None, "concern_matching: 0 of 3 entries are answered")
+
+
+def test_the_confirmation_table_says_whose_matches_it_is_of(tmp_path: Path) -> None:
+    lines = link_study(tmp_path, 2).path.with_name("in.jsonl")
+    lines.write_text(lines.read_text().replace('"factors": {}', '"factors": {"task": "confirmation"}'))
+    run = score([lines], tmp_path / "suite", suite="medconceal").run
+    plan = plan_of(run, MATCHING)
+    kept(run, plan, LINKS, texts=MARKED)
+    kept(run, plan, {"concern_matching__0": "1", "concern_matching__0__category_agrees": "yes"}, "hidden-1",
+         texts={"evidence__concern_matching__0": ("1",)})  # fmt: skip
+    ben = [
+        rater_answer(item.id, "ben", dict.fromkeys(plan.fields_of(item.id, MATCHING)[::2], NONE)) for item in plan.items
+    ]
+    keep_answers(run, plan, ben)
+    (table,) = build_tables(open_ratings_view(run.path), ["confirmation"])
+    found = {(row["metric"], row["raters"]): row["value"] for row in table.records}
+    # By hand: 2 and 1 matches, of 3 and 1 findings and of 3 concerns each; of one match in three the category differs.
+    for metric, value, none in (
+        ("precision", 3 / 4, 0), ("recall", 3 / 6, 0), ("f1", 2 * 3 / (4 + 6), 0), ("category_accuracy", 2 / 3, None),
+    ):  # fmt: skip
+        assert found[f"concern_{metric}", "human:anna"] == pytest.approx(value)
+        assert found.get((f"concern_{metric}", "human:ben")) == none
+
+
+def test_history_and_rank_follow_from_a_persons_places(run: Run) -> None:
+    kept(run, plan_of(run, CHECK, DIAGNOSIS), PLACES)
+    # By hand: the first of two findings is found, and the second doesn't count, as the opening conveys it.
+    assert rating(run, "history_recall") == (1.0, None, None)
+    assert rating(run, "diagnosis_rank") == (1.0, None, None)
+    assert (rating(run, "diagnosis_top_1")[0], rating(run, "diagnosis_top_2")[0]) == (0, 1)
+
+
+def choices_of(number: int, off: int) -> list[int | None]:
+    """One to one, and otherwise as it comes."""
+    order: list[int | None] = [(number + off * (number % 3 == 0)) % 3, None, (number + 1 + off * (number % 5 == 0)) % 3]
+    links = order[: (3, 1)[number % 2]]
+    return [None if link in links[:place] else link for place, link in enumerate(links)]
+
+
+def agrees(number: int, off: int, place: int) -> bool:
+    return (number + place) % 4 > 1 or (number + off) % 7 == 0
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Run:
+    """24 conversations whose findings anna, ben and a judge match."""
+    run = link_study(tmp_path, 24)
+    plan = plan_of(run, MATCHING)
+    transcripts = {transcript.id: transcript for transcript in run.transcripts()}
+    answers, rows = [], []
+    for item in plan.items:
+        number, transcript = int(item.transcript.removeprefix("hidden-")), transcripts[item.transcript]
+        for off, rater in enumerate(("anna", "ben", "judge")):
+            links = choices_of(number, off)
+            if rater == "judge":
+                pairs = [
+                    {"reason": "so", "finding": place, "concern": link, "quote": "q",
+                     "category_agrees": agrees(number, off, place)}
+                    for place, link in enumerate(links) if link is not None
+                ]  # fmt: skip
+                reply = JudgeAnswer("transcript", None, {"reason": "so", "pairs": pairs}, None)
+                rows += [
+                    (transcript.id, "GPT-Secret", transcript.case_id, unit, metric, "judge:invented/model", 0, *rated)
+                    for unit, metric, *rated in ratings_of(MATCHING, transcript, [reply])
+                ]
+                continue
+            said = {}
+            for place, link in enumerate(links):
+                said[f"concern_matching__{place}"] = NONE if link is None else str(link + 1)
+                if link is not None:
+                    said[f"concern_matching__{place}__category_agrees"] = ("no", "yes")[agrees(number, off, place)]
+            answers.append(rater_answer(item.id, rater, said))
+    keep_answers(run, plan, answers)
+    run = Run(run.path)
+    with run.locked():
+        run.add(frame_of(rows).lazy(), run.manifest)
+    return Run(run.path)
+
+
+def of_both(first: int, second: int) -> tuple[list[str], list[str], list[bool], list[bool]]:
+    """What two raters link each finding to; and what they say of the category of the links that both make."""
+    links, others, agree_first, agree_second = [], [], [], []
+    for number in range(24):
+        for place, (one, other) in enumerate(zip(choices_of(number, first), choices_of(number, second), strict=True)):
+            links.append(str(one))
+            others.append(str(other))
+            if one is not None and one == other:
+                agree_first.append(agrees(number, first, place))
+                agree_second.append(agrees(number, second, place))
+    return links, others, agree_first, agree_second
+
+
+def test_links_agree_as_sklearn_says(judged: Run) -> None:
+    rows = {(one.metric, str(one.kind), one.raters[0] if one.kind == "person" else ""): one
+            for one in agree(open_ratings_view(judged.path), seed=1)}  # fmt: skip
+    for key, pair in (
+        (("people", ""), (0, 1)), (("person", "human:anna"), (0, 2)), (("person", "human:ben"), (1, 2)),
+    ):  # fmt: skip
+        first, second, category, other = of_both(*pair)
+        links = rows["concern_matching.link", *key]
+        f1 = f1_score(first, second, labels=["0", "1", "2"], average="micro")
+        assert links.units == len(first) == 12 * 3 + 12
+        assert links.statistics["link f1"].estimate == pytest.approx(f1)
+        assert 0.3 < f1 < 1
+        assert links.statistics["kappa"].estimate == pytest.approx(cohen_kappa_score(first, second))
+        categories = rows["concern_matching.category_agrees", *key]
+        assert categories.units == len(category)
+        assert categories.statistics["kappa"].estimate == pytest.approx(cohen_kappa_score(category, other))
+    mean = rows["concern_matching.link", "mean", ""].statistics["link f1"].estimate
+    assert mean == pytest.approx(sum(
+        f1_score(*of_both(person, 2)[:2], labels=["0", "1", "2"], average="micro") for person in (0, 1)
+    ) / 2)  # fmt: skip
+
+
+def test_a_matcher_is_validated_on_its_links(judged: Run) -> None:
+    (card,) = validate(open_ratings_view(judged.path))
+    assert {one.metric: one.with_people for one in card.validations}["concern_matching.link"] == 48
+
+
+def test_numbers_of_a_file_are_no_links(judged: Run) -> None:
+    row = ("hidden-1", "GPT-Secret", "case1", "transcript", "concern_matching", "human:cleo", 0, 1.0, None, None, None)
+    with judged.locked():
+        judged.add(frame_of([row]).lazy(), judged.manifest)
+    view = open_ratings_view(judged.path, rounds=["all"])
+    links = next(one for one in agree(view) if one.metric == "concern_matching.link" and one.kind == "people")
+    assert (links.raters, links.units) == (("human:anna", "human:ben"), 48)
