@@ -23,7 +23,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -342,20 +341,21 @@ async def serve(
     except ImportError as error:
         raise MissingExtraError("aiohttp is not installed", todo=f'pip install "bedside[{page.extra}]"') from error
     with ThreadPoolExecutor(1) as worker, ThreadPoolExecutor(1) as slow_worker:
-        async with _listening(_application(page, place, worker, slow_worker), place):
+        busy = set[Any]()
+        async with _listening(_application(page, place, worker, slow_worker, busy), place, busy):
             started()
             await (asyncio.Event().wait() if beside is None else beside(worker))
 
 
 @asynccontextmanager
-async def _listening(application: web.Application, place: PagePlace) -> AsyncIterator[None]:
+async def _listening(application: web.Application, place: PagePlace, busy: set[Any]) -> AsyncIterator[None]:
     from aiohttp import web
 
     tls = place.tls()
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=_END_SECONDS, keepalive_timeout=_IDLE_SECONDS)
     await runner.setup()
     assert runner.server is not None
-    door = _Door(runner.server, application[_answering()])
+    door = _Door(runner.server, busy)
     try:
         try:
             listening = await asyncio.get_running_loop().create_server(
@@ -377,24 +377,16 @@ async def _listening(application: web.Application, place: PagePlace) -> AsyncIte
         await runner.cleanup()
 
 
-@lru_cache
-def _answering() -> web.AppKey[set[Any]]:
-    """Where an application keeps the connections whose request is being answered."""
-    from aiohttp import web
-
-    return web.AppKey("answering", set)
-
-
 class _Door:
     """Lets connections in; of too many, one that waits goes for each that comes.
 
     Args:
         server: who answers.
-        answering: the connections whose request is being answered.
+        busy: the connections whose request is being answered.
     """
 
-    def __init__(self, server: web.Server, answering: set[Any]) -> None:
-        self._server, self._answering = server, answering
+    def __init__(self, server: web.Server, busy: set[Any]) -> None:
+        self._server, self._busy = server, busy
         # Half of the files that may be open are others'.
         self._most = min(_MOST_CONNECTIONS, _open_files() // 2)
 
@@ -402,7 +394,7 @@ class _Door:
         """A connection's protocol."""
         connections = self._server.connections
         if len(connections) >= self._most:
-            waiting = [each for each in connections if each not in self._answering and each.transport is not None]
+            waiting = [each for each in connections if each not in self._busy and each.transport is not None]
             hosts = [each.peername[0] if isinstance(each.peername, tuple) else "" for each in waiting]
             if hosts:
                 busiest = Counter(hosts).most_common(1)[0][0]
@@ -420,7 +412,9 @@ def _open_files() -> int:
     return 2 * _MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else soft
 
 
-def _application(page: LocalPage, place: PagePlace, worker: Executor, slow_worker: Executor) -> web.Application:
+def _application(
+    page: LocalPage, place: PagePlace, worker: Executor, slow_worker: Executor, busy: set[Any]
+) -> web.Application:
     from aiohttp import web
 
     async def file(request: web.Request) -> web.Response:
@@ -445,8 +439,7 @@ def _application(page: LocalPage, place: PagePlace, worker: Executor, slow_worke
 
         return handler
 
-    application = web.Application(middlewares=[_guard(page, place)], client_max_size=page.most_bytes)
-    application[_answering()] = set()
+    application = web.Application(middlewares=[_guard(page, place, busy)], client_max_size=page.most_bytes)
     for path in ("/", "/files/{file}"):
         application.router.add_get(path, file)
     for path, answer in page.answers.items():
@@ -465,14 +458,13 @@ def _json(value: Any, status: int = 200) -> web.Response:
     return web.Response(body=body, status=status, content_type="application/json", charset="utf-8")
 
 
-def _guard(page: LocalPage, place: PagePlace) -> Any:
+def _guard(page: LocalPage, place: PagePlace, busy: set[Any]) -> Any:
     """Refuses what doesn't come from the page itself, and makes every answer one that says nothing it shouldn't."""
     from aiohttp import web
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
-        answering = request.app[_answering()]
-        answering.add(request.protocol)
+        busy.add(request.protocol)
         try:
             response = await _checked(place, request, handler)
         except web.HTTPException as refusal:
@@ -486,7 +478,7 @@ def _guard(page: LocalPage, place: PagePlace) -> Any:
         except TimeoutError:
             response = _json({"error": "The request took too long."}, 408)
         finally:
-            answering.discard(request.protocol)
+            busy.discard(request.protocol)
         response.headers.update(_HEADERS)
         return response
 
