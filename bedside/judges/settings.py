@@ -106,10 +106,8 @@ def judge_settings(asked: Requests) -> JudgeSettings:
     Raises:
         InputError: a number is out of range, the price is none, or a limit of single requests is said of a batch.
     """
-    for name in ("max_concurrency", "rpm", "tpm"):
-        if isinstance(asked, BatchAsking) and asked.batch and name in changed_fields(asked):
-            what = "a batch is sent whole, and its provider says how fast it is answered"
-            raise InputError(what, where=f"`{name}`", todo="leave it out, or ask without `batch`")
+    if isinstance(asked, BatchAsking) and asked.batch:
+        refuse_limits(asked, "batch")
     try:
         price = None if asked.price is None else Price(*map(float, asked.price))
     except (TypeError, ValueError) as error:
@@ -119,6 +117,18 @@ def judge_settings(asked: Requests) -> JudgeSettings:
     own = {each.name for each in fields(asked)} & {each.name for each in fields(JudgeSettings)} - {"price", "extra"}
     extra = checked_extra(asked.extra or {}, "`extra`")
     return JudgeSettings(**{name: getattr(asked, name) for name in own}, price=price, extra=extra)
+
+
+def refuse_limits(asked: Requests, batch: str) -> None:
+    """Refuse limits of single requests where a batch is made; ``batch`` is the option that makes it.
+
+    Raises:
+        InputError: one was said.
+    """
+    for name in ("max_concurrency", "rpm", "tpm"):
+        if name in changed_fields(asked):
+            what = "a batch is sent whole, and its provider says how fast it is answered"
+            raise InputError(what, where=f"`{name}`", todo=f"leave it out, or ask without `{batch}`")
 
 
 def settings_before(how: Mapping[str, Any]) -> dict[str, Any]:

@@ -346,8 +346,10 @@ def test_limits_of_single_requests_mean_nothing_to_a_batch(limit: str, provider:
     wrong = f"bedside: {limit}: {why}; leave it out, or ask without --batch"
     judge = ("--judge", asked.profile.judge, "--rubric", "empathy", "--batch", limit, 60)
     assert asked.judge(None, "--batch", limit, 60).line == wrong
+    file = asked.judge(None, "--batch-out", tmp_path / "calls.jsonl", limit, 60)
+    assert file.line == wrong.replace("--batch", "--batch-out")
     assert asked.command.run("judge", "pairs", tmp_path / "run", *judge).line == wrong
-    assert not (tmp_path / "run").exists()
+    assert {file.name for file in tmp_path.iterdir()} == {"talks.jsonl"}
 
 
 def test_nothing_can_be_asked_of_a_model(provider: Providers, tmp_path: Path) -> None:
