@@ -7,6 +7,7 @@ import json
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any, cast
+from unicodedata import category
 
 import jsonschema
 import orjson
@@ -80,6 +81,8 @@ def test_examples_are_claimed_by_one_reader_alone_under_any_ending(name: str, tm
 # -- bedside's own -------------------------------------------------------------------------------------
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
+#: What can be a turn's text or speaker: marks of no width alone are none.
+SEEN = TEXT.filter(lambda text: any(not mark.isspace() and category(mark) != "Cf" for mark in text))
 SINGLE = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text(
     st.characters(exclude_categories=["Cs"])
 )  # fmt: skip
@@ -98,7 +101,7 @@ def transcripts(draw: st.DrawFn) -> Transcript:
     return Transcript(
         id=draw(TEXT),
         turns=tuple(
-            Turn(index, role, draw(TEXT), draw(TEXT), draw(META))
+            Turn(index, role, draw(SEEN), draw(SEEN), draw(META))
             for index, role in enumerate(draw(st.permutations(roles)))
         ),
         system=draw(st.none() | TEXT),
