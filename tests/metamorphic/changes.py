@@ -15,6 +15,8 @@ import bedside
 from bedside.core.engines.contract import open_engine
 from bedside.ratings.run import Run
 from bedside.ratings.table import IMPORTED
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.transcript import Role
 from tests.metamorphic.questions import Rewriting
 from tests.metamorphic.studies import METRICS, Row, Study, import_tables, written_run, written_table, written_talks
 
@@ -266,8 +268,8 @@ def with_other_round(made: Study, folder: Path, seed: int) -> Variant:
 
 #: Tables whose numbers are of all systems together.
 _OF_ALL_SYSTEMS = (
-    "agreement", "confusion", "judge_card", "validation", "decisions", "bias", "accuracy", "calibration", "raters",
-    "missing",    "overall", "quartiles", "strengths", "win_rates", "rubrics", "missing_bounds",
+    "agreement", "generalisability", "confusion", "judge_card", "validation", "decisions", "bias", "accuracy",
+    "calibration", "raters", "missing", "overall", "quartiles", "strengths", "win_rates", "rubrics", "missing_bounds",
 )  # fmt: skip
 
 
@@ -294,15 +296,22 @@ def with_other_system(made: Study, folder: Path, seed: int) -> Variant:
 
 #: What a family of tests makes of the p of each.
 _OF_FAMILIES = ("p_corrected", "family_size")
+#: What it makes of intervals that hold all at once, and of no others: at every look α is divided by its size.
+_AT_ONCE = ("level", "low", "high", "difference_low", "difference_high")
 
 
 def _without(*words: str, fields: Collection[str] = _OF_FAMILIES, tables: Collection[str] = ()) -> Rewriting:
-    """Records that name none of these words and are of none of these tables, without these fields."""
+    """Records that name none of these words and are of none of these tables, without these fields.
+
+    Where the size of families may be another, intervals that hold all at once are left out, too.
+    """
 
     def rewritten(table: str, record: dict[str, Any]) -> dict[str, Any] | None:
         if any(word in json.dumps(record) for word in words) or table in tables:
             return None
-        return {name: value for name, value in record.items() if name not in fields}
+        is_at_once = fields == _OF_FAMILIES and table == "comparison" and record["level"] not in (None, 0.95)
+        apart = {*fields, *(_AT_ONCE if is_at_once else ())}
+        return {name: value for name, value in record.items() if name not in apart}
 
     return rewritten
 
@@ -389,20 +398,28 @@ def columns_beside_ratings(made: Study, folder: Path, seed: int) -> Variant:
     return Variant(written_run(replace(made, ratings=rows), folder), rewriting=_without(fields=("reason",)))
 
 
+#: Who is who in a chat, as a user says it: what is said here at random can look as if the model played the patient.
+_WHO_IS_WHO: Mapping[str, Role] = {"assistant": "clinician", "user": "patient"}
+
+
 def as_chat(prompts: bool) -> Change:
-    """Logs of a chat, and whether a system prompt and calls of tools stand among what was said."""
+    """Logs of a chat, and whether a system prompt and calls of tools stand among what was said.
+
+    What was said stays what it was; prompts and calls are shown beside it, which a plain file has not.
+    """
 
     def change(made: Study, folder: Path, seed: int) -> Variant:
         folder.mkdir(parents=True)
         file = folder / "chat.jsonl"
         file.write_text("".join(json.dumps(_chat(talk, prompts)) + "\n" for talk in made.talks), "utf-8")
-        return Variant(_scored(made, file, folder))
+        run = _scored(made, file, folder, options=ReadOptions(roles=_WHO_IS_WHO))
+        return Variant(run, rewriting=_without(fields=(), tables=("provenance",)) if prompts else None)
 
     return change
 
 
 def _chat(talk: Row, prompts: bool) -> Row:
-    role = {"clinician": "assistant", "patient": "user"}
+    role = {side: name for name, side in _WHO_IS_WHO.items()}
     messages: list[Row] = []
     if prompts:
         messages.append({"role": "system", "content": f"You are {talk['system']}, a warm bot. Reply in two lines."})
@@ -416,8 +433,8 @@ def _chat(talk: Row, prompts: bool) -> Row:
     return {**told, **talk["factors"], "messages": messages}
 
 
-def _scored(made: Study, file: Path, folder: Path, rating_form: str = "csv") -> Run:
-    run = bedside.score([file], folder / "run", metrics=list(METRICS)).run
+def _scored(made: Study, file: Path, folder: Path, rating_form: str = "csv", **scoring: Any) -> Run:
+    run = bedside.score([file], folder / "run", metrics=list(METRICS), **scoring).run
     import_tables(made, run, folder, rating_form)
     return bedside.read_run(run.path)
 
