@@ -296,21 +296,24 @@ def with_other_system(made: Study, folder: Path, seed: int) -> Variant:
 
 #: What a family of tests makes of the p of each.
 _OF_FAMILIES = ("p_corrected", "family_size")
-#: What it makes of intervals that hold all at once, and of no others: at every look α is divided by its size.
-_AT_ONCE = ("level", "low", "high", "difference_low", "difference_high")
+#: What it makes of intervals that hold at every look: α is divided by its size, and few cases may leave none.
+_AT_EVERY_LOOK = (
+    "level", "interval", "low", "high", "low_open", "high_open", "missing", "difference_low", "difference_high",
+    "difference_method",
+)  # fmt: skip
 
 
 def _without(*words: str, fields: Collection[str] = _OF_FAMILIES, tables: Collection[str] = ()) -> Rewriting:
     """Records that name none of these words and are of none of these tables, without these fields.
 
-    Where the size of families may be another, intervals that hold all at once are left out, too.
+    Where families may be larger, intervals of differences that hold at every look are left out, too.
     """
 
     def rewritten(table: str, record: dict[str, Any]) -> dict[str, Any] | None:
         if any(word in json.dumps(record) for word in words) or table in tables:
             return None
-        is_at_once = fields == _OF_FAMILIES and table == "comparison" and record["level"] not in (None, 0.95)
-        apart = {*fields, *(_AT_ONCE if is_at_once else ())}
+        at_every_look = table == "comparison" and "confidence sequence" in record["method"]
+        apart = {*fields, *(_AT_EVERY_LOOK if at_every_look and fields == _OF_FAMILIES else ())}
         return {name: value for name, value in record.items() if name not in apart}
 
     return rewritten
