@@ -59,6 +59,7 @@ class StoreSummary:
         missing: those of them without value or label.
         unfinished: units by rater of which a question has no answer.
         spelt: rater of the plan → the person's name in the run, where they differ.
+        came: rater → new answers.
     """
 
     new: int
@@ -74,6 +75,7 @@ class StoreSummary:
     missing: int
     unfinished: int = 0
     spelt: Mapping[str, str] = field(default_factory=dict)
+    came: Mapping[str, int] = field(default_factory=dict)
 
 
 def plan_folder(run: Run, plan: AnnotationPlan) -> Path:
@@ -169,10 +171,12 @@ def keep_answers(
         added = _added(history, handed_in, current)
         if added:
             _append(run, plan, list(map(_line, added)))
-        new = len({revision.key for revision in added} & (history.counting().keys() - before.keys()))
-        summary = _summary(run, plan, history, positions, before=before, new=new, revised=len(added) - new)
+        new = {revision.key for revision in added} & (history.counting().keys() - before.keys())
+        summary = _summary(run, plan, history, positions, before=before, new=len(new), revised=len(added) - len(new))
     drafts = {(answer.item, answer.rater) for answer in answers if answer.state == "draft"}
-    return replace(summary, unchanged=len(handed_in) - len(added), drafts=len(drafts - history.counting().keys()))
+    came = dict(sorted(Counter(rater for _, rater in new).items()))
+    open_drafts = len(drafts - history.counting().keys())
+    return replace(summary, unchanged=len(handed_in) - len(added), drafts=open_drafts, came=came)
 
 
 def _summary(

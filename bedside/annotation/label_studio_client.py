@@ -2,7 +2,7 @@
 
 The server would take the same task twice, so that nothing is sent twice on a cut connection. A project is known by a
 mark in its description, whatever its title: the plan, the version of its page, the page as it was sent, and whose tasks
-it holds.
+it holds. Where its owner described it anew, it is known by its tasks.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -31,6 +32,9 @@ _TOO_MANY = 429
 _OK = 200
 #: Seconds to wait where the server doesn't say how long, the longest wait, and the longest time of all waits together.
 _FIRST, _LONGEST, _ALTOGETHER = 2.0, 60.0, 300.0
+#: Seconds an answer may take to begin; the second where it takes little work, by which a server that hangs is told.
+_TIMEOUT, _PROMPT = 120.0, 15.0
+_LIGHT = re.compile(r"GET .*/(whoami|projects|users)/?$|POST .*/token/refresh/$")
 
 
 def patient_transport(url: str) -> httpx.BaseTransport:
@@ -46,6 +50,8 @@ def patient_transport(url: str) -> httpx.BaseTransport:
     class PatientTransport(httpx.HTTPTransport):
         def handle_request(self, request: httpx.Request) -> httpx.Response:
             waited, wait = 0.0, _FIRST
+            if _LIGHT.match(f"{request.method} {request.url.path}"):
+                request.extensions["timeout"] = httpx.Timeout(_PROMPT).as_dict()
             while True:
                 response = super().handle_request(request)
                 if response.status_code != _TOO_MANY or waited >= _ALTOGETHER:
@@ -79,6 +85,10 @@ def _seconds(header: str | None) -> float | None:
 #: Tasks of one call, and of a page of a listing.
 BATCH = 500
 _MARK = re.compile(r"bedside plan=(\w+) page=(\w+) sent=(\w+) for=(.+)")
+#: What every page of a plan has, and pages of others don't.
+_OWN_PAGE = 'className="bedside '
+#: Whose tasks a project holds that all raters share.
+EVERYONE = "everyone"
 #: What is asked of each task of a listing.
 _LISTED = "id,data,overlap,total_annotations,cancelled_annotations"
 _DRAFTED = json.dumps({
@@ -89,7 +99,6 @@ _DRAFTED = json.dumps({
 })  # fmt: skip
 #: Tasks that one address can name.
 _NAMED = 200
-_TIMEOUT = 120.0
 _SERVER_FAULT = 500
 
 #: Takes how many tasks are done, and how many there are.
@@ -137,6 +146,13 @@ def project_mark(project: Any) -> ProjectMark | None:
     """What a project's description says of it; None where it is no project of a plan."""
     mark = _MARK.search(project.description or "")
     return mark and ProjectMark(*mark.groups())
+
+
+def marked(description: str, mark: ProjectMark) -> str:
+    """A project's description with its mark: what its owner wrote stays."""
+    if _MARK.search(description):
+        return _MARK.sub(lambda _: str(mark), description)
+    return f"{description}\n{mark}".strip()
 
 
 def annotation_count(project: Any) -> int:
@@ -201,8 +217,9 @@ class LabelStudioClient:
         except ApiError as error:
             raise self._refused(error.status_code, error.body) from error
         except (httpx.TransportError, json.JSONDecodeError) as error:
+            silent = "it doesn't answer" if isinstance(error, httpx.TimeoutException) else ""
             raise UnreachableError(
-                f"Label Studio can't be reached ({self._scrubbed(error) or type(error).__name__})",
+                f"Label Studio can't be reached ({silent or self._scrubbed(error) or type(error).__name__})",
                 where=self.url,
                 todo="see that it runs, then run the same command again: nothing is lost or done twice",
             ) from error
@@ -230,16 +247,41 @@ class LabelStudioClient:
             f"Label Studio refused (status {status}: {self._scrubbed(fault)[:200]})", where=self.url
         )
 
-    def projects(self, plan: AnnotationPlan) -> dict[str, list[Any]]:
-        """The plan's projects, oldest first, by whose tasks they hold; their titles are anybody's to change."""
+    def projects(self, plan: AnnotationPlan, named: int | None = None) -> dict[str, list[Any]]:
+        """The plan's projects, oldest first, by whose tasks they hold; titles and descriptions are anybody's to change.
+
+        Args:
+            plan: the plan.
+            named: the number of a project that is one of them by its tasks, whatever else it says; it comes first.
+
+        Raises:
+            LabelStudioError: there is no such project, or it holds other tasks.
+        """
         projects: dict[str, list[Any]] = {}
+        unmarked = []
         with self.speaking():
-            listed = self.client.projects.list(page_size=BATCH)
-            for project in sorted(listed, key=lambda project: project.id):
-                mark = project_mark(project)
-                if mark is not None and mark.plan == plan_hash(plan):
-                    projects.setdefault(mark.part, []).append(project)
-        return projects
+            listed = sorted(self.client.projects.list(page_size=BATCH), key=lambda project: project.id)
+        for project in listed:
+            mark = project_mark(project)
+            if mark is not None and mark.plan == plan_hash(plan):
+                projects.setdefault(mark.part, []).append(project)
+            elif project.id == named or (mark is None and _OWN_PAGE in (project.label_config or "")):
+                unmarked.append(project)
+        for project in unmarked:
+            tasks = self.tasks([project])
+            names = sorted(filter(None, tasks), key=lambda name: tasks[name][0].id)
+            if names and plan.by_id.keys() >= set(names):
+                projects.setdefault(_part_of(plan, names, projects), []).append(project)
+        if named is not None and not any(project.id == named for several in projects.values() for project in several):
+            raise LabelStudioError(
+                f"project {named} is not there, or holds other tasks than those of plan {plan_hash(plan)}",
+                where=self.url,
+                todo="name a project of the plan, or leave `project` out",
+            )
+        return {
+            part: sorted(several, key=lambda project: (project.id != named, project.id))
+            for part, several in projects.items()
+        }
 
     def tasks(self, projects: Sequence[Any]) -> dict[str, list[ServerTask]]:
         """Tasks of projects by the item's id."""
@@ -323,6 +365,18 @@ class LabelStudioClient:
             where=self.url,
             todo="check `url` and Label Studio's version: see bedside doctor",
         )
+
+
+def _part_of(plan: AnnotationPlan, names: Sequence[str], taken: Collection[str]) -> str:
+    """Whose tasks these are: each rater has an order of their own, in which they were sent."""
+    orders = {EVERYONE: [item.id for item in plan.everything], **plan.assignment}
+    pairs = set(pairwise(names))
+
+    def likeness(part: str) -> tuple[int, int, bool]:
+        order = orders[part]
+        return len(pairs & set(pairwise(order))), len(set(names) & set(order)), part not in taken
+
+    return max(orders, key=likeness)
 
 
 def report_tasks(progress: TaskProgress, base: int, total: int, done: int) -> None:

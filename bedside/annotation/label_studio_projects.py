@@ -17,12 +17,14 @@ from bedside.annotation.answers import CollectedAnswers
 from bedside.annotation.items import TURN_MARKS, coded_positions, label_studio_tasks, shown_by_item
 from bedside.annotation.label_studio_client import (
     BATCH,
+    EVERYONE,
     LabelStudioClient,
     ProjectMark,
     ServerTask,
     TaskProgress,
     UnreachableError,
     annotation_count,
+    marked,
     project_mark,
     report_tasks,
 )
@@ -68,12 +70,13 @@ def check_pages(server: LabelStudioClient, run: Run, plan: AnnotationPlan, proje
 
 
 def _is_as_sent(plan: AnnotationPlan, project: Any) -> bool:
-    mark = project_mark(project)
+    # One known by its tasks alone shows the page that would be sent now, or not the one that was.
+    mark = project_mark(project) or mark_of(plan, EVERYONE)
     try:
         digest = page_digest(project.label_config or "")
     except ValueError:
         return False
-    return mark is not None and (mark.sent, mark.page) == (digest, page_version(plan))
+    return (mark.sent, mark.page) == (digest, page_version(plan))
 
 
 # -- The push -------------------------------------------------------------------------------------------
@@ -87,8 +90,6 @@ BATCH_BYTES = 8_000_000
 _ATTEMPTS = 4
 #: Characters of a project's title at most.
 _TITLE = 50
-#: Whose tasks a project holds that all raters share.
-_EVERYONE = "everyone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,7 @@ def push(
     *,
     strict: bool | None = None,
     text: str = "",
+    project: int | None = None,
     progress: TaskProgress = lambda done, total: None,
 ) -> PushSummary:
     """Put a plan's tasks on a server. Safe to repeat at any time: what is there is not sent again.
@@ -132,30 +134,37 @@ def push(
             in the plan is not kept. By default as it is on the server already, else one project only where every
             rater rates every item.
         text: instructions, consent and training texts in Markdown, shown before the first task.
+        project: the number of a project that holds tasks of the plan, where it isn't known by itself.
         progress: called with the number of tasks that are there and of all.
 
     Raises:
         LabelStudioError: the server can't be reached or refuses; the page of a project that has answers was changed;
-            the plan is on the server in the other form; or another process pushes this plan.
+            the plan is on the server in the other form; the project holds other tasks; or another process pushes this
+            plan.
     """
     folder = plan_folder(run, plan)
     with saying_where(folder):
         make_folder(folder)
     refusal = LabelStudioError("another bedside process pushes this plan", where=str(folder), todo="wait until it ends")
     with holding(folder / ".push.lock", refusal):
-        return _push(plan, run, server, strict, text, progress)
+        return _push(plan, run, server, server.projects(plan, project), strict, text, progress)
 
 
 def _push(
-    plan: AnnotationPlan, run: Run, server: LabelStudioClient, strict: bool | None, text: str, progress: TaskProgress
+    plan: AnnotationPlan,
+    run: Run,
+    server: LabelStudioClient,
+    projects_by_part: Mapping[str, list[Any]],
+    strict: bool | None,
+    text: str,
+    progress: TaskProgress,
 ) -> PushSummary:
-    projects_by_part = server.projects(plan)
     if strict is None:
-        strict = _EVERYONE not in projects_by_part if projects_by_part else not _all_rate_all(plan)
+        strict = EVERYONE not in projects_by_part if projects_by_part else not _all_rate_all(plan)
     tasks_by_part: dict[str, list[dict[str, Any]]] = (
         {rater: label_studio_tasks(plan, run, rater) for rater in plan.raters}
         if strict
-        else {_EVERYONE: label_studio_tasks(plan, run)}
+        else {EVERYONE: label_studio_tasks(plan, run)}
     )
     if set(projects_by_part) - set(tasks_by_part):
         raise LabelStudioError(
@@ -190,7 +199,7 @@ def _push(
             removed += _tidy(server, projects)[1]
         taken_back += _take_back(server, projects, present, set(map(_item_of, tasks)))
         done += len(tasks)
-        if part == _EVERYONE:
+        if part == EVERYONE:
             _set_overlap(server, plan, projects)
         addresses[project.title] = f"{server.url}/projects/{project.id}/data"
     return PushSummary(
@@ -214,7 +223,7 @@ def _item_of(task: Mapping[str, Any]) -> str:
 
 def _is_answered(plan: AnnotationPlan, part: str, item: str, answered: Mapping[str, frozenset[str]]) -> bool:
     """Whether all who would see a task in a part have answered it."""
-    raters = plan.raters_of[item] if part == _EVERYONE else (part,)
+    raters = plan.raters_of[item] if part == EVERYONE else (part,)
     return answered.get(item, frozenset()).issuperset(raters)
 
 
@@ -231,16 +240,17 @@ def _project(server: LabelStudioClient, plan: AnnotationPlan, part: str, text: s
     page, instructions = labelling_page(plan), instructions_page(plan, text)
     if projects:
         project = projects[0]
-        if project.label_config != page and not annotation_count(project):
+        renew = project.label_config != page and not annotation_count(project)
+        if renew or project_mark(project) is None:
+            fields = {"label_config": page} if renew else {}
+            description = marked(project.description or "", mark_of(plan, part))
             with server.speaking():
-                project = server.client.projects.update(
-                    project.id, label_config=page, description=str(mark_of(plan, part))
-                )
+                project = server.client.projects.update(project.id, description=description, **fields)
         if text and project.expert_instruction != instructions:
             with server.speaking():
                 server.client.projects.update(project.id, expert_instruction=instructions)
         return project
-    whose = "" if part == _EVERYONE else f" for {part}"
+    whose = "" if part == EVERYONE else f" for {part}"
     settings: dict[str, Any] = {
         "title": f"Rating {plan_hash(plan)}{whose}"[:_TITLE],
         "description": str(mark_of(plan, part)),
@@ -251,7 +261,7 @@ def _project(server: LabelStudioClient, plan: AnnotationPlan, part: str, text: s
         # In codes mode, the marks of the turns to be coded; there are no predictions else.
         "show_collab_predictions": plan.mode == "codes",
         "model_version": TURN_MARKS if plan.mode == "codes" else "",
-        "maximum_annotations": _usual_overlap(plan) if part == _EVERYONE else 1,
+        "maximum_annotations": _usual_overlap(plan) if part == EVERYONE else 1,
         "sampling": "Sequential sampling",
     }
     try:
@@ -407,6 +417,7 @@ def pull(
     server: LabelStudioClient,
     *,
     users: Mapping[str, str] | None = None,
+    project: int | None = None,
     progress: TaskProgress = lambda done, total: None,
 ) -> PullSummary:
     """Bring a plan's answers into its run. Safe to repeat; an answer once brought is never lost.
@@ -417,14 +428,16 @@ def pull(
         server: the server.
         users: e-mail address or id of a user → rater of the plan, where the address does not begin with the rater's
             name.
+        project: the number of the one project whose answers are brought; of all of the plan's without it.
         progress: called with the number of tasks read and of all.
 
     Raises:
         LabelStudioError: the server can't be reached, has no project of the plan, a page that is not as it was sent, or
-            two users who can be one rater.
+            two users who can be one rater; or the project holds other tasks.
         InputError: what the server has isn't the form of Label Studio's tasks. Nothing is changed then.
     """
-    projects = [project for of_part in server.projects(plan).values() for project in of_part]
+    found = [one for of_part in server.projects(plan, project).values() for one in of_part]
+    projects = [one for one in found if project in (None, one.id)]
     if not projects:
         raise LabelStudioError(
             f"the server has no project of plan {plan_hash(plan)}",
@@ -434,10 +447,10 @@ def pull(
     check_pages(server, run, plan, projects)
     raters = _raters(server, plan, users or {})
     tasks: list[Mapping[str, Any]] = []
-    done, total = 0, sum(project.task_number for project in projects)
-    for project in projects:
-        tasks += server.answers(project, partial(report_tasks, progress, done, total))
-        done += project.task_number
+    done, total = 0, sum(one.task_number for one in projects)
+    for one in projects:
+        tasks += server.answers(one, partial(report_tasks, progress, done, total))
+        done += one.task_number
     collected = read_export(
         plan,
         tasks,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +23,7 @@ from bedside.core.question_settings import (
     question,
     settings_class,
 )
-from bedside.core.words import Names, listed
+from bedside.core.words import Names, counted, listed
 from bedside.ratings.run_folder import is_run
 from bedside.reports.table import Tables
 
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from bedside.transcripts.reading import Paths
 
 _WHO, _WHAT = "Who rates what", "Which transcripts"
+#: How often a server is asked that is watched.
+WATCH_SECONDS = 30.0
 Results = TypeVar("Results")
 
 # -- The plan of a sample -------------------------------------------------------------------------------
@@ -461,6 +464,11 @@ _TEXT: Any = option(
     "Markdown file that raters are shown first: instructions, consent, training.",
     default=None, heading=OPTIONS, metavar="FILE", form="path",
 )  # fmt: skip
+_PROJECT: Any = option(
+    "Number of a Label Studio project, as in its address, that holds tasks of the plan. Without it, projects are known "
+    "by their descriptions and tasks.",
+    default=None, heading=OPTIONS, metavar="ID",
+)  # fmt: skip
 _TASKS: Any = option("Called with how many tasks are done, and of how many.", default=None, heading=None)
 
 
@@ -574,6 +582,7 @@ class PushSettings(OfPlan, OwnRubrics):
         "--strict/--pool", default=None, heading=OPTIONS,
     )  # fmt: skip
     text: str | os.PathLike[str] | None = _TEXT
+    project: int | None = _PROJECT
     progress: TaskProgress | None = _TASKS
 
 
@@ -581,7 +590,7 @@ class PushSettings(OfPlan, OwnRubrics):
 def push(plan: PlanOrFile, settings: PushSettings) -> PlanOutcome[PushSummary]:
     """Raises:
     BedsideError: a plan that can't be read, or whose rubrics were changed, no key, or a server that can't be reached,
-        refuses, or has the plan in the other form.
+        refuses, or has the plan in the other form, or other tasks in the project.
     """
     from bedside.annotation.label_studio_projects import push as push_tasks
 
@@ -590,7 +599,8 @@ def push(plan: PlanOrFile, settings: PushSettings) -> PlanOutcome[PushSummary]:
     text = _words_of(settings.text)
     server = _label_studio(settings.url, settings.key_env)
     progress = settings.progress or (lambda done, total: None)
-    return PlanOutcome(read, run, push_tasks(read, run, server, strict=settings.strict, text=text, progress=progress))
+    how: dict[str, Any] = {"strict": settings.strict, "text": text, "project": settings.project}
+    return PlanOutcome(read, run, push_tasks(read, run, server, **how, progress=progress))
 
 
 @settings_class
@@ -601,6 +611,7 @@ class PullSettings(OfPlan):
 
     Examples:
         $ bedside annotate pull plan.json --url http://127.0.0.1:8085
+        $ bedside annotate pull plan.json --url http://127.0.0.1:8085 --watch
     """
 
     url: str = option(
@@ -611,25 +622,71 @@ class PullSettings(OfPlan):
         "Raters by their e-mail addresses, such as a@b.org=anna; needed where an address doesn't begin with the name.",
         default=None, heading=OPTIONS, metavar="ADDRESS=NAME,…", form="pairs",
     )  # fmt: skip
+    project: int | None = _PROJECT
+    watch: bool = option(
+        "Pull again every half minute until Ctrl-C, and say what came.", default=False, heading=OPTIONS
+    )
     progress: TaskProgress | None = _TASKS
+    say: Callable[[str], None] | None = option(
+        "Called, while it watches, with a line about what came.", default=None, heading=None
+    )
 
 
 @question(PullSettings, _PLAN)
 def pull(plan: PlanOrFile, settings: PullSettings) -> PlanOutcome[PullSummary]:
-    """Raises:
-    BedsideError: a plan that can't be read, no key, or a server that can't be reached, has no project of the plan, or a
-        page that was changed. Nothing is changed then.
+    """With ``watch``, it comes back when it was stopped by Ctrl-C.
+
+    Raises:
+        BedsideError: a plan that can't be read, no key, or a server that can't be reached, has no project of the plan,
+            other tasks in the project, or a page that was changed. Nothing is changed then. While it watches, a server
+            that can't be reached is asked again.
     """
     read, run = settings.opened(plan)
-    return PlanOutcome(read, run, _pulled(read, run, settings))
+    outcome = PlanOutcome(read, run, _pulled(read, run, settings, settings.project))
+    return _watched(outcome, plan, settings) if settings.watch else outcome
 
 
-def _pulled(plan: AnnotationPlan, run: Run, settings: PullSettings | StatusSettings) -> PullSummary:
+def _watched(outcome: PlanOutcome[PullSummary], plan: PlanOrFile, settings: PullSettings) -> PlanOutcome[PullSummary]:
+    """Pull again and again until Ctrl-C; what the last pull brought."""
+    from contextlib import suppress
+
+    from bedside.annotation.label_studio_client import UnreachableError
+
+    say, said = settings.say or (lambda line: None), ""
+    line = _came(outcome)
+    with suppress(KeyboardInterrupt):
+        while True:
+            if line and line != said:
+                say(line)
+            said = line
+            time.sleep(WATCH_SECONDS)
+            # Other commands may have changed the run, and who rates what.
+            read, run = settings.opened(plan)
+            try:
+                outcome = PlanOutcome(read, run, _pulled(read, run, settings, settings.project))
+                line = _came(outcome)
+            except UnreachableError as error:
+                line = str(error)
+    return outcome
+
+
+def _came(outcome: PlanOutcome[PullSummary]) -> str:
+    """What a pull brought, in a line; nothing where nothing came."""
+    kept = outcome.results.stored
+    parts = [f"{counted(count, 'new answer')} of {rater}" for rater, count in kept.came.items()]
+    parts += [counted(kept.revised, "correction")] if kept.revised else []
+    expected = sum(map(len, outcome.plan.assignment.values()))
+    return f"{', '.join(parts)}; {kept.submitted + kept.skipped:,} of {expected:,} expected." if parts else ""
+
+
+def _pulled(
+    plan: AnnotationPlan, run: Run, settings: PullSettings | StatusSettings, project: int | None = None
+) -> PullSummary:
     from bedside.annotation.label_studio_projects import pull as pull_tasks
 
     server = _label_studio(settings.url or "", settings.key_env)
     progress = settings.progress or (lambda done, total: None)
-    return pull_tasks(plan, run, server, users=_users(settings.users), progress=progress)
+    return pull_tasks(plan, run, server, users=_users(settings.users), project=project, progress=progress)
 
 
 # -- Files for raters -----------------------------------------------------------------------------------

@@ -275,8 +275,8 @@ def annotate_push(plan: PlanArgument, settings: annotating.PushSettings) -> None
 @annotate_app.command("pull")
 @takes_settings
 def annotate_pull(plan: PlanArgument, settings: annotating.PullSettings) -> None:
-    with task_progress("Pulling tasks") as progress:
-        pulled = annotating.pull.with_settings(plan, replace(settings, progress=progress))
+    with nullcontext() if settings.watch else task_progress("Pulling tasks") as progress:
+        pulled = annotating.pull.with_settings(plan, replace(settings, progress=progress, say=note))
     _say_pulled(pulled, plan)
 
 

@@ -1,0 +1,159 @@
+"""A plan's projects on a server: whatever their owner calls them, which one is named, a server that hangs, a watch."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.answer_store import read_store
+from bedside.annotation.label_studio_client import LabelStudioClient
+from bedside.annotation.label_studio_projects import pull, push
+from bedside.annotation.plan_file import write_plan
+from bedside.api import annotating
+from bedside.core.errors import LabelStudioError
+from bedside.ratings.run import Run
+from tests.annotation.label_studio_stand_in import Studio, studio
+from tests.annotation.study import rating_plan
+from tests.conftest import Call
+
+GIVEN = {"empathy": "4", "goal_alignment": "2"}
+
+
+@pytest.fixture
+def server() -> Iterator[Studio]:
+    with studio() as stand_in:
+        yield stand_in
+
+
+def client(server: Studio) -> LabelStudioClient:
+    return LabelStudioClient(server.url, "a" * 40)
+
+
+def small_plan(run: Run, seed: int = 3) -> AnnotationPlan:
+    return rating_plan(run, raters=("anna", "ben"), per=6, overlap=2, seed=seed)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_project_that_its_owner_describes_anew_is_known_by_its_tasks(
+    run: Run, server: Studio, strict: bool
+) -> None:  # fmt: skip
+    plan = small_plan(run)
+    push(plan, run, client(server), strict=strict)
+    held = {number: [task["id"] for task in project["tasks"]] for number, project in server.projects.items()}
+    parts = {number: str(project["description"]) for number, project in server.projects.items()}
+    for project in server.projects.values():
+        project |= {"title": "Ward 3", "description": "Please rate by Friday. \\1"}
+    first = plan.assignment["anna"][0]
+    server.rate("anna", GIVEN, first)
+    assert pull(plan, run, client(server)).stored.new == 1
+    pushed = push(plan, Run(run.path), client(server))
+    assert (pushed.sent, pushed.taken_back) == (0, 0)
+    assert {number: [task["id"] for task in one["tasks"]] for number, one in server.projects.items()} == held
+    # The mark is back, of the same rater's tasks, and what the owner wrote stays.
+    said = {number: project["description"] for number, project in server.projects.items()}
+    assert said == {number: f"Please rate by Friday. \\1\n{mark}" for number, mark in parts.items()}
+    assert {project["title"] for project in server.projects.values()} == {"Ward 3"}
+
+
+def test_a_project_of_other_tasks_is_not_taken_for_the_plans(run: Run, server: Studio) -> None:
+    push(small_plan(run, seed=5), run, client(server), strict=False)
+    server.projects[1]["description"] = ""
+    pushed = push(small_plan(run), run, client(server), strict=False)
+    assert pushed.sent == 6
+    assert len(server.projects) == 2
+
+
+def test_a_project_is_named(run: Run, server: Studio) -> None:
+    plan = small_plan(run)
+    for seed in (3, 5):
+        push(small_plan(run, seed), run, client(server), strict=False)
+    # Its description says another plan's name, and it can't be known by itself.
+    server.projects[1]["description"] = server.projects[2]["description"].replace("plan=", "plan=0")
+    server.rate("ben", GIVEN, plan.assignment["ben"][0])
+    with pytest.raises(LabelStudioError, match="has no project of plan"):
+        pull(plan, run, client(server))
+    for wrong in (2, 9):
+        for ask in (push, pull):
+            with pytest.raises(LabelStudioError, match=f"project {wrong} is not there, or holds other tasks") as told:
+                ask(plan, run, client(server), project=wrong)
+            assert "\n" not in str(told.value)
+    assert pull(plan, run, client(server), project=1).stored.new == 1
+    assert push(plan, Run(run.path), client(server), project=1).sent == 0
+    assert len(server.projects) == 2
+
+
+def test_of_several_projects_the_named_one_is_pulled(run: Run, server: Studio) -> None:
+    plan = small_plan(run)
+    push(plan, run, client(server), strict=True)
+    shared = set(plan.assignment["anna"]) & set(plan.assignment["ben"])
+    server.rate("anna", GIVEN, *shared)
+    known = client(server).projects(plan)
+    pull(plan, run, client(server), project=known["ben"][0].id)
+    answers = read_store(Run(run.path), plan).revisions
+    assert {revision.answer.id.partition("-")[0][0] for revision in answers} == {str(known["ben"][0].id)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hangs", ["whoami", "/projects/$"])
+@pytest.mark.parametrize("command", ["push", "pull"])
+def test_a_server_that_hangs_is_said_in_a_line(
+    run: Run, server: Studio, call: Call, monkeypatch: pytest.MonkeyPatch, command: str, hangs: str
+) -> None:
+    server.hangs = hangs
+    monkeypatch.setenv("LABEL_STUDIO_API_KEY", "a" * 40)
+    write_plan(small_plan(run), Path("plan.json"))
+    begun = time.monotonic()
+    code, _, err = call("annotate", command, "plan.json", "--url", server.url, "--run", run.path)
+    assert time.monotonic() - begun < 20
+    assert (code, err.count("\n"), "it doesn't answer" in err, server.url in err) == (2, 1, True, True)
+
+
+def test_a_watch_says_what_came_and_is_quiet_where_nothing_did(
+    run: Run, server: Studio, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = small_plan(run)
+    monkeypatch.setenv("LABEL_STUDIO_API_KEY", "a" * 40)
+    write_plan(plan, Path("plan.json"))
+    push(plan, run, client(server), strict=False)
+    first, second, third, *_ = plan.assignment["anna"]
+    both = next(item for item in plan.assignment["ben"] if item not in (first, second, third))
+    server.rate("anna", GIVEN, first)
+
+    def away() -> None:
+        server.hangs = "/projects/$"
+        monkeypatch.setattr("bedside.annotation.label_studio_client._PROMPT", 0.2)
+
+    def back() -> None:
+        server.hangs = ""
+        server.rate("ben", GIVEN, both)
+
+    def changed() -> None:
+        task = next(task for task in server.projects[1]["tasks"] if task["data"]["external_id"] == first)
+        task["annotations"][0]["updated_at"] = "2026-03-02T10:00:00.000000Z"
+        task["annotations"][0]["lead_time"] = 90.0
+
+    steps = [
+        lambda: None, lambda: [server.rate("anna", GIVEN, second, third), server.rate("ben", GIVEN, first)], away,
+        lambda: None, back, changed,
+    ]  # fmt: skip
+
+    def wait(seconds: float) -> None:
+        assert seconds >= 10
+        if not steps:
+            raise KeyboardInterrupt
+        steps.pop(0)()
+
+    monkeypatch.setattr(annotating.time, "sleep", wait)
+    code, out, err = call("annotate", "pull", "plan.json", "--url", server.url, "--run", run.path, "--watch")
+    lines = err.splitlines()
+    assert lines[:2] == [
+        "1 new answer of anna; 1 of 12 expected.",
+        "2 new answers of anna, 1 new answer of ben; 4 of 12 expected.",
+    ]
+    assert "it doesn't answer" in lines[2]
+    assert lines[3:] == ["1 new answer of ben; 5 of 12 expected.", "1 correction; 5 of 12 expected."]
+    assert (code, out.startswith("0 new answers, 1 correction, 4 there already; 5 count")) == (0, True)
