@@ -150,9 +150,7 @@ def project_mark(project: Any) -> ProjectMark | None:
 
 def marked(description: str, mark: ProjectMark) -> str:
     """A project's description with its mark: what its owner wrote stays."""
-    if _MARK.search(description):
-        return _MARK.sub(lambda _: str(mark), description)
-    return f"{description}\n{mark}".strip()
+    return f"{_MARK.sub('', description).strip()}\n{mark}".strip()
 
 
 def annotation_count(project: Any) -> int:
@@ -248,40 +246,29 @@ class LabelStudioClient:
         )
 
     def projects(self, plan: AnnotationPlan, named: int | None = None) -> dict[str, list[Any]]:
-        """The plan's projects, oldest first, by whose tasks they hold; titles and descriptions are anybody's to change.
+        """The plan's projects by whose tasks they hold, with titles and descriptions that are anybody's to change.
 
-        Args:
-            plan: the plan.
-            named: the number of a project that is one of them by its tasks, whatever else it says; it comes first.
+        The project whose number is ``named`` comes first, then those with a mark, the oldest first.
 
         Raises:
-            LabelStudioError: there is no such project, or it holds other tasks.
+            LabelStudioError: the project that is named is not there, or holds other tasks.
         """
         projects: dict[str, list[Any]] = {}
-        unmarked = []
         with self.speaking():
-            listed = sorted(self.client.projects.list(page_size=BATCH), key=lambda project: project.id)
-        for project in listed:
-            mark = project_mark(project)
-            if mark is not None and mark.plan == plan_hash(plan):
-                projects.setdefault(mark.part, []).append(project)
-            elif project.id == named or (mark is None and _OWN_PAGE in (project.label_config or "")):
-                unmarked.append(project)
-        for project in unmarked:
-            tasks = self.tasks([project])
-            names = sorted(filter(None, tasks), key=lambda name: tasks[name][0].id)
-            if names and plan.by_id.keys() >= set(names):
-                projects.setdefault(_part_of(plan, names, projects), []).append(project)
-        if named is not None and not any(project.id == named for several in projects.values() for project in several):
+            listed = [(project_mark(project), project) for project in self.client.projects.list(page_size=BATCH)]
+        for mark, project in sorted(listed, key=lambda one: (one[1].id != named, one[0] is None, one[1].id)):
+            part = mark.part if mark is not None and mark.plan == plan_hash(plan) else None
+            if part is None and (project.id == named or (mark is None and _OWN_PAGE in (project.label_config or ""))):
+                part = _part_of(plan, self.tasks([project]), projects)
+            if part is not None:
+                projects.setdefault(part, []).append(project)
+        if named is not None and named not in {project.id for several in projects.values() for project in several}:
             raise LabelStudioError(
                 f"project {named} is not there, or holds other tasks than those of plan {plan_hash(plan)}",
                 where=self.url,
                 todo="name a project of the plan, or leave `project` out",
             )
-        return {
-            part: sorted(several, key=lambda project: (project.id != named, project.id))
-            for part, several in projects.items()
-        }
+        return projects
 
     def tasks(self, projects: Sequence[Any]) -> dict[str, list[ServerTask]]:
         """Tasks of projects by the item's id."""
@@ -367,14 +354,16 @@ class LabelStudioClient:
         )
 
 
-def _part_of(plan: AnnotationPlan, names: Sequence[str], taken: Collection[str]) -> str:
-    """Whose tasks these are: each rater has an order of their own, in which they were sent."""
+def _part_of(plan: AnnotationPlan, tasks: Mapping[str, list[ServerTask]], taken: Collection[str]) -> str | None:
+    """Whose tasks these are, by the order in which they were sent; None where they aren't of the plan alone."""
+    names = sorted(filter(None, tasks), key=lambda name: tasks[name][0].id)
+    if not names or not plan.by_id.keys() >= set(names):
+        return None
     orders = {EVERYONE: [item.id for item in plan.everything], **plan.assignment}
-    pairs = set(pairwise(names))
 
     def likeness(part: str) -> tuple[int, int, bool]:
-        order = orders[part]
-        return len(pairs & set(pairwise(order))), len(set(names) & set(order)), part not in taken
+        pairs = set(pairwise(names)) & set(pairwise(orders[part]))
+        return len(pairs), len(set(names) & set(orders[part])), part not in taken
 
     return max(orders, key=likeness)
 

@@ -139,8 +139,7 @@ def push(
 
     Raises:
         LabelStudioError: the server can't be reached or refuses; the page of a project that has answers was changed;
-            the plan is on the server in the other form; the project holds other tasks; or another process pushes this
-            plan.
+            the plan is on the server in the other form; or another process pushes this plan.
     """
     folder = plan_folder(run, plan)
     with saying_where(folder):
@@ -433,7 +432,7 @@ def pull(
 
     Raises:
         LabelStudioError: the server can't be reached, has no project of the plan, a page that is not as it was sent, or
-            two users who can be one rater; or the project holds other tasks.
+            two users who can be one rater.
         InputError: what the server has isn't the form of Label Studio's tasks. Nothing is changed then.
     """
     found = [one for of_part in server.projects(plan, project).values() for one in of_part]

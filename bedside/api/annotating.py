@@ -465,8 +465,7 @@ _TEXT: Any = option(
     default=None, heading=OPTIONS, metavar="FILE", form="path",
 )  # fmt: skip
 _PROJECT: Any = option(
-    "Number of a Label Studio project, as in its address, that holds tasks of the plan. Without it, projects are known "
-    "by their descriptions and tasks.",
+    "Number of the Label Studio project that holds the plan's tasks, where it isn't found by itself.",
     default=None, heading=OPTIONS, metavar="ID",
 )  # fmt: skip
 _TASKS: Any = option("Called with how many tasks are done, and of how many.", default=None, heading=None)
@@ -638,33 +637,28 @@ def pull(plan: PlanOrFile, settings: PullSettings) -> PlanOutcome[PullSummary]:
 
     Raises:
         BedsideError: a plan that can't be read, no key, or a server that can't be reached, has no project of the plan,
-            other tasks in the project, or a page that was changed. Nothing is changed then. While it watches, a server
-            that can't be reached is asked again.
+            or a page that was changed. Nothing is changed then.
     """
-    read, run = settings.opened(plan)
-    outcome = PlanOutcome(read, run, _pulled(read, run, settings, settings.project))
-    return _watched(outcome, plan, settings) if settings.watch else outcome
-
-
-def _watched(outcome: PlanOutcome[PullSummary], plan: PlanOrFile, settings: PullSettings) -> PlanOutcome[PullSummary]:
-    """Pull again and again until Ctrl-C; what the last pull brought."""
     from contextlib import suppress
 
     from bedside.annotation.label_studio_client import UnreachableError
 
-    say, said = settings.say or (lambda line: None), ""
-    line = _came(outcome)
+    def pull_once() -> PlanOutcome[PullSummary]:
+        # Other commands may have changed the run, and who rates what.
+        read, run = settings.opened(plan)
+        return PlanOutcome(read, run, _pulled(read, run, settings, settings.project))
+
+    outcome = pull_once()
+    line, said = _came(outcome), ""
     with suppress(KeyboardInterrupt):
-        while True:
-            if line and line != said:
-                say(line)
+        while settings.watch:
+            if line != said and settings.say is not None:
+                settings.say(line)
             said = line
             time.sleep(WATCH_SECONDS)
-            # Other commands may have changed the run, and who rates what.
-            read, run = settings.opened(plan)
             try:
-                outcome = PlanOutcome(read, run, _pulled(read, run, settings, settings.project))
-                line = _came(outcome)
+                outcome = pull_once()
+                line, said = _came(outcome), ""
             except UnreachableError as error:
                 line = str(error)
     return outcome

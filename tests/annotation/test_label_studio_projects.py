@@ -13,7 +13,6 @@ from bedside.annotation.answer_store import read_store
 from bedside.annotation.label_studio_client import LabelStudioClient
 from bedside.annotation.label_studio_projects import pull, push
 from bedside.annotation.plan_file import write_plan
-from bedside.api import annotating
 from bedside.core.errors import LabelStudioError
 from bedside.ratings.run import Run
 from tests.annotation.label_studio_stand_in import Studio, studio
@@ -123,6 +122,13 @@ def test_a_watch_says_what_came_and_is_quiet_where_nothing_did(
     both = next(item for item in plan.assignment["ben"] if item not in (first, second, third))
     server.rate("anna", GIVEN, first)
 
+    def quiet() -> None:
+        pass
+
+    def more() -> None:
+        server.rate("anna", GIVEN, second, third)
+        server.rate("ben", GIVEN, first)
+
     def away() -> None:
         server.hangs = "/projects/$"
         monkeypatch.setattr("bedside.annotation.label_studio_client._PROMPT", 0.2)
@@ -137,8 +143,7 @@ def test_a_watch_says_what_came_and_is_quiet_where_nothing_did(
         task["annotations"][0]["lead_time"] = 90.0
 
     steps = [
-        lambda: None, lambda: [server.rate("anna", GIVEN, second, third), server.rate("ben", GIVEN, first)], away,
-        lambda: None, back, changed,
+        quiet, more, away, quiet, back, changed,
     ]  # fmt: skip
 
     def wait(seconds: float) -> None:
@@ -147,7 +152,7 @@ def test_a_watch_says_what_came_and_is_quiet_where_nothing_did(
             raise KeyboardInterrupt
         steps.pop(0)()
 
-    monkeypatch.setattr(annotating.time, "sleep", wait)
+    monkeypatch.setattr("bedside.api.annotating.time.sleep", wait)
     code, out, err = call("annotate", "pull", "plan.json", "--url", server.url, "--run", run.path, "--watch")
     lines = err.splitlines()
     assert lines[:2] == [

@@ -60,9 +60,10 @@ class ServedPage:
         output: what the command printed until it served.
     """
 
-    def __init__(self, plan: AnnotationPlan, run: Run) -> None:
+    def __init__(self, plan: AnnotationPlan, run: Run, *options: str) -> None:
         self.plan_file = Path(run.path).with_name("plan.json")
         self.run = run
+        self.options = options
         write_plan(plan, self.plan_file)
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -80,7 +81,7 @@ class ServedPage:
 
     def command(self, *more: str) -> list[str]:
         program = [sys.executable, "-m", "bedside", "annotate", "page", str(self.plan_file)]
-        return [*program, "--port", str(self.port), *more]
+        return [*program, "--port", str(self.port), *self.options, *more]
 
     def start(self) -> None:
         pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
@@ -115,8 +116,8 @@ class ServedPage:
 
 
 @contextmanager
-def serving(plan: AnnotationPlan, run: Run) -> Iterator[ServedPage]:
-    page = ServedPage(plan, run)
+def serving(plan: AnnotationPlan, run: Run, *options: str) -> Iterator[ServedPage]:
+    page = ServedPage(plan, run, *options)
     try:
         page.start()
         yield page

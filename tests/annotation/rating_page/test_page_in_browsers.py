@@ -21,7 +21,7 @@ from bedside.annotation.sampling import make_plan
 from bedside.annotation.training_cases import read_training
 from bedside.ratings.run import Run
 from bedside.scoring.score import score
-from tests.annotation.builders import CLIENT_TALK, QUESTION, copy_of, people, translated_plan
+from tests.annotation.builders import CLIENT_TALK, MODES, QUESTION, copy_of, gold_cases, people, translated_plan
 from tests.annotation.rating_page.pages import ServedPage, serving
 from tests.annotation.study import EMPATHY, GOAL, rating_plan
 from tests.annotation.test_composites import MANNERS, STEPS, TEACH, composite_study, item_of
@@ -184,9 +184,9 @@ def test_two_people_rate_at_once_and_a_killed_server_loses_nothing(served: Serve
         anna.keyboard.press(key)
     anna.keyboard.press("Control+Enter")
     anna.locator("#status.trouble", has_text="can't be reached").wait_for()
-    assert title(anna) == "Conversation 1 of 3"
-    served.start()
+    # Anna goes on with the next, which was fetched before.
     anna.locator("h1", has_text="Conversation 2 of 3").wait_for()
+    served.start()
     is_kept(ben)
     ben.reload()
     reason.wait_for()
@@ -542,3 +542,189 @@ def _answer(page: Any) -> None:
         group.locator("input").first.click()
     if page.locator(".entries textarea").count():
         page.locator(".entries textarea").first.fill("12 %")
+
+
+# -- a server that is away, a reply that is lost, the browser's Back --
+
+
+@pytest.fixture
+def alone(run: Run) -> Iterator[ServedPage]:
+    """Anna's page of five conversations."""
+    with serving(rating_plan(run, raters=("anna",), per=5, overlap=1, seed=5), run) as page:
+        yield page
+
+
+def begun(browser: Any, served: ServedPage) -> Any:
+    page = opened(browser, served.links["anna"])
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Begin").click()
+    at(page, 1)
+    return page
+
+
+def at(page: Any, number: int) -> None:
+    page.locator("h1", has_text=f"Conversation {number} of 5").wait_for()
+
+
+def states(page: Any) -> list[str]:
+    page.locator(".items").wait_for()
+    return [text.partition(": ")[2] for text in page.locator(".items button").all_inner_texts()]
+
+
+def levels_of(served: ServedPage) -> list[str]:
+    """Anna's levels of empathy in the order of her share; nothing where none is in the run."""
+    plan = read_plan(served.plan_file)
+    answers = read_store(Run(served.run.path), plan).answers()
+    said = [answers.get((item, "anna")) for item in plan.assignment["anna"]]
+    return ["".join(answer.choices.get("empathy", ("-",))) if answer else "" for answer in said]
+
+
+def test_rating_goes_on_where_the_server_is_away(alone: ServedPage, browser: Any) -> None:
+    page = begun(browser, alone)
+    page.wait_for_load_state("networkidle")  # the next items are fetched beforehand
+    alone.kill()
+    # What lacks something isn't handed in, and goes on as soon as it is there.
+    page.keyboard.press("2")
+    page.keyboard.press("Control+Enter")
+    page.locator(".wanted", has_text="Goal alignment").wait_for()
+    page.keyboard.press("3")
+    page.keyboard.press("Control+Enter")
+    at(page, 2)
+    page.locator("#status.trouble", has_text="can't be reached").wait_for()
+    page.get_by_role("button", name="Skip").click()
+    at(page, 3)
+    for key in "44":
+        page.keyboard.press(key)
+    page.keyboard.press("Control+Enter")
+    at(page, 4)
+    page.get_by_role("button", name="All items").click()
+    later = "handed in or changed here, and not sent yet"
+    assert states(page) == [later, later, later, "open", "open"]
+    assert page.locator(".progress").inner_text() == "3 of 5 handed in"
+    # What was handed in can be opened and changed.
+    page.locator(".items button").nth(2).click()
+    at(page, 3)
+    page.locator("input[name=empathy][value='5']").click()
+    page.keyboard.press("Control+Enter")
+    at(page, 4)
+    page.get_by_role("button", name="All items").click()
+    assert states(page) == [later, later, later, "open", "open"]
+    alone.start()
+    page.locator(".items", has_text="skipped").wait_for()
+    assert states(page) == ["handed in", "skipped", "handed in", "open", "open"]
+    assert alone.stop()[0] == 0
+    assert levels_of(alone) == ["2", "-", "5", "", ""]
+
+
+@pytest.mark.parametrize("lost", ["request", "reply"])
+def test_a_tab_that_is_opened_again_shows_as_handed_in_what_was(
+    alone: ServedPage, browser: Any, lost: str
+) -> None:  # fmt: skip
+    page = begun(browser, alone)
+
+    def lose(route: Any) -> None:
+        if route.request.method == "PUT" and route.request.post_data_json["state"] == "submitted":
+            if lost == "reply":
+                route.fetch()
+            route.abort()
+        else:
+            route.continue_()
+
+    page.context.route("**/items/*", lose)
+    for key in "23":
+        page.keyboard.press(key)
+    page.keyboard.press("Control+Enter")
+    at(page, 2)
+    page.close(run_before_unload=False)
+    page.context.unroute("**/items/*")
+    again = page.context.new_page()
+    again.goto(alone.links["anna"])
+    at(again, 2)
+    again.get_by_role("button", name="All items").click()
+    again.locator(".items button", has_text=": handed in").and_(again.locator(":not(:has-text('not sent'))")).wait_for()
+    assert states(again) == ["handed in", "open", "open", "open", "open"]
+    assert again.evaluate("localStorage.length") == 0
+    again.locator(".items button").first.click()
+    at(again, 1)
+    again.get_by_role("button", name="Hand in again").wait_for()
+    assert alone.stop()[0] == 0
+    assert levels_of(alone) == ["2", "", "", "", ""]
+
+
+def test_back_goes_to_the_item_before_and_stays_on_the_page(alone: ServedPage, browser: Any) -> None:
+    page = browser.new_page()
+    page.goto("about:blank")
+    page.goto(alone.links["anna"])
+    page.get_by_role("button", name="Begin").click()
+    at(page, 1)
+    for key in "23":
+        page.keyboard.press(key)
+    hand_in(page)
+    at(page, 2)
+    page.locator("#notes").fill("typed and at once gone back")
+    page.go_back()
+    at(page, 1)
+    assert page.locator("input[name=empathy]:checked").get_attribute("value") == "2"
+    page.go_forward()
+    at(page, 2)
+    assert page.locator("#notes").input_value() == "typed and at once gone back"
+    page.go_back()
+    at(page, 1)
+    page.go_back()
+    page.locator(".instructions").wait_for()
+    for _ in range(3):
+        page.evaluate("history.back()")
+        page.wait_for_timeout(300)
+        assert page.locator(".instructions").is_visible()
+        assert page.url == alone.links["anna"]
+    page.get_by_role("button", name="Go on").click()
+    at(page, 2)
+    page.close()
+
+
+# -- every page for those who have it read out --
+
+
+@pytest.mark.parametrize("mode", ["rate", "audit", "findings", "codes", "pairs"])
+def test_axe_finds_nothing_on_any_page(run: Run, browser: Any, tmp_path: Path, mode: str) -> None:
+    """The instructions, an item as it is opened, where something is missing and where turns are marked, the list, what
+    is closed until the training is passed, and what a link that is none opens."""
+    options = (
+        {**MODES[mode], "training": gold_cases(tmp_path, 2), "training_kappa": 0.9} if mode == "rate" else MODES[mode]
+    )
+    plan = rating_plan(run, mode=mode, raters=("anna",), overlap=1, **{"per": 2, **options})
+    text = tmp_path / "text.md"
+    text.write_text("### Consent\n\nPlease read.\n\n# Tasks\n\n#### Breaks\n\n- often\n")
+    with serving(plan, run, "--text", str(text)) as served:
+        page = opened(browser, served.links["anna"])
+        page.locator(".instructions").wait_for()
+        axe_finds_nothing(page)
+        page.get_by_role("button", name="Begin").click()
+        page.locator("fieldset").first.wait_for()
+        axe_finds_nothing(page)
+        page.get_by_role("button", name="Hand in").click()
+        page.locator(".wanted:not(:empty)").first.wait_for()
+        axe_finds_nothing(page)
+        if page.get_by_role("button", name="Mark turns").count():
+            page.get_by_role("button", name="Mark turns").first.click()
+            axe_finds_nothing(page)
+            page.get_by_role("button", name="Done marking").first.click()
+        page.get_by_role("button", name="Keys").click()
+        axe_finds_nothing(page)
+        page.get_by_role("button", name="Close").click()
+        for _ in range(2 if mode == "rate" else 0):
+            for name in ("empathy", "goal_alignment"):
+                page.locator(f"input[name={name}][value='5']").click()
+            page.keyboard.press("Control+Enter")
+            page.locator("#feedback li").first.wait_for()
+            axe_finds_nothing(page)
+            page.get_by_role("button", name="Next").click()
+            page.locator("#feedback li").first.wait_for(state="detached")
+        page.get_by_role("button", name="All items").click()
+        page.locator(".items").wait_for()
+        assert page.get_by_text("Training not passed").count() == (mode == "rate")
+        axe_finds_nothing(page)
+        for end, said in (("", "Open this page by the link"), ("#" + "x" * 43, "This link is not valid")):
+            page = opened(browser, f"{served.address}/{end}")
+            page.get_by_text(said).wait_for()
+            axe_finds_nothing(page)

@@ -15,6 +15,9 @@ const notices = document.getElementById("notices");
 
 let share = null;
 let keeper = null;
+/** What is shown of items, as it came last, and those whose answers are still to be sent, by item. */
+const contents = new Map();
+const waiting = new Map();
 let stops = new Stops();
 let shown = -1;
 let started = Date.now();
@@ -36,8 +39,7 @@ function notice(words, ...actions) {
 
 function wrong(error) {
   if (error instanceof Unreachable) {
-    notice(say("server_away"),
-      button(say("try_again"), () => location.reload()));
+    notice(say("server_away"), button(say("try_again"), () => (share ? showList() : location.reload())));
   } else if (error instanceof Refused && error.status === 401) {
     notice(say("bad_link"));
   } else {
@@ -47,10 +49,12 @@ function wrong(error) {
 
 // -- a rater's share ------------------------------------------------------------------------------
 
-const isDone = (item) => item.handed_in !== null;
-const isOpen = (item) => item.handed_in === null && !item.closed;
+const isDone = (item) => item.handed_in !== null || Boolean(waiting.get(item.item)?.leaving);
+const isOpen = (item) => !isDone(item) && !item.closed;
+const drawerOf = (item) => `bedside ${share.plan} ${share.rater} ${item}`;
 
 function stateOf(item) {
+  if (waiting.has(item.item)) return say("state_waiting");
   if (item.closed && item.handed_in === null) return say("state_closed");
   if (item.handed_in !== null && item.state === "draft") return say("state_changed");
   return say(`state_${item.handed_in ?? item.state}`);
@@ -59,7 +63,7 @@ function stateOf(item) {
 function titleOf(item) {
   const group = share.items.filter((one) => one.training === item.training);
   const kind = item.training ? "training" : share.kind;
-  return say(`title_${kind}`, { number: group.indexOf(item) + 1, all: group.length });
+  return say(`title_${kind}`, { number: group.findIndex((one) => one.item === item.item) + 1, all: group.length });
 }
 
 function showTop(title) {
@@ -77,32 +81,67 @@ function showTop(title) {
   );
 }
 
-/** Leave an item, once all of it is kept: until then the rater can go on with it. */
+/** Leave an item, once all of it is kept; where the server is away, it is sent later. */
 async function leave() {
   notices.replaceChildren();
   const leaving = keeper;
   if (leaving) {
     leaving.seconds += seconds();
-    if (leaving.unsent) await leaving.save();
-    leaving.close();
+    if (leaving.unsent) await Promise.race([leaving.save(), leaving.away()]);
     keeper = null;
+    if (leaving.unsent) sendLater(leaving);
+    else close(leaving);
   }
-  share = await ask("GET", "share");
+  await refresh();
   shown = -1;
   bar.replaceChildren();
 }
 
+/** What the server says now; where it is away, what it said before. */
+async function nowOrBefore(path, before) {
+  return ask("GET", path).catch((error) => {
+    if (!before || !(error instanceof Unreachable)) throw error;
+    return before;
+  });
+}
+
+const refresh = async () => (share = await nowOrBefore("share", share));
+
+/** Nothing more is sent of an item; what was fetched of it is brought up to date. */
+function close(sheet) {
+  sheet.close();
+  const { choices, texts, seconds, version } = sheet;
+  Object.assign(contents.get(sheet.item)?.entry ?? {}, { choices, texts, seconds, version });
+}
+
+function sendLater(sheet) {
+  if (waiting.get(sheet.item) === sheet) return;
+  waiting.set(sheet.item, sheet);
+  sheet.save().catch(wrong).finally(async () => {
+    waiting.delete(sheet.item);
+    if (sheet !== keeper) close(sheet);
+    await refresh();
+    if (!keeper && !waiting.size && document.querySelector(".items")) await showList();
+  });
+}
+
+/** A view that Back leads to again: the list, the instructions, or an item by its id. */
+function visit(view) {
+  if (view !== history.state) history.pushState(view, "");
+}
+
 async function showInstructions() {
-  try {
-    await leave();
-  } catch (error) {
-    return wrong(error);
-  }
+  await leave();
+  visit("instructions");
   showTop(say("instructions"));
   const text = new DOMParser().parseFromString(share.instructions, "text/html");
   for (const link of text.querySelectorAll("a")) {
     link.rel = "noreferrer noopener";
     link.target = "_blank";
+  }
+  let level = 1;
+  for (const heading of text.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
+    heading.ariaLevel = level = Math.min(level, Number(heading.tagName[1])) + 1;
   }
   const words = el("article", { class: "instructions", dir: "auto" }, ...text.body.childNodes);
   const first = share.items.findIndex(isOpen);
@@ -116,11 +155,8 @@ async function showInstructions() {
 }
 
 async function showList() {
-  try {
-    await leave();
-  } catch (error) {
-    return wrong(error);
-  }
+  await leave();
+  visit("list");
   showTop(say("all_items"));
   const rest = share.items.filter((item) => !isDone(item)).length;
   view.replaceChildren(
@@ -161,17 +197,31 @@ async function showItem(place) {
   try {
     await leave();
     const item = share.items[place];
-    const name = `bedside ${share.plan} ${share.rater} ${item.item}`;
-    let content = await ask("GET", `items/${item.item}`);
-    const kept = drawer.read(name);
-    if (kept !== null) content = await sendKept(name, item.item, content, kept);
-    keeper = new Keeper(name, item.item, content.entry, status);
+    const name = drawerOf(item.item);
+    const later = waiting.get(item.item);
+    const before = contents.get(item.item);
+    let content = await nowOrBefore(`items/${item.item}`, before);
+    const fresh = content !== before;
+    contents.set(item.item, content);
+    const kept = later ? null : drawer.read(name);
+    if (kept !== null && fresh) content = await sendKept(name, item.item, content, kept);
+    keeper = later ?? new Keeper(name, item.item, content.entry, status);
+    if (kept !== null && !fresh) keeper.takeUp(kept);
     shown = place;
     started = active = Date.now();
+    visit(item.item);
     drawItem(item, content);
+    if (fresh) fetchAhead(place).catch(() => {});
   } catch (error) {
+    if (error instanceof Unreachable) await showList();
     wrong(error);
   }
+}
+
+/** The next items are fetched beforehand, so that they can be rated where the server is away. */
+async function fetchAhead(place) {
+  const next = share.items.slice(place + 1).filter((item) => isOpen(item) && !contents.has(item.item)).slice(0, 10);
+  for (const { item } of next) contents.set(item, await ask("GET", `items/${item}`));
 }
 
 /** What this browser kept and the server never got goes there now; where both have changed, the rater says which. */
@@ -199,10 +249,7 @@ function wantsOwn() {
       notices.replaceChildren();
       resolve(own);
     };
-    notice(
-      say("changed_twice"),
-      button(say("keep_here"), decide(true)), button(say("keep_elsewhere"), decide(false)),
-    );
+    notice(say("changed_twice"), button(say("keep_here"), decide(true)), button(say("keep_elsewhere"), decide(false)));
   });
 }
 
@@ -342,6 +389,7 @@ function codingParts(task) {
 
 function showFeedback(lines) {
   document.getElementById("fields").inert = true;
+  document.getElementById("questions").tabIndex = 0;
   document.querySelectorAll("#conversation fieldset").forEach((group) => (group.inert = true));
   const right = lines.filter((line) => line.right).length;
   const compared = lines.filter((line) => line.right !== null).length;
@@ -371,9 +419,12 @@ async function handIn(state) {
   notices.replaceChildren();
   view.inert = true;
   try {
-    const reply = await sheet.handIn(state);
+    const sent = sheet.handIn(state);
+    let reply = await Promise.race([sent, sheet.away()]);
+    if (!reply && share.items[shown].training) reply = await sent;
+    if (!reply && state === "submitted") checkAnswered(sheet);
     view.inert = false;
-    if (reply.feedback) {
+    if (reply?.feedback) {
       const place = shown;
       await showItem(place);
       document.getElementById("feedback").scrollIntoView({ block: "nearest" });
@@ -395,6 +446,15 @@ async function handIn(state) {
   }
 }
 
+/** Where the server is away, questions without an answer are told from here. */
+function checkAnswered(sheet) {
+  const open = stops.groups.filter((group) => !group.done() && !group.element.hidden);
+  if (!open.length) return;
+  sheet.takeBack();
+  throw new Refused(422, { wanting: Object.fromEntries(open.map(({ element }) =>
+    [element.dataset.field, say("please_answer", { title: element.querySelector("legend").textContent })])) });
+}
+
 function showWanting(wanting) {
   const entries = Object.entries(wanting);
   for (const [field, words] of entries) {
@@ -412,11 +472,7 @@ function showWanting(wanting) {
 /** On to the next open item, after this one first. */
 async function goOn() {
   const place = shown;
-  try {
-    await leave();
-  } catch (error) {
-    return wrong(error);
-  }
+  await leave();
   const open = [...share.items.keys()].filter((number) => isOpen(share.items[number]));
   const next = open.find((number) => number > place) ?? open[0];
   return next === undefined ? showList() : showItem(next);
@@ -461,7 +517,15 @@ document.addEventListener("visibilitychange", () => {
 });
 
 addEventListener("beforeunload", (event) => {
-  if (keeper?.unsent) event.preventDefault();
+  if (keeper?.unsent || waiting.size) event.preventDefault();
+});
+addEventListener("popstate", ({ state }) => {
+  document.querySelector("dialog")?.close();
+  const place = share?.items.findIndex((item) => item.item === state);
+  if (state === null) history.forward();
+  else if (state === "list") showList();
+  else if (state === "instructions") showInstructions();
+  else if (place >= 0 && place !== shown) showItem(place);
 });
 addEventListener("unhandledrejection", (event) => {
   event.preventDefault();
@@ -470,16 +534,19 @@ addEventListener("unhandledrejection", (event) => {
 addEventListener("hashchange", () => location.reload());
 
 async function begin() {
-  if (!hasSecret) {
-    view.replaceChildren(el("p", { class: "plain" },
-      say("whole_link")));
-    return;
-  }
+  top.replaceChildren(el("h1", {}, document.title));
+  if (!hasSecret) return view.replaceChildren(el("p", { class: "plain" }, say("whole_link")));
   try {
-    share = await ask("GET", "share");
+    await refresh();
+    // What was handed in here, and whose reply never came.
+    for (const { item } of share.items) {
+      const kept = drawer.read(drawerOf(item));
+      const sheet = kept && new Keeper(drawerOf(item), item, {}, status).takeUp(kept);
+      if (sheet?.leaving) sendLater(sheet);
+    }
     const first = share.items.findIndex(isOpen);
     if (!share.items.length || first < 0) await showList();
-    else if (share.items.every((item) => item.state === "open")) await showInstructions();
+    else if (share.items.every((item) => item.state === "open" && !waiting.has(item.item))) await showInstructions();
     else await showItem(first);
   } catch (error) {
     wrong(error);

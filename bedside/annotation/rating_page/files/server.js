@@ -82,6 +82,7 @@ export class Keeper {
     this.version = entry.version;
     this.status = status;
     this.attempt = null;
+    this.wanted = null;
     this.changed = false;
     this.running = null;
     this.timer = null;
@@ -89,15 +90,19 @@ export class Keeper {
   }
 
   /** Take up what was typed here earlier and never reached the server. */
-  takeUp(kept) {
-    Object.assign(this, {
-      choices: kept.choices, texts: kept.texts, seconds: kept.seconds, attempt: kept.attempt, changed: true,
-    });
-    if (kept.attempt === null) this.version = kept.version;
+  takeUp({ version, ...kept }) {
+    Object.assign(this, { wanted: null, ...kept, changed: true });
+    if (kept.attempt === null) this.version = version;
+    return this;
   }
 
   get unsent() {
-    return this.changed || this.attempt !== null;
+    return this.changed || this.attempt !== null || this.wanted !== null;
+  }
+
+  /** Whether it is on its way to be handed in, or skipped. */
+  get leaving() {
+    return this.wanted !== null || (this.attempt !== null && this.attempt.state !== "draft");
   }
 
   change() {
@@ -109,8 +114,8 @@ export class Keeper {
   }
 
   remember() {
-    const { choices, texts, seconds, version, attempt } = this;
-    const kept = drawer.write(this.name, this.unsent ? { choices, texts, seconds, version, attempt } : null);
+    const { choices, texts, seconds, version, attempt, wanted } = this;
+    const kept = drawer.write(this.name, this.unsent ? { choices, texts, seconds, version, attempt, wanted } : null);
     if (!kept) this.status("unkept");
   }
 
@@ -123,26 +128,37 @@ export class Keeper {
 
   async sendAll() {
     let reply = null;
-    while (this.unsent && !this.closed) reply = await this.sendOnce("draft");
+    while (this.unsent && !this.closed) reply = await this.sendOnce();
     this.status("kept");
     return reply;
   }
 
   /** Hand the item in, or skip it: the server's reply, once it has it. */
   async handIn(state) {
-    await this.save();
-    this.changed = true;
-    this.running = this.sendOnce(state).finally(() => (this.running = null));
-    const reply = await this.running;
-    this.status("kept");
-    return reply;
+    this.wanted = state;
+    this.remember();
+    return this.save();
   }
 
-  async sendOnce(state) {
+  /** What was to be handed in lacks something, and stays a draft. */
+  takeBack() {
+    this.wanted = null;
+    if (this.attempt) this.attempt.state = "draft";
+    this.remember();
+  }
+
+  /** Ends once the server doesn't answer. */
+  async away() {
+    if (!this.failing) await new Promise((resolve) => (this.failed = resolve));
+  }
+
+  async sendOnce() {
     const { choices, texts, version } = this;
-    this.attempt ??= structuredClone({
-      state, version, mark: newMark(), seconds: Math.round(this.seconds * 10) / 10, choices, texts,
-    });
+    if (this.attempt === null) {
+      const spent = Math.round(this.seconds * 10) / 10;
+      this.attempt = structuredClone({ state: this.wanted ?? "draft", version, mark: newMark(), seconds: spent, choices, texts });
+      this.wanted = null;
+    }
     this.changed = JSON.stringify([choices, texts]) !== JSON.stringify([this.attempt.choices, this.attempt.texts]);
     this.remember();
     for (;;) {
@@ -155,12 +171,13 @@ export class Keeper {
         return reply;
       } catch (error) {
         if (!(error instanceof Unreachable)) {
-          this.attempt = null;
+          this.attempt = this.wanted = null;
           this.changed = true;
           this.remember();
           throw error;
         }
         this.failing = true;
+        this.failed?.();
         this.status("unreachable");
         await new Promise((resolve) => setTimeout(resolve, AGAIN));
         if (this.closed) throw error;
