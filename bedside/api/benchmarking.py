@@ -1006,9 +1006,10 @@ def preview_benchmark(protocol: str, settings: PreviewedBenchmark) -> Tables[Ben
     from bedside.reports.judgements import plan_table
     from bedside.reports.simulations import BenchmarkPreview, benchmark_plan_table, preview_table, scaled
 
-    request = settings.of_protocol(protocol)
+    request, compared = settings.of_protocol(protocol), None
     if request.floor:
-        # All of them, and the best once more.
+        # All of them, and the best once more: that is compared with those that are named.
+        compared = len(request.plan.clinicians) + 1
         request = request.with_clinicians([TRIVIAL, f"{FLOOR}{next(iter(trivial_clinicians()))}"])
     cast = BenchmarkCast(request, settings.prices or {})
     cast.check_prices(None)
@@ -1020,7 +1021,7 @@ def preview_benchmark(protocol: str, settings: PreviewedBenchmark) -> Tables[Ben
     plan = request.plan
     preview = BenchmarkPreview(
         simulation, scaled(plans, factor), played, settings.max_concurrency, len(plan.cases), len(plan.clinicians),
-        _pilot(settings.out),
+        _pilot(settings.out), compared, request.repeats,
     )  # fmt: skip
     judging = [
         replace(

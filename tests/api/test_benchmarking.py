@@ -375,6 +375,36 @@ def test_the_difference_that_cases_can_tell_apart(cases: int, systems: int, alph
     assert "assumed" not in said
 
 
+def test_with_a_floor_only_its_best_is_compared() -> None:
+    """The size is that of G*Power's t test for pairs, with the level divided by three."""
+    from statsmodels.stats.power import TTestPower
+
+    from bedside.reports.simulations import benchmark_plan_sentences
+
+    models = ["http://localhost:9/v1#one", "http://localhost:9/v1#two"]
+    preview = bedside.preview_benchmark("note2chat", clinician=models, sample=3, repeats=2, floor=True).results
+    first, *_ = benchmark_plan_sentences(preview)
+    assert first.endswith(f"3 cases with {preview.systems} systems, 2 repeats each.")
+    assert preview.simulation.conversations == 3 * 2 * preview.systems
+    effect = TTestPower().solve_power(nobs=60, alpha=0.05 / 3, power=0.8)
+    many = replace(preview, cases=60)
+    assert many.detectable(0.4) == pytest.approx(0.4 * effect, rel=1e-4)
+    assert "differ by .17 of a measure's scale" in " ".join(benchmark_plan_sentences(many))
+
+
+def test_cases_that_tell_no_difference_apart_say_so() -> None:
+    from bedside.reports.simulations import BenchmarkPreview, benchmark_estimates
+
+    simulation = bedside.preview_simulation(None, "note2chat", clinician="rules", sample=1)
+    (said,) = [
+        text
+        for text in benchmark_estimates.texts(BenchmarkPreview(simulation, (), 0, 8, 3, 18))
+        if text.startswith("With these")
+    ]
+    assert said.startswith("With these 3 cases no difference on a measure's scale can be told apart, if")
+    assert "of 30% it is more than all of it; of 20% it is more than all of it" in said
+
+
 @pytest.mark.slow
 def test_the_pilot_is_what_is_in_the_folder(tmp_path: Path) -> None:
     asked: dict[str, Any] = {"clinician": TOYS}
