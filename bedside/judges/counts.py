@@ -26,6 +26,7 @@ class Tally:
         replied: judgements, from the store or not, for which the judge replied anything.
         unsent: of them, those with whose last request a parameter was not sent that was wanted, by the parameter.
         served: of them, by the version of the model that replied, those for which it is known.
+        unasked: those not asked or not answered yet, by the reason.
     """
 
     judgements: int = 0
@@ -47,6 +48,7 @@ class Tally:
     replied: int = 0
     unsent: dict[str, int] = field(default_factory=dict)
     served: dict[str, int] = field(default_factory=dict)
+    unasked: dict[str, int] = field(default_factory=dict)
 
     def of(self, rubric: str, version: str) -> RubricCount:
         """The same, as what judging by a rubric took."""

@@ -698,6 +698,7 @@ class JudgementQueue(Generic[Group]):
             tally.not_askable += 1
         else:
             tally.not_asked += 1
+            tally.unasked[str(why)] = tally.unasked.get(str(why), 0) + 1
         self._missing += 1
         self._put(ask.group, ask.place, JudgeAnswer(ask.prompt.unit, ask.prompt.asked, None, str(why)))
 

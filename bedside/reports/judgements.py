@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -94,9 +95,12 @@ _MISSING = {
     "refused": "refused by the judge",
     "filtered": "stopped by the provider's content filter",
     "failed": "requests that failed",
-    "not_asked": "not answered yet: --max-calls or --max-cost was reached, they wait for a batch, or nobody was asked",
+    "not_asked": "not answered yet for another reason",
     "not_askable": "not askable, for want of an input or for length",
 }
+
+#: Most reasons that are told of what isn't answered yet.
+_REASONS = 3
 
 
 def _missing(row: Part) -> int:
@@ -116,9 +120,17 @@ JUDGED_COLUMNS = (
 @note("judged.missing", "Missing")
 def missing(judged: Sequence[JudgingSummary]) -> Iterator[str]:
     """Why judgements are missing, and what models didn't take."""
+    unasked = Counter[str]()
+    for count in (count for summary in judged for count in summary.rubrics):
+        unasked.update(count.unasked)
+    why = unasked.most_common(_REASONS)
     for reason, words in _MISSING.items():
         total = sum(getattr(count, reason) for summary in judged for count in summary.rubrics)
-        if total:
+        if reason == "not_asked":
+            total -= sum(dict(why).values())
+            for each, number in why:
+                yield f"{number:,} {each if each.startswith('not ') else f'not answered yet: {each}'}."
+        if total > 0:
             yield f"{total:,} {words}."
     yield from unsent_lines((summary.rater, summary.parameters) for summary in judged)
 

@@ -51,7 +51,7 @@ def test_a_run_is_scored_resumed_and_merged(few: Path, call: Call) -> None:
         assert "Conversation completeness (deepeval) (at least)" in out
         code, out, _ = call(*line, "--max-calls", 10)
         assert (code, server.count) == (0, 10)
-        assert "not answered yet: --max-calls or --max-cost was reached" in out
+        assert "not asked: the limit of 10 calls was reached." in " ".join(out.split())
         assert call(*line)[0] == 0
         whole = server.count
         assert call(*line)[0] == 0

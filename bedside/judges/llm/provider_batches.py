@@ -58,6 +58,7 @@ _SHAPE = {
             "most": NUMBER,
             "id": OrNull(TEXT),
             "read": BOOLEAN,
+            "before": OrNull(TEXT),
         }
     ],
     "seal": TEXT,
@@ -92,6 +93,8 @@ class BatchRounds:
         self._ledger = _read(ledger)
         self._states: dict[SentBatch, BatchState] = {}
         self._wanted: set[SentBatch] = set()
+        #: Batches that were found and are another run's.
+        self._others: set[str] = set()
         #: Requests that came to nothing in this command, and why: they are asked the next time.
         self._vain: dict[str, str] = {}
         self._stop: LanguageModelError | None = None
@@ -124,7 +127,8 @@ class BatchRounds:
         files: list[Path] = []
 
         async def fetch() -> None:
-            for batch in self._own:
+            looked_at = self._own
+            for batch in looked_at:
                 service = self._services[batch.judge]
                 if batch.id is None:  # an earlier process doesn't know whether it came
                     batch.id = await self._patiently(service, self._finding(service, batch))
@@ -147,6 +151,12 @@ class BatchRounds:
                         again = f"if its answers are gone there, remove {self._path}, and its calls are sent again"
                         error.todo = f"{error.todo}; {again}"
                     raise
+                if path.exists() and batch.id not in self._others and not _holds(path, batch.calls):
+                    # It was found by its size and time, and is another run's: ours is looked for anew, or sent.
+                    self._others.add(batch.id)
+                    batch.id = None
+                    looked_at.append(batch)
+                    continue
                 self._states[batch] = state
                 if path.exists():
                     files.append(path)
@@ -180,6 +190,7 @@ class BatchRounds:
                 ids, service = [custom_id for custom_id, _ in calls], self._services[judge]
                 most = sum(self._most[custom_id] for custom_id in ids)
                 batch = SentBatch(uuid.uuid4().hex, judge, service.address, calls[0][1], ids, time.time(), most)
+                batch.before = await self._patiently(service, service.newest)
                 await self._send(service, file.path, batch)
                 self._wanted.add(batch)
                 file.path.unlink()
@@ -353,7 +364,7 @@ class BatchRounds:
 
     @property
     def _known(self) -> set[str]:
-        return {batch.id for batch in self._ledger if batch.id is not None}
+        return {batch.id for batch in self._ledger if batch.id is not None} | self._others
 
     def _strike_off(self, stored: Callable[[], set[str]]) -> bool:
         """Strike off what was read; answers that only another command asks for stay. Returns whether any was taken."""
@@ -426,6 +437,13 @@ async def _download(service: BatchService, batch: SentBatch, state: BatchState, 
     path.unlink()
     if state.ended not in ("cancelled", "expired", "failed"):
         raise _NoAnswersError("the answers of a batch that has ended can't be read")
+
+
+def _holds(path: Path, calls: Sequence[str]) -> bool:
+    """Whether an answer to any of some calls is in a file."""
+    own = set(calls)
+    with path.open("rb") as file:
+        return any(found is not None and found["custom_id"] in own for found in map(answer_in, file))
 
 
 def _call(custom_id: str) -> str:

@@ -44,6 +44,10 @@ class _Service(HttpPoster):
         )  # fmt: skip
         self.address = address
 
+    async def newest(self) -> str | None:
+        """See :meth:`bedside.judges.llm.protocol.BatchService.newest`."""
+        return None
+
     async def _data(self, method: str, path: str, **sending: Any) -> dict[str, Any]:
         """What is answered, as JSON."""
         answer = await self.send(method, f"{self.address}{path}", **sending)
@@ -172,6 +176,12 @@ class AnthropicBatches(_Service):
     def __init__(self, provider: Provider) -> None:
         super().__init__(provider.title, provider.address, provider.key, provider.key_header, **dict(provider.headers))
 
+    async def newest(self) -> str | None:
+        """See :meth:`bedside.judges.llm.protocol.BatchService.newest`."""
+        async for listed in self._listed(self._path, "after_id"):
+            return _name(listed["id"])
+        return None
+
     async def post_batch(self, calls: Path, batch: SentBatch) -> str:
         """See :meth:`bedside.judges.llm.protocol.BatchService.post_batch`."""
         asked = [{"custom_id": call["custom_id"], "params": call["body"]} for call in _calls(calls)]
@@ -182,7 +192,8 @@ class AnthropicBatches(_Service):
         # A batch has no name here: it is known by its size and time, and its answers by the requests' ids.
         alike = None
         async for listed in self._listed(self._path, "after_id"):
-            if datetime.fromisoformat(listed["created_at"]).timestamp() < batch.sent - _CLOCKS:
+            old = datetime.fromisoformat(listed["created_at"]).timestamp() < batch.sent - _CLOCKS
+            if old or listed["id"] == batch.before:
                 break
             if listed["id"] not in known and sum(listed["request_counts"].values()) == len(batch.calls):
                 alike = _name(listed["id"])

@@ -73,7 +73,8 @@ class BatchProvider:
     def __call__(self, call: Call) -> Answer:
         return {"openai": self._openai, "anthropic": self._anthropic, "gemini": self._gemini}[self.provider](call)
 
-    def _take(self, name: str, requests: list[tuple[str, dict[str, Any]]]) -> Sent:
+    def take(self, name: str, requests: list[tuple[str, dict[str, Any]]]) -> Sent:
+        """Take a batch in."""
         before = len(self.requests)
         sent = Sent(f"batch_{len(self.batches) + 1}", name, requests, self.looks)
         replies = {"openai": openai.chat, "anthropic": anthropic.message, "gemini": gemini.content}
@@ -111,7 +112,7 @@ class BatchProvider:
             assert asked["completion_window"] == "24h"
             requests = self.files[asked["input_file_id"]]
             assert {body.pop("") for _, body in requests} == {asked["endpoint"]}
-            batch = self._take(asked["metadata"]["bedside"], requests)
+            batch = self.take(asked["metadata"]["bedside"], requests)
             return self.after_taking() or Answer(self._openai_batch(batch))
         if path == "/batches":
             listed = [self._openai_batch(batch) for batch in reversed(self.batches)]
@@ -159,7 +160,7 @@ class BatchProvider:
             assert path == ""
             requests = [(each["custom_id"], each["params"]) for each in call.body["requests"]]
             assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", custom_id) for custom_id, _ in requests)
-            batch = self._take("", requests)
+            batch = self.take("", requests)
             return self.after_taking() or Answer(self._anthropic_batch(batch))
         if path == "":
             return Answer({"data": [self._anthropic_batch(batch) for batch in reversed(self.batches)],
@@ -202,7 +203,7 @@ class BatchProvider:
             asked = call.body["batch"]
             requests = [(each["metadata"]["key"], each["request"])
                         for each in asked["input_config"]["requests"]["requests"]]  # fmt: skip
-            batch = self._take(asked["display_name"], requests)
+            batch = self.take(asked["display_name"], requests)
             return self.after_taking() or Answer(self._gemini_batch(batch))
         if call.path == "/v1beta/batches":
             return Answer({"operations": [self._gemini_batch(batch) for batch in self.batches]})

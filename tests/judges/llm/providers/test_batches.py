@@ -197,6 +197,31 @@ def test_no_answer_to_what_was_sent_is_looked_for_and_not_sent_again(name: str, 
     assert len(service.batches) == 1
 
 
+@pytest.mark.parametrize("late", [False, True], ids=["there before", "at the same time"])
+def test_another_runs_batch_of_the_same_size_is_not_taken_for_ours(
+    late: bool, provider: Providers, tmp_path: Path
+) -> None:
+    """Where the sending of ours broke off, another's is the only one that is listed."""
+    asked, service, broken = provider("anthropic"), BatchProvider("anthropic"), [Answer(drop=True)]
+
+    def of_another() -> None:
+        service.take("", [(f"{number:048x}-0_0", {"messages": []}) for number in range(2)])
+
+    if not late:
+        of_another()
+
+    def behaviour(call: Call) -> Answer:
+        if call.method == "POST" and broken:
+            if late:
+                of_another()
+            return broken.pop()
+        return service(call)
+
+    asked.rated(behaviour, "--batch")
+    assert [len(batch.requests) for batch in service.batches] == [2, 2]
+    assert (service.batches[0].looks > 0, ledger(tmp_path)) == (late, [])
+
+
 def ended_by(number: int, asked: Provider, service: BatchProvider, until: Callable[[], bool], folder: Path) -> str:
     """What a process says that judges by batch until something is so, and is then sent a signal."""
     command = [
@@ -307,6 +332,7 @@ def test_costs_are_limited_before_anything_is_sent(provider: Providers) -> None:
     limited = asked.judge(service, "--batch", "--passes", 3, "--max-calls", 3)
     assert [len(batch.requests) for batch in service.batches] == [1, 1, 3]
     assert "Not everything was answered" in limited.said
+    assert "1 not asked: the limit of 3 calls was reached." in " ".join(limited.out.split())
 
 
 @pytest.mark.parametrize("end", ["failed", "cancelled", "expired"])
