@@ -69,6 +69,7 @@ class PageScreen:
         self._changed = threading.Condition()
         self._prompt: str | None = None
         self._line: str | None = None
+        self._texts: list[str] = []
         self._taken = 0
         self._ends: float | None = None
         self._done = self._closed = False
@@ -133,14 +134,17 @@ class PageScreen:
             RunError: it isn't kept in time.
         """
         with self._changed:
-            if sent.session == self._session and sent.number < self._taken:
-                return
-            if sent.session != self._session or sent.number != self._taken or self._prompt is None:
-                raise OutOfTurnError("this isn't waited for", todo="load the page again")
-            self._line = " ".join(sent.text.split("\n"))
-            self._changed.notify_all()
+            if sent.session == self._session and sent.number < len(self._texts):
+                if sent.text != self._texts[sent.number]:
+                    raise OutOfTurnError("Another text was taken first", todo="what you typed is still in the box")
+            elif sent.session != self._session or sent.number != self._taken or self._prompt is None:
+                raise OutOfTurnError("This isn't waited for", todo="load the page again")
+            else:
+                self._texts.append(sent.text)
+                self._line = " ".join(sent.text.split("\n"))
+                self._changed.notify_all()
             if not self._changed.wait_for(lambda: self._taken > sent.number, _KEPT_SECONDS):
-                raise RunError("it isn't kept yet", todo="try again")
+                raise RunError("It isn't kept yet", todo="try again")
 
     def finish(self) -> None:
         """There is no more to come."""
@@ -228,7 +232,7 @@ class TalkPage:
             answers={"/news": lambda asker, request: screen_of(asker).news(*_place_of(request))},
             changes={"/line": lambda asker, request, body: screen_of(asker).send(_sent(body))},
             statuses={OutOfTurnError: 409, InputError: 422},
-            error_words=lambda error, status: {"error": " ".join(filter(None, (error.what, error.todo)))},
+            error_words=lambda error, status: {"error": str(error)},
         )
 
 
@@ -244,4 +248,4 @@ def _sent(body: bytes) -> _SentLine:
     try:
         return _SentLine.model_validate_json(body)
     except ValidationError as error:
-        raise InputError("this is no line") from error
+        raise InputError("This is no line") from error

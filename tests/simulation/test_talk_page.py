@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import shutil
 import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -16,10 +18,10 @@ import pytest
 
 from bedside import simulate
 from bedside.core.errors import InputError, RunError
-from bedside.core.page_serving import free_port
+from bedside.core.page_serving import PagePlace, free_port
 from bedside.simulation.simulators.case_files import read_cases
 from bedside.simulation.simulators.contract import SIMULATORS
-from bedside.simulation.talk_page import OutOfTurnError, PageScreen, _SentLine
+from bedside.simulation.talk_page import OutOfTurnError, PageScreen, TalkPage, _SentLine
 
 
 def line_of(screen: PageScreen, number: int, text: str, session: str | None = None) -> _SentLine:
@@ -29,8 +31,8 @@ def line_of(screen: PageScreen, number: int, text: str, session: str | None = No
 class Waiting:
     """A person's side, which asks the screen for lines and keeps them; what it got stands in ``got``."""
 
-    def __init__(self, lines: int) -> None:
-        self.screen = PageScreen("clinician")
+    def __init__(self, lines: int, screen: PageScreen | None = None) -> None:
+        self.screen = screen or PageScreen("clinician")
         self.got: list[str] = []
         self.thread = threading.Thread(target=self._ask, args=(lines,), daemon=True)
         self.thread.start()
@@ -63,6 +65,17 @@ def test_a_line_that_is_sent_again_is_taken_once() -> None:
     person.thread.join(10)
     assert person.got == ["Where does it hurt?", "Since when?"]
     assert [entry["text"] for entry in person.screen.news("", 0)["shown"]] == [f"You: {line}" for line in person.got]
+
+
+def test_another_text_in_the_place_of_one_that_was_taken_is_refused() -> None:
+    """Two windows on one link send different texts under the same number: only the first is acknowledged."""
+    person = Waiting(1)
+    person.screen.send(line_of(person.screen, 0, "Where does it hurt?"))
+    person.thread.join(10)
+    with pytest.raises(OutOfTurnError):
+        person.screen.send(line_of(person.screen, 0, "Since when?"))
+    person.screen.send(line_of(person.screen, 0, "Where does it hurt?"))
+    assert person.got == ["Where does it hurt?"]
 
 
 def test_what_isnt_waited_for_is_refused() -> None:
@@ -189,3 +202,72 @@ def test_two_people_talk_at_once_and_see_their_own_only(tmp_path: Path) -> None:
     (secrets,) = (tmp_path / "talks-page").glob("links.json")
     kept = b"".join(path.read_bytes() for path in (tmp_path / "talks").rglob("*") if path.is_file())
     assert not [secret for secret in json.loads(secrets.read_text())["raters"].values() if secret.encode() in kept]
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[tuple[PageScreen, str]]:
+    """A screen whose page is served, and its link."""
+    links: dict[str, str] = {}
+    place = PagePlace(port=free_port(8086))
+    page = TalkPage(place, tmp_path / "talks", links=lambda made: links.update(made))
+    screen = page.screen("human:anna", "clinician")
+    loop = asyncio.new_event_loop()
+    ended = asyncio.Event()
+
+    async def serve() -> None:
+        async with page.served():
+            await ended.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), daemon=True)
+    thread.start()
+    Waiting.until(lambda: bool(links))
+    yield screen, links["human:anna"]
+    screen.finish()
+    loop.call_soon_threadsafe(ended.set)
+    thread.join(20)
+    loop.close()
+
+
+@pytest.fixture
+def windows() -> Iterator[Callable[[str], Any]]:
+    """Opens links in a browser."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("no chromium here")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as started:
+        launched = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+
+        def opened(link: str) -> Any:
+            page = launched.new_page()
+            page.set_default_timeout(15_000)
+            page.goto(link)
+            return page
+
+        yield opened
+        launched.close()
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_of_two_windows_texts_none_is_lost(served: tuple[PageScreen, str], windows: Callable[[str], Any]) -> None:
+    screen, link = served
+    person = Waiting(2, screen)
+    first, second = windows(link), windows(link)
+    for page in (first, second):
+        page.locator("#form").wait_for()
+    second.route("**/news**", lambda route: route.abort())  # it doesn't see yet what the first one sends
+    first.locator("#line").fill("Where does it hurt?")
+    first.keyboard.press("Enter")
+    first.locator("#talk p", has_text="You: Where does it hurt?").wait_for()
+    assert first.locator("#line").input_value() == ""
+    second.locator("#line").fill("Since when?")
+    second.keyboard.press("Enter")
+    second.locator("#state.trouble", has_text="is still in the box").wait_for()
+    second.unroute("**/news**")
+    second.locator("#talk p", has_text="You: Where does it hurt?").wait_for()
+    second.locator("#state.trouble", has_text="It is your turn.").wait_for()
+    assert second.locator("#line").input_value() == "Since when?"
+    second.locator("#send").click()
+    person.thread.join(10)
+    assert person.got == ["Where does it hurt?", "Since when?"]

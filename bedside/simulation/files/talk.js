@@ -9,7 +9,7 @@ const SHORT = 120;
 const COMMANDS = { clinician: [["Chart", "/chart"], ["Plan", "/plan"], ["End", "/end"], ["Help", "/help"]] };
 const OTHERS = [["What you know", "/chart"], ["Help", "/help"]];
 const part = (id) => document.getElementById(id);
-const state = { session: "", shown: 0, taken: 0, busy: false };
+const state = { session: "", shown: 0, taken: 0, busy: false, refused: "" };
 
 async function ask(method, path, body) {
   const response = await fetch(path, {
@@ -64,7 +64,10 @@ function show(news) {
   if (waits) part("asked").textContent = news.prompt === "You: " ? "Your message" : news.prompt;
   showTime(news.left);
   if (news.done) tell("That was the last conversation. Thank you: you can close this page.");
-  else if (!state.busy) tell(waits ? "It is your turn." : "Please wait for the other side …");
+  else if (!state.busy) {
+    const turn = waits ? "It is your turn." : "Please wait for the other side …";
+    tell(`${state.refused} ${turn}`.trim(), Boolean(state.refused));
+  }
   return news.done;
 }
 
@@ -77,6 +80,7 @@ function showTime(left) {
 async function send(text) {
   if (state.busy) return;
   state.busy = true;
+  state.refused = "";
   part("send").disabled = true;
   const sent = { session: state.session, number: state.taken, text };
   tell("It is being sent …");
@@ -87,7 +91,10 @@ async function send(text) {
       break;
     } catch (error) {
       tell(troubleWords(error), true);
-      if (error.status && error.status < 500) break;
+      if (error.status && error.status < 500) {
+        state.refused = troubleWords(error);
+        break;
+      }
       await new Promise((done) => setTimeout(done, AGAIN));
     }
   }
