@@ -389,7 +389,15 @@ ShownKind = Literal["start", "brief", "heard", "own", "note"]
 
 
 class Screen(Protocol):
-    """Where a person reads and types."""
+    """Where a person reads and types.
+
+    Attributes:
+        unseen: for how many seconds what the last line answers stood there before the person saw it.
+        ending: what ends their sitting, and how it goes on.
+    """
+
+    unseen: float
+    ending: tuple[str, str]
 
     def show(self, text: str, kind: ShownKind = "note") -> None:
         """Show a text of some kind."""
@@ -405,7 +413,7 @@ class Screen(Protocol):
         """What was typed last is on the disk."""
 
     def reminding(self, reminders: Iterable[tuple[float, str]]) -> AbstractContextManager[None]:
-        """Show lines, each after as many seconds, unless what is under way ends before."""
+        """Show lines, each so many seconds after the person saw what is asked, unless that ends before."""
 
 
 @dataclass(slots=True)
@@ -596,7 +604,8 @@ class _Asking:
         started = self.person.clock()
         with self.person.screen.reminding(self._reminders(left)):
             line = self.person.screen.line(prompt).strip()
-        seconds = self.person.clock() - started if left is not None else 0.0
+        waited = self.person.clock() - started - self.person.screen.unseen
+        seconds = max(waited, 0.0) if left is not None else 0.0
         command, words = _command_and_words(line)
         finding = command == "/find" and bool(words) and not self._problem(words)
         self.person.lines.add(TypedLine(self.at, line, round(seconds, 3), finding))
@@ -692,14 +701,13 @@ class _Asking:
         return [entry for place, entry in enumerate(entries) if entry not in entries[:place]]
 
     def _help(self) -> None:
-        for command, meaning in _HELP.items():
+        for command, meaning in (*_HELP.items(), self.person.screen.ending):
             if command == _FIND:
                 shown = self._entries is not None
             else:
                 shown = self.call.actor == "clinician" or command not in _CLINICIANS
             if shown:
                 self._say(f"  {command:<22} {meaning}")
-        self._say("  Ctrl-C or Ctrl-D       stop; the same command goes on where you were")
 
     def _say(self, text: str) -> None:
         self.person.say(text)
@@ -740,6 +748,9 @@ _WIDEST = 100
 
 class TerminalScreen:
     """Standard input and output; lines can be edited where Python has readline."""
+
+    unseen = 0.0
+    ending = ("Ctrl-C or Ctrl-D", "stop; the same command goes on where you were")
 
     def show(self, text: str, kind: ShownKind = "note") -> None:
         """Show a text, no line wider than the terminal."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -54,14 +54,18 @@ class _SentLine(BaseModel):
 class PageScreen:
     """What one person sees and types: a :class:`bedside.simulation.person.Screen` with a page before it.
 
-    A line counts as sent once it is on the disk; one that is sent again, as its answer was lost, is taken once.
+    A line counts as sent once it is on the disk; one that is sent again, as its answer was lost, is taken once. Their
+    time runs from the moment that a page first showed what is asked.
 
     Args:
         role: whose side they take.
     """
 
+    ending = ("Close the page", "at any time; your link goes on where you were")
+
     def __init__(self, role: ActorRole) -> None:
         self.role = role
+        self.unseen = 0.0
         #: Whether they know that all is done.
         self.said_goodbye = False
         self._session = new_secret()[:12]
@@ -71,7 +75,10 @@ class PageScreen:
         self._line: str | None = None
         self._texts: list[str] = []
         self._taken = 0
+        self._seen: float | None = None
         self._ends: float | None = None
+        self._reminders: tuple[tuple[float, str], ...] = ()
+        self._timers = ExitStack()
         self._done = self._closed = False
 
     def show(self, text: str, kind: ShownKind = "note") -> None:
@@ -86,8 +93,9 @@ class PageScreen:
             EOFError: the page is no longer served.
         """
         with self._changed:
-            self._prompt = prompt
+            asked, self._prompt, self._seen = monotonic(), prompt, None
             self._changed.wait_for(lambda: self._line is not None or self._closed)
+            self.unseen = (monotonic() if self._seen is None else self._seen) - asked
             line, self._line, self._prompt = self._line, None, None
             if line is None:
                 raise EOFError
@@ -102,17 +110,19 @@ class PageScreen:
 
     @contextmanager
     def reminding(self, reminders: Iterable[tuple[float, str]]) -> Iterator[None]:
-        """Show lines, each after as many seconds, and how long there is, unless what is under way ends before."""
-        told = tuple(reminders)
-        self._ends = monotonic() + told[-1][0] if told else None
-        showing: AbstractContextManager[None] = timed(told, self.show)
-        with showing:
+        """Show lines, each so many seconds after a page showed what is asked, and how long there is."""
+        self._reminders = tuple(reminders)
+        with self._timers:
             yield
         self._ends = None
 
     def news(self, session: str, since: int) -> dict[str, Any]:
         """What the page shows: all texts of a new session, or those from number ``since`` on."""
         with self._changed:
+            if self._prompt is not None and self._seen is None:
+                self._seen = monotonic()
+                self._ends = self._seen + self._reminders[-1][0] if self._reminders else None
+                self._timers.enter_context(timed(self._reminders, self.show))
             left = None if self._ends is None else max(0, round(self._ends - monotonic()))
             self.said_goodbye = self._done
             return {

@@ -42,6 +42,9 @@ ENDING = {"type": "object", "properties": {"message": {"type": "string"}, "end":
 class Paper:
     """What is shown is written down, and what is typed stands there already; each line takes ``seconds``."""
 
+    unseen = 0.0
+    ending = ("the end of the paper", "stop")
+
     def __init__(self, *typed: str, seconds: float = 0.0) -> None:
         self.typed = list(typed)
         self.seconds = seconds

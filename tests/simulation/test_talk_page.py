@@ -19,6 +19,8 @@ import pytest
 from bedside import simulate
 from bedside.core.errors import InputError, RunError
 from bedside.core.page_serving import PagePlace, free_port
+from bedside.simulation.person import PersonAtKeyboard, TypedLines
+from bedside.simulation.simulators.calls import Call
 from bedside.simulation.simulators.case_files import read_cases
 from bedside.simulation.simulators.contract import SIMULATORS
 from bedside.simulation.talk_page import OutOfTurnError, PageScreen, TalkPage, _SentLine
@@ -76,6 +78,43 @@ def test_another_text_in_the_place_of_one_that_was_taken_is_refused() -> None:
         person.screen.send(line_of(person.screen, 0, "Since when?"))
     person.screen.send(line_of(person.screen, 0, "Where does it hurt?"))
     assert person.got == ["Where does it hurt?"]
+
+
+def test_time_runs_from_the_moment_that_a_page_shows_what_is_asked(tmp_path: Path) -> None:
+    """Nobody opens the link for longer than there is time; then a line is typed in half a second."""
+    screen = PageScreen("clinician")
+    lines = TypedLines(tmp_path / "typed.jsonl")
+    person = PersonAtKeyboard(screen, lines, minutes=1 / 60)
+    call = Call("clinician", "message", 1, "You are the doctor.")
+    thread = threading.Thread(target=person.reply, args=("one", call), daemon=True)
+    thread.start()
+    Waiting.until(lambda: screen._prompt is not None)
+    time.sleep(1.2)
+    news = screen.news("", 0)
+    assert news["left"] == 1
+    assert not [entry["text"] for entry in news["shown"] if "time is over" in entry["text"]]
+    time.sleep(0.5)
+    screen.send(line_of(screen, 0, "Where does it hurt?"))
+    thread.join(10)
+    (typed,) = lines.of("one", "clinician")
+    assert 0.5 <= typed.seconds < 1.0
+
+
+def test_help_at_a_page_is_of_a_page(tmp_path: Path) -> None:
+    screen = PageScreen("clinician")
+    person = PersonAtKeyboard(screen, TypedLines(tmp_path / "typed.jsonl"))
+    call = Call("clinician", "message", 1, "You are the doctor.")
+    thread = threading.Thread(target=person.reply, args=("one", call), daemon=True)
+    thread.start()
+    Waiting.until(lambda: screen.news("", 0)["prompt"] is not None)
+    screen.send(line_of(screen, 0, "/help"))
+    Waiting.until(lambda: screen.news("", 0)["prompt"] is not None)
+    shown = " ".join(entry["text"] for entry in screen.news("", 0)["shown"])
+    assert "/chart" in shown
+    assert "Close the page" in shown
+    assert "Ctrl" not in shown
+    screen.send(line_of(screen, 1, "Where does it hurt?"))
+    thread.join(10)
 
 
 def test_what_isnt_waited_for_is_refused() -> None:
