@@ -89,6 +89,17 @@ def _hold(path: Path, patience: float) -> Hold | None:
     return Hold(release)
 
 
+def is_held(path: Path) -> bool:
+    """Whether another process holds a file; what a process that is no more left of it is removed."""
+    try:
+        held = hold(path) if path.exists() else Hold(lambda: None)
+    except OSError:  # nobody can hold it here
+        return False
+    if held is not None:
+        held.release()
+    return held is None
+
+
 def hold_folder(path: Path) -> Hold | None:
     """Hold a folder, which may be renamed meanwhile; None where another process holds it, or put it elsewhere.
 

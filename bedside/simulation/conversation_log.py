@@ -516,8 +516,9 @@ class _LogJob:
 
 _REPLIES_OF = "SELECT count(*) AS number FROM replies WHERE key >= ? AND key < ? || '$'"
 _SPENT = """
-SELECT actor, sum(state = 'answered') AS replies, sum(calls) AS calls, sum(input_tokens) AS input_tokens,
-    sum(output_tokens) AS output_tokens, CASE WHEN count(cost) = count(*) THEN sum(cost) END AS cost
+SELECT actor, sum(state = 'answered') AS replies, sum(state = 'answered' AND calls > 0) AS asked,
+    sum(calls) AS calls, sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens,
+    CASE WHEN count(cost) = count(*) THEN sum(cost) END AS cost
 FROM replies GROUP BY actor ORDER BY actor
 """
 
@@ -652,19 +653,19 @@ def earlier_conversations(connection: sqlite3.Connection) -> int:
 def spent_by_role(connection: sqlite3.Connection) -> dict[str, dict[str, Any]]:
     """What was asked took, by role: replies, calls, tokens, US dollars (None where some aren't known).
 
-    Calls are all requests that went out; those of them that no reply is kept of, as where a process was ended, are
-    ``cut_off`` too: what they took isn't known.
+    Calls are all requests that went out; those of them that no reply is kept of are ``unanswered`` too: they are under
+    way, or were cut off, as where a process was ended, or refused.
     """
     check_rows(connection, "replies")
     rows = map(dict, connection.execute(_SPENT).fetchall())
     spent = {row.pop("actor"): row for row in rows}
     sent = _sent_by_role(connection)
     for role in sent:
-        nothing = {"replies": 0, "calls": 0, "input_tokens": None, "output_tokens": None, "cost": None}
+        nothing = {"replies": 0, "asked": 0, "calls": 0, "input_tokens": None, "output_tokens": None, "cost": None}
         spent.setdefault(role, nothing)
     for role, own in spent.items():
         number = max(own["calls"], sent[role])
-        own |= {"calls": number, "cut_off": number - own["calls"]}
+        own |= {"calls": number, "unanswered": number - own.pop("asked")}
     return dict(sorted(spent.items()))
 
 

@@ -48,12 +48,11 @@ from bedside.simulation.simulation_plan import PlannedConversation, SimulationPl
 from bedside.simulation.simulators.calls import ActorRole
 from bedside.simulation.simulators.contract import Simulator
 from bedside.simulation.talks_folder import TalkCounts, write_manifest, write_talks
-from bedside.transcripts.simulation_folder import LOG_FILE, MANIFEST, TRANSCRIPTS, simulation_manifest
+from bedside.transcripts.simulation_folder import LOCK, LOG_FILE, MANIFEST, TRANSCRIPTS, simulation_manifest
 
 if TYPE_CHECKING:
     from bedside.simulation.talk_page import TalkPage
 
-_LOCK = ".simulation.lock"
 #: Changed files or people that a message names.
 _MOST_CHANGED = 6
 
@@ -327,7 +326,7 @@ def carry_out(
     elif have is None and not settings.replay:
         check_actors(name for _, name in order.cast)
     with (
-        folder_held(folder, _LOCK, "a simulation", is_ours=lambda names: bool({LOG_FILE, MANIFEST} & names)),
+        folder_held(folder, LOCK, "a simulation", is_ours=lambda names: bool({LOG_FILE, MANIFEST} & names)),
         wave(settings.batch_out, settings.batch_in, settings.max_calls) as files,
     ):
         _check_files(order, folder)

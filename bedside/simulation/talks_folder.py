@@ -14,6 +14,7 @@ import orjson
 from bedside.core.errors import DataError, RunError, nearest
 from bedside.core.files import read_json_lines, replacing, sealed, write_json
 from bedside.core.json_shape import INTEGER, TEXT, ObjectOf, OrNull, misfit
+from bedside.core.locks import is_held
 from bedside.core.words import typed
 from bedside.simulation.conversation_log import (
     ListedConversation,
@@ -23,9 +24,11 @@ from bedside.simulation.conversation_log import (
     opened_log,
     planned_conversations,
     spent_by_role,
+    worker_logs,
 )
 from bedside.transcripts.simulation_folder import (
     FAILED,
+    LOCK,
     LOG_FILE,
     MANIFEST,
     REVIEW,
@@ -260,6 +263,8 @@ class TalksOverview:
         spent: replies, requests, tokens and US dollars by role.
         earlier: conversations that the log has of other plans, whose replies count in ``spent``.
         reviews: what the reviews come to, of the rules and of the reviewer.
+        under_way: whether a process has conversations there now.
+        parts: logs of workers that aren't part of the simulation's own yet.
     """
 
     ids: tuple[str, ...]
@@ -268,6 +273,8 @@ class TalksOverview:
     spent: dict[str, dict[str, Any]]
     earlier: int
     reviews: tuple[ReviewCounts, ...]
+    under_way: bool
+    parts: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +302,7 @@ def talks_overview(folder: Path) -> TalksOverview:
     Raises:
         RunError: the folder is no simulation's, or its log is damaged.
     """
+    under_way, parts = is_held(folder / LOCK), worker_logs(folder).number
     systems: dict[str, SystemTalks] = {}
     ids, lost = [], []
     reviews = ReviewCounts("rules"), ReviewCounts("reviewer")
@@ -308,7 +316,7 @@ def talks_overview(folder: Path) -> TalksOverview:
             elif ended.state != "finished" or ended.ending.get("failed"):
                 lost.append(_lost(listed, ended))
         spent, earlier = spent_by_role(connection), earlier_conversations(connection)
-    return TalksOverview(tuple(ids), tuple(systems.values()), tuple(lost), spent, earlier, reviews)
+    return TalksOverview(tuple(ids), tuple(systems.values()), tuple(lost), spent, earlier, reviews, under_way, parts)
 
 
 def _lost(listed: ListedConversation, ended: LoggedConversation) -> LostConversation:

@@ -18,6 +18,8 @@ from bedside.core.json_shape import INTEGER, MOST_LEVELS, TEXT, ObjectOf, OrNull
 MANIFEST, TRANSCRIPTS, FAILED = "manifest.json", "transcripts.jsonl", "failed.jsonl"
 #: Hidden states, and where a simulation keeps what was replied while it goes on.
 STATES, LOG_FILE = "states.jsonl", "log.sqlite"
+#: What the process holds that simulates into it.
+LOCK = ".simulation.lock"
 #: What the manifest of a simulation has, and no other.
 _KEYS = {"protocol", "clinicians", "patient", "conversations"}
 #: What is read of it.

@@ -111,7 +111,9 @@ def test_what_was_sent_is_counted_whatever_became_of_it(tmp_path: Path) -> None:
     spent = talks_overview(out).spent
     assert {role: spent[role]["calls"] for role in ("clinician", "patient")} == received
     assert spent["evaluator"]["calls"] == 0
-    assert sum(own["cut_off"] for own in spent.values()) >= 2 * AT_ONCE
+    without = {role: spent[role]["unanswered"] for role in ("clinician", "patient")}
+    assert without == {role: received[role] - spent[role]["replies"] for role in without}
+    assert sum(without.values()) >= 2 * AT_ONCE
     assert not list(out.glob("*-sent"))
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sqlite3
 import stat
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +17,16 @@ import pytest
 import bedside
 from bedside.api.simulating import preview_simulation, simulate
 from bedside.core.errors import InputError, RunError
+from bedside.core.locks import hold
 from bedside.reports.simulations import simulation_tables
-from bedside.simulation.conversation_log import explained, opened_log
+from bedside.simulation.conversation_log import (
+    ConversationLog,
+    ListedConversation,
+    explained,
+    opened_log,
+    planned_conversations,
+)
+from bedside.simulation.talks_folder import talks_overview
 from bedside.transcripts.simulation_folder import LOG_FILE
 from tests.simulation.tiny import TINY, cases, install
 
@@ -69,6 +80,43 @@ def test_what_another_command_left_in_the_folder_is_told(tmp_path: Path) -> None
     assert note.startswith("3 conversations that other commands had made here")
     run(tmp_path / "talks", seed=1)
     assert simulation_tables(tmp_path / "talks")[1].notes == (note,)
+
+
+def test_requests_without_a_reply_are_those_that_no_reply_is_kept_of(tmp_path: Path) -> None:
+    """Of six requests two got replies: one at the third try in the same process, and one of one that was killed."""
+    talks = tmp_path / "talks"
+    run(talks)
+    with closing(ConversationLog(talks / LOG_FILE)) as log:
+        (key, *_) = [listed.key for listed, _ in planned_of(talks)]
+        (kept, *_) = log.replies(key).values()
+        for ordinal, calls in ((98, 3), (99, 1)):
+            site = replace(kept.site, ordinal=ordinal)
+            asyncio.run(log.keep(replace(kept, site=site, actor="patient", calls=calls)))
+        log.note_sent("patient", 6)
+    (note,) = simulation_tables(talks)[1].notes
+    assert note.startswith("4 of 6 requests are without a reply: cut off or refused;")
+    patient = talks_overview(talks).spent["patient"]
+    assert (patient["calls"], patient["unanswered"]) == (6, 4)
+    held = hold(talks / ".simulation.lock")
+    assert held is not None
+    with held:
+        (note,) = simulation_tables(talks)[1].notes
+    assert note.startswith("4 of 6 requests are without a reply: under way, cut off or refused;")
+
+
+def planned_of(talks: Path) -> list[tuple[ListedConversation, object]]:
+    with opened_log(talks / LOG_FILE) as connection:
+        return list(planned_conversations(connection))
+
+
+def test_what_workers_left_is_told(tmp_path: Path) -> None:
+    run(tmp_path / "talks")
+    parts = tmp_path / "talks" / ".talk-parts"
+    parts.mkdir()
+    for name in ("000000-before", "000000-1a", "000001-2b"):
+        (parts / f"{name}.sqlite").touch()
+    notes = simulation_tables(tmp_path / "talks")[0].notes
+    assert "What workers had in 2 parts isn't counted yet: it is once the same command is typed again." in notes
 
 
 def test_the_files_are_their_owners_alone(tmp_path: Path) -> None:
