@@ -15,7 +15,7 @@ from bedside.core.question_settings import question, settings_class
 from bedside.core.words import counted
 from bedside.ratings.run_folder import MANIFEST, is_run
 from bedside.reports.table import Tables
-from bedside.transcripts.simulation_folder import LOG_FILE
+from bedside.transcripts.simulation_folder import LOG_FILE, TYPED_LINES
 
 if TYPE_CHECKING:
     from bedside.ratings.run import Run
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 FileState = Literal["as written", "changed", "missing", "no digest", "other run"]
 #: How many files are named in a line, and that many lines of files that aren't as they were written.
 _MOST_NAMED = 5
-_RESTORE = "restore it from a copy, or have bedside write it again"
+_RESTORE_ONLY = "restore it from a copy"
+_RESTORE = f"{_RESTORE_ONLY}, or have bedside write it again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class VerifySettings:
 
     It goes by the SHA-256 kept with runs, simulations, plans, answers, tuned judges, casts, exports and reports. Of a
     report's file, named with its run, it also says whether the run is the same as then. Nothing is written. The exit
-    code is 1 where anything isn't as it was written, or nothing says how it was.
+    code is 1 where anything isn't as it was written, or of what is named nothing says how it was.
 
     Examples:
         $ bedside verify run
@@ -154,6 +155,9 @@ def _in_folder(folder: Path) -> Iterator[FileCheck]:
         for name, entry in ((name, entry) for own in lists if isinstance(own, dict) for name, entry in own.items()):
             if ".." not in Path(name).parts and not Path(name).is_absolute():
                 stated[place / name] = entry.get("sha256") if isinstance(entry, dict) else entry
+        # What a simulation goes on from has no SHA-256 there: it says itself how it was written.
+        own = ((LOG_FILE, "spent"), (TYPED_LINES, "lines typed"))
+        stated |= {place / name: None for name, key in own if _listed(place / MANIFEST, key) is not None}
     for file in [*files, *sorted(stated.keys() - {*files})]:
         # What is kept beside a database that is written is a part of it.
         if not file.name.endswith(("-wal", "-shm", "-sent")):
@@ -181,6 +185,8 @@ def _checked(source: str, file: Path, known: str | None) -> FileCheck:
     """A file by the SHA-256 that is stated of it, or by what it says of itself."""
     standing = _standing(file)
     if not standing.is_file():
+        if known is None:
+            return FileCheck(source, str(file), "missing", "its folder's manifest tells of it", _RESTORE_ONLY)
         return FileCheck(source, str(file), "missing", "a list of its folder names it", _RESTORE)
     try:
         if known is None:
@@ -218,6 +224,8 @@ def _says_how(file: Path) -> bool:
         return has_digest(file) and plain_yaml(file, "file", kind=InputError) is not None
     elif file.name == STORE:
         return _lines_say(file)
+    elif file.name == TYPED_LINES:
+        return _typed_say(file)
     elif file.suffix == ".json":
         value = read_json(file, "file")
         if not isinstance(value, dict) or "seal" not in value:
@@ -241,6 +249,16 @@ def _lines_say(file: Path) -> bool:
     if number < max(made, default=0):
         raise RunError(f"it has {number:,} of {max(made):,} lines", where=str(file), todo=_RESTORE)
     return all("digest" in line for _, line in read_json_lines(file, "store of answers"))
+
+
+def _typed_say(file: Path) -> bool:
+    """As :func:`_says_how`, of what people typed: the simulation's manifest says how many lines there were."""
+    from bedside.simulation.person import typed_lines
+
+    lines, kept = typed_lines(file), _listed(file.with_name(MANIFEST), "lines typed")
+    if isinstance(kept, int) and len(lines) < kept:
+        raise RunError(f"it has {len(lines):,} of {kept:,} lines", where=str(file), todo=_RESTORE_ONLY)
+    return all(line.digest for line in lines)
 
 
 # -- Files of reports -----------------------------------------------------------------------------------

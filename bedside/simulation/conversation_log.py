@@ -593,7 +593,7 @@ def lost_rows(connection: sqlite3.Connection, kept: Mapping[str, str], spent: Ma
     Args:
         connection: to the log.
         kept: what transcripts say: of each conversation its id, by its key.
-        spent: replies and requests by role, as the manifest has them.
+        spent: replies by role, as the manifest has them.
     """
     run = connection.execute
     listed = {row["key"]: row["id"] for row in run("SELECT key, id FROM plan")}
@@ -611,12 +611,20 @@ def lost_rows(connection: sqlite3.Connection, kept: Mapping[str, str], spent: Ma
         count = run(_REPLIES_OF, (key, key)).fetchone()["number"]
         if count < number:
             yield f"{number - count:,} of {number:,} replies of {names.get(key, key[:12])}"
+    yield from _fewer(connection, spent, "replies", "replies")
+
+
+def lost_requests(connection: sqlite3.Connection, spent: Mapping[str, Any]) -> Iterator[str]:
+    """As :func:`lost_rows`, of the requests that were sent."""
+    yield from _fewer(connection, spent, "calls", "requests")
+
+
+def _fewer(connection: sqlite3.Connection, spent: Mapping[str, Any], name: str, words: str) -> Iterator[str]:
     now = spent_by_role(connection)
     for role, own in spent.items():
-        for name, words in (("replies", "replies"), ("calls", "requests")):
-            before, after = own.get(name) or 0, now.get(role, {}).get(name, 0)
-            if after < before:
-                yield f"{before - after:,} of {before:,} {words} of the {role}"
+        before, after = own.get(name) or 0, now.get(role, {}).get(name, 0)
+        if after < before:
+            yield f"{before - after:,} of {before:,} {words} of the {role}"
 
 
 def planned_conversations(

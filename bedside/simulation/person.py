@@ -17,22 +17,19 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import orjson
 
 from bedside.core.errors import InputError
-from bedside.core.files import read_json_lines
+from bedside.core.files import cells_digest, read_json_lines
 from bedside.core.words import terminal_text
 from bedside.simulation.simulators.calls import ActorReply, Call
 from bedside.simulation.simulators.contract import EarlyForm
 
 # -- What people typed in conversations -----------------------------------------------------------------
-
-#: The file, in the folder of a simulation.
-TYPED_LINES = "typed.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +58,20 @@ class TypedLine:
         text: the line.
         seconds: how long the person was waited for.
         finding: whether it entered a finding before it was asked for.
+        digest: SHA-256 of all that and of the digest before, of the same side of the conversation; empty in lines of
+            earlier versions.
     """
 
     at: TypedAt
     text: str
     seconds: float
     finding: bool = False
+    digest: str = field(default="", compare=False)
+
+    def sealed(self, before: str) -> TypedLine:
+        """The line with its digest, given that of the same side's line before."""
+        cells = (*asdict(self.at).values(), self.text, self.seconds, self.finding)
+        return replace(self, digest=cells_digest(before, *cells))
 
 
 class TypedLines:
@@ -78,7 +83,12 @@ class TypedLines:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lines = list(_read(path)) if path.is_file() else []
+        self._lines: list[TypedLine] = []
+        if path.is_file():
+            content = path.read_bytes()
+            if not content.endswith(b"\n"):  # what was cut off in the middle of its last line is taken away
+                os.truncate(path, content.rfind(b"\n") + 1)
+            self._lines = typed_lines(path)
 
     def at(self, place: TypedAt) -> tuple[TypedLine, ...]:
         """What was typed at a call, in order."""
@@ -90,7 +100,9 @@ class TypedLines:
 
     def add(self, line: TypedLine) -> None:
         """Keep a line; it is on the disk when this returns."""
-        record = {**asdict(line.at), "text": line.text, "seconds": line.seconds, "finding": line.finding}
+        earlier = self.of(line.at.conversation, line.at.actor)
+        line = line.sealed(earlier[-1].digest if earlier else "")
+        record = {**asdict(line.at), **{name: getattr(line, name) for name in ("text", *_BESIDE)}}
         try:
             descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             with os.fdopen(descriptor, "ab") as file:
@@ -106,20 +118,35 @@ class TypedLines:
         self._lines.append(line)
 
 
-def _read(path: Path) -> Iterator[TypedLine]:
-    """The lines of a file; what was cut off in the middle of its last line is taken away."""
-    content = path.read_bytes()
-    whole = content.rfind(b"\n") + 1
-    if whole < len(content):
-        os.truncate(path, whole)
+#: What is kept of a line beside its call and text.
+_BESIDE = ("seconds", "finding", "digest")
+
+
+def typed_lines(path: Path) -> list[TypedLine]:
+    """The lines of a file.
+
+    Raises:
+        InputError: one isn't as it was typed.
+    """
+    latest: dict[tuple[str, str], str] = {}
+    lines = []
     todo = "put the file back as it was"
     for place, record in read_json_lines(path, "file of what was typed", kind=InputError, todo=todo):
         try:
             seconds, words = float(record.pop("seconds")), str(record.pop("text"))
-            finding = bool(record.pop("finding"))
-            yield TypedLine(TypedAt(**record), words, seconds, finding)
+            finding, digest = bool(record.pop("finding")), str(record.pop("digest", ""))
+            line = TypedLine(TypedAt(**record), words, seconds, finding, digest)
+            side = line.at.conversation, line.at.actor
+            before = latest.get(side, "")
+            fits = digest == line.sealed(before).digest
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError("this line is none that was typed", where=place, todo=todo) from error
+        if not fits and (digest or before):
+            number = place.rpartition(":")[2]
+            raise InputError(f"line {number} or one before it isn't as it was typed", where=str(path), todo=todo)
+        latest[side] = digest
+        lines.append(line)
+    return lines
 
 
 # -- A form for a person at the keyboard ----------------------------------------------------------------

@@ -20,6 +20,7 @@ from bedside.simulation.conversation_log import (
     ListedConversation,
     LoggedConversation,
     earlier_conversations,
+    lost_requests,
     lost_rows,
     opened_log,
     planned_conversations,
@@ -34,6 +35,7 @@ from bedside.transcripts.simulation_folder import (
     REVIEW,
     STATES,
     TRANSCRIPTS,
+    TYPED_LINES,
     ReviewCounts,
     checked_manifest,
 )
@@ -134,7 +136,9 @@ def failure_line(listed: ListedConversation, ended: LoggedConversation) -> bytes
 
 def write_manifest(folder: Path, content: Mapping[str, Any]) -> None:
     """Write what a simulation is of, and what it took, with the SHA-256 of each of its files."""
-    write_json(folder / MANIFEST, sealed(content, folder, (TRANSCRIPTS, STATES, FAILED)))
+    typed_file = folder / TYPED_LINES
+    own = {"lines typed": typed_file.read_bytes().count(b"\n")} if typed_file.is_file() else {}
+    write_json(folder / MANIFEST, sealed({**content, **own}, folder, (TRANSCRIPTS, STATES, FAILED)))
 
 
 # -- The folder of a simulation -------------------------------------------------------------------------
@@ -165,12 +169,17 @@ def check_rows_kept(folder: Path) -> None:
             kept[talk["reference"]["simulation"]["key"]] = talk["id"]
     with opened_log(folder / LOG_FILE) as connection:
         lost = list(lost_rows(connection, kept, spent))
+        requests = list(lost_requests(connection, spent))
+    again = ", or run the same simulation again, which asks what is lost"
+    if requests:
+        again = "; nothing else brings back how many requests were sent"
+    lost += requests
     if lost:
         more = f" and {len(lost) - _MOST_LOST:,} more" if len(lost) > _MOST_LOST else ""
         raise RunError(
             f"rows of it are lost: {'; '.join(lost[:_MOST_LOST])}{more}",
             where=str(folder / LOG_FILE),
-            todo="restore it from a copy, or run the same simulation again, which asks what is lost",
+            todo=f"restore it from a copy{again}",
         )
 
 

@@ -18,6 +18,8 @@ from bedside.core.json_shape import INTEGER, MOST_LEVELS, TEXT, ObjectOf, OrNull
 MANIFEST, TRANSCRIPTS, FAILED = "manifest.json", "transcripts.jsonl", "failed.jsonl"
 #: Hidden states, and where a simulation keeps what was replied while it goes on.
 STATES, LOG_FILE = "states.jsonl", "log.sqlite"
+#: What people typed in its conversations.
+TYPED_LINES = "typed.jsonl"
 #: What the process holds that simulates into it.
 LOCK = ".simulation.lock"
 #: What the manifest of a simulation has, and no other.

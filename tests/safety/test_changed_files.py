@@ -25,7 +25,7 @@ from bedside.annotation.plan_file import read_plan
 from bedside.annotation.reassignment import as_assigned, reassign
 from bedside.api.benchmarking import BenchmarkRequest, read_record, write_record
 from bedside.core.errors import BedsideError
-from bedside.core.files import write_sealed
+from bedside.core.files import seal_of, write_sealed
 from bedside.judges.llm.protocol import SentBatch
 from bedside.judges.llm.provider_batches import BatchRounds
 from bedside.judges.rubrics.rubric_files import RUBRICS, parse_rubric
@@ -46,6 +46,7 @@ from bedside.tuning.tuning_ledger import tuning_tries
 from tests.annotation.builders import keep
 from tests.annotation.study import levels, new_study, rating_plan
 from tests.judges.test_store import PIECES, SCHEMA, judgement, using
+from tests.simulation.test_person import Paper
 from tests.soak import budget
 
 Call = Callable[..., tuple[int, str, str]]
@@ -324,6 +325,50 @@ def test_verify_names_what_was_changed(call: Call, simulated: Path, tmp_path: Pa
         assert (code, " is missing: a list of its folder names it." in out) == (1, True)
     assert call("verify", str(tmp_path / "none"))[0] == 2
     assert call("verify", str(tmp_path / "run" / "notes.txt"))[0] == 1
+
+
+def test_verify_knows_what_people_typed(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line changed, one gone from the middle or the end, the whole file gone: it alone is named. So is a lost log."""
+    talks = tmp_path / "talks"
+    paper = Paper("/chart", *[f"Thank you, that is point {n}." for n in range(8)], "")
+    monkeypatch.setattr("bedside.simulation.person.TerminalScreen", lambda: paper)
+    bedside.simulate(None, "medconceal", talks, clinician="human:anna", sample=1)
+    assert call("verify", str(talks)) == (0, f"All 6 files of {talks} are as they were written.\n", "")
+    typed = talks / "typed.jsonl"
+    lines = typed.read_bytes().splitlines(keepends=True)
+    assert len(lines) > 5
+    unsealed = {key: value for key, value in json.loads(lines[3]).items() if key != "digest"}
+    for changed, finding in (
+        ([*lines[:3], lines[3].replace(b"Thank", b"thank"), *lines[4:]], "line 4 or one before it isn't as it was"),
+        ([*lines[:3], json.dumps(unsealed).encode() + b"\n", *lines[4:]], "line 4 or one before it isn't as it was"),
+        ([*lines[:3], *lines[4:]], "line 4 or one before it isn't as it was"),
+        (lines[:-1], f"it has {len(lines) - 1} of {len(lines)} lines"),
+    ):
+        typed.write_bytes(b"".join(changed))
+        code, out, _ = call("verify", str(talks))
+        assert code == 1
+        assert out.startswith(f"{typed} was changed after it was written: {finding}"), out
+    typed.write_bytes(b"".join(lines))
+    for file in (typed, talks / "log.sqlite"):
+        content = file.read_bytes()
+        file.unlink()
+        code, out, _ = call("verify", str(talks))
+        assert code == 1
+        assert out.startswith(f"{file} is missing: "), out
+        file.write_bytes(content)
+    assert call("verify", str(talks))[0] == 0
+
+
+def test_lost_counts_of_requests_come_from_a_copy_only(call: Call, simulated: Path, tmp_path: Path) -> None:
+    talks = Path(copytree(simulated.parent / "talks", tmp_path / "talks"))
+    manifest = json.loads((talks / "manifest.json").read_text())
+    manifest["spent"]["patient"]["calls"] += 7
+    (talks / "manifest.json").write_text(json.dumps({**manifest, "seal": seal_of(manifest)}))
+    code, out, _ = call("verify", str(talks))
+    assert code == 1
+    assert "7 of 7 requests of the patient" in out
+    assert "restore it from a copy; nothing else brings back how many requests were sent" in out
+    assert "run the same simulation again" not in out
 
 
 def test_a_table_is_held_against_its_run(call: Call, simulated: Path, tmp_path: Path) -> None:

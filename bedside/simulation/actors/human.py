@@ -12,6 +12,7 @@ from bedside.ratings.names import human_rater, is_human, person_name
 from bedside.simulation.actor_contract import ActorKind, ActorName, ActorSettings, CallPlace, LocalActor
 from bedside.simulation.simulators.calls import ActorReply, Call
 from bedside.simulation.simulators.contract import Simulator
+from bedside.transcripts.simulation_folder import TYPED_LINES
 
 
 class HumanActor(LocalActor):
@@ -20,7 +21,7 @@ class HumanActor(LocalActor):
     conversations: int | None = 1
 
     def __init__(self, identity: str, settings: ActorSettings) -> None:
-        from bedside.simulation.person import TYPED_LINES, PersonAtKeyboard, TerminalScreen, TypedLines
+        from bedside.simulation.person import PersonAtKeyboard, TerminalScreen, TypedLines
 
         self._at_page = settings.page is not None
         self._person = PersonAtKeyboard(
