@@ -231,7 +231,7 @@ class Forms:
 
     Forms are numbered from the strictest; the last asks in words only and always works. A form that worked once is
     kept. One that didn't is given up when another worked in its place: at once where the endpoint refused it (4xx),
-    after a second time where it failed (5xx), as that may have been chance.
+    after a second time where it failed (500), as that may have been chance: a request is first sent again as it was.
     """
 
     def __init__(self, last: int, first: int = 0) -> None:
@@ -239,6 +239,7 @@ class Forms:
         self._start = first
         self._worked: set[int] = set()
         self._failed: dict[int, int] = {}
+        self._chances: set[tuple[str, int]] = set()
 
     def choose(self, request: Request) -> int:
         """The form to send a request in; what asks for free text has no form but words."""
@@ -250,16 +251,18 @@ class Forms:
         while self._start < form and self._start not in self._worked and self._failed.get(self._start, 0) >= 2:
             self._start += 1
 
-    def failed(self, form: int, refused: bool) -> None:
-        """Note that a request in this form failed.
+    def failed(self, form: int, refused: bool, key: str = "") -> None:
+        """Note that the request of this key failed in this form.
 
         Raises:
-            WrongFormError: the form has never worked here, and there is another.
+            WrongFormError: the form has never worked here, there is another, and it is refused or failed before.
         """
         if form in self._worked or form == self.last:
             return
         self._failed[form] = self._failed.get(form, 0) + (2 if refused else 1)
-        raise WrongFormError(form + 1)
+        if refused or (key, form) in self._chances:
+            raise WrongFormError(form + 1)
+        self._chances.add((key, form))
 
     @property
     def start(self) -> int:

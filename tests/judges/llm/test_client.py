@@ -36,6 +36,7 @@ from bedside.judges.llm.protocol import (
     WrongFormError,
     retry_after,
 )
+from bedside.judges.llm.queue import CallRecord, Patience, RequestQueue
 from bedside.judges.llm.server_problems import Secrets
 from bedside.judges.llm.sharing import open_client
 from bedside.judges.prompt import objection
@@ -180,6 +181,8 @@ def test_the_form_a_server_takes_is_found_and_kept(status: int, refused: tuple[s
                     break
                 except WrongFormError as wrong:
                     request = replace(request, form=wrong.form)
+                except FaultError:  # it may have been chance
+                    pass
         await client.close()
 
     def script(request: Received, number: int) -> Action:
@@ -191,6 +194,31 @@ def test_the_form_a_server_takes_is_found_and_kept(status: int, refused: tuple[s
     assert forms[-3:] == [kept] * 3
     # A failure may have been chance, so it is believed the second time; a refusal at once.
     assert len(forms) == 5 + len(refused) * (2 if status == 500 else 1)
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(
+    ("status", "says", "forms"),
+    [
+        (500, "Internal server error", ["json_schema"] * 3),
+        (500, "Failed to parse grammar", ["json_schema", "json_object", "json_object"]),
+        (501, "not here", ["json_schema", "json_object", "json_object"]),
+    ],
+)
+def test_a_failure_that_passes_costs_no_request_its_schema(status: int, says: str, forms: list[str]) -> None:
+    """A server fails once; two requests are asked. What says that it is the schema is taken at its word."""
+
+    async def run(judge: str) -> None:
+        client = open_client(model_name(judge), Sampling())
+        queue = RequestQueue(client, judge, Patience(first_wait=0.01))
+        for key in "ab":
+            await queue.reply(replace(REQUEST, key=key), CallRecord())
+        await client.close()
+
+    failing_once = Action(status=status, body=json.dumps({"error": {"message": says}}).encode())
+    with JudgeServer(lambda request, number: failing_once if number == 1 else Action(text="{}")) as server:
+        asyncio.run(run(server.judge))
+        assert [request.form for request in server.received] == forms
 
 
 def test_a_form_that_worked_is_never_given_up() -> None:

@@ -125,6 +125,8 @@ def no_model(words: str, address: ChatAddress, model: str, models: Iterable[str]
 _MOST_BYTES = 16 * 2**20
 #: Statuses that may mean that a form is not supported.
 _FORM_STATUSES = {400, 415, 422, 500, 501}
+#: What a failure (500) says that is one of the form; one that doesn't may pass.
+_FORM_WORDS = re.compile("schema|response_?format|grammar|guided|structured", re.IGNORECASE)
 #: Statuses that may mean that a parameter is not supported.
 _PARAMETER_STATUSES = {400, 404, 422}
 #: Seconds in which a server is to list its models.
@@ -233,7 +235,8 @@ class OpenAIServer:
             models = await self._models()
             return no_model(answer.words, self._address, self._name.model, models)
         if answer.status in _FORM_STATUSES and request.schema is not None:
-            self._forms.failed(form, refused=answer.status < 500)
+            refused_form = answer.status != 500 or bool(_FORM_WORDS.search(problem.message))
+            self._forms.failed(form, refused_form, request.key)
         refused = refused_field(problem, self._sampling.extra) if answer.status in _PARAMETER_STATUSES else None
         if refused is not None:
             return field_refused(refused, answer.words, self._address)
