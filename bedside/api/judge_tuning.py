@@ -274,13 +274,17 @@ def preview_drift(run: RunOrFolder, settings: JudgeDriftSettings) -> Tables[tupl
     Raises:
         BedsideError: as for :func:`judge_drift`.
     """
+    from bedside.analysis.ratings_view import open_ratings_view
+    from bedside.analysis.study_parts import ALL_ROUNDS
+    from bedside.reports.comparison_notes import version_notes
     from bedside.reports.judgements import plan_table
     from bedside.tuning.judge_drift import plan_again
 
     opened = open_run(run)
     order = _drift_order(opened, settings)
     plans = plan_again(opened, order)
-    return Tables([plan_table(plans, order.rubrics.values())], plans)
+    view = open_ratings_view(opened, rounds=[ALL_ROUNDS], one_kind=False)
+    return Tables([plan_table(plans, order.rubrics.values(), version_notes(view, order.rubrics, [order.rater]))], plans)
 
 
 def _drift_order(run: Run, settings: JudgeDriftSettings) -> DriftOrder:

@@ -457,14 +457,14 @@ def _screen(tables: Tables[Any], sentences: list[str], shown: Shown) -> str:
     """The answer as it fits a screen."""
     from rich.console import Console
 
-    from bedside.reports.levels import side_by_side
+    from bedside.reports.levels import first_shown, side_by_side
 
     size = shutil.get_terminal_size((_WIDTH, _LINES))
     console = Console(width=size.columns)
     said = _first(tables, sentences)
     findings = [finding for level in tables.levels.values() or [tables] for finding in level.findings]
-    marked = [table for table in tables if any(column.brief for column in table.columns)] or [tables[0]]
-    whole, apart = marked[0], len(tables) - 1
+    marked = [table for table in tables if any(column.brief for column in table.columns)]
+    whole, apart = first_shown(tables), len(tables) - 1
     if tables.levels:
         whole, apart = side_by_side(tables), len(tables) - len(tables.levels)
     # A warning is about the table that is shown, where levels or judges have one each.

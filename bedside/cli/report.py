@@ -62,6 +62,7 @@ def report(
     from bedside.api.run_files import open_run
     from bedside.reports.build import FIGURE_FORMATS, usual_formats
     from bedside.reports.checklist import checklists
+    from bedside.reports.comparison_notes import version_notes
 
     if methods + card + safety + checklist > 1:
         raise InputError(
@@ -86,6 +87,8 @@ def report(
     else:
         written = write_report.with_settings(run, settings)
     show_findings(written.tables, all=all)
+    for text in version_notes(settings.view(open_run(run))):
+        say(text)
     folder = written.files[0].parent
     if all or len(written.files) == 1:
         say(f"Wrote {counted(len(written.files), 'file')} to {folder}:")

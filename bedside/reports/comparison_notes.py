@@ -125,15 +125,36 @@ def with_version_notes(
     """
     if view.run is None or not any(map(is_judge, view.raters())):
         return table
-    from bedside.analysis.judge_versions import NOT_KNOWN, VERSIONS, members_of, mixed_versions, version_words
+    from bedside.analysis.judge_versions import VERSIONS
 
-    metrics = {str(record["metric"]) for record in table.records if record.get("metric")}
-    mixed = mixed_versions(view, metrics or None)
     if any(record.get("what") == VERSIONS for record in table.records):  # the judge's card
         return table
-    named = _raters_in([table], view) or _raters_in(answer, view) or set(mixed)
-    shown = {member for rater in named for member in members_of(view, rater)}
-    notes = [
+    metrics = {str(record["metric"]) for record in table.records if record.get("metric")}
+    raters = _raters_in([table], view) or _raters_in(answer, view)
+    notes = version_notes(view, metrics or None, raters or None, apart=apart)
+    return replace(table, notes=(*table.notes, *notes)) if notes else table
+
+
+def version_notes(
+    view: RatingsView,
+    metrics: Iterable[str] | None = None,
+    raters: Iterable[str] | None = None,
+    *,
+    apart: str = "bedside agree --by-version",
+) -> list[NoteText]:
+    """A warning of each judge of which several versions answered, or not known ones.
+
+    Args:
+        view: the ratings.
+        metrics: those that are looked at; all unless named.
+        raters: those that are looked at, juries for their members; all unless named.
+        apart: what takes the versions apart.
+    """
+    from bedside.analysis.judge_versions import NOT_KNOWN, members_of, mixed_versions, version_words
+
+    mixed = mixed_versions(view, metrics)
+    shown = {member for rater in (mixed if raters is None else raters) for member in members_of(view, rater)}
+    return [
         NoteText(
             (f"Not all versions of {rater_words(rater)} are known" if NOT_KNOWN in versions
              else f"{rater_words(rater)} answered in {len(versions)} versions")
@@ -142,7 +163,6 @@ def with_version_notes(
         )
         for rater, versions in mixed.items() if rater in shown
     ]  # fmt: skip
-    return replace(table, notes=(*table.notes, *notes)) if notes else table
 
 
 def _raters_in(tables: Iterable[Table], view: RatingsView) -> set[str]:

@@ -11,6 +11,7 @@ from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.core.words import counted, typed
 from bedside.ratings.names import ALGORITHMS, JUDGES, JURIES, is_judge
 from bedside.reports.columns import Block, grid_of, recorded
+from bedside.reports.comparison_notes import version_notes
 from bedside.reports.contents import main_measures
 from bedside.reports.measures import TableMeasure
 from bedside.reports.number_text import DASH, n_of, number, rater_words
@@ -117,7 +118,7 @@ def first_measures(view: RatingsView, *, judged: bool = False) -> Table | None:
         "Means over transcripts",
         shown,
         (Block((Column("Measure", "left", text=lambda own: _shortened(own.title, room)),)), *means, transcripts),
-        notes=list(_notes(view, shown, len(every), apart=bool(labels))),
+        notes=[*_notes(view, shown, len(every), apart=bool(labels)), *version_notes(view)],
     )
 
 

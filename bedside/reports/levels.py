@@ -139,7 +139,7 @@ def side_by_side(answer: Tables[Results]) -> Table:
     Args:
         answer: has levels.
     """
-    shown = {level: _first_shown(tables) for level, tables in answer.levels.items()}
+    shown = {level: first_shown(tables) for level, tables in answer.levels.items()}
     first, *others = dict.fromkeys(column for table in shown.values() for column in table.columns)
     rows: list[Row] = []
     records: list[Mapping[str, Any]] = []
@@ -171,9 +171,11 @@ def side_by_side(answer: Tables[Results]) -> Table:
     )
 
 
-def _first_shown(tables: Tables[Results]) -> Table:
-    """The table that a screen shows of an answer."""
-    return next((table for table in tables if any(column.brief for column in table.columns)), tables[0])
+def first_shown(tables: Tables[Any]) -> Table:
+    """The table that a screen shows of an answer, with what the first of all warns of."""
+    table = next((table for table in tables if any(column.brief for column in table.columns)), tables[0])
+    said = (note for note in tables[0].notes if getattr(note, "warns", False))
+    return table if table is tables[0] else replace(table, notes=(*table.notes, *said))
 
 
 def _rated_without(view: RatingsView, factor: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from bedside.judges.llm.protocol import Served, served_by
 from bedside.judges.store import read_judgements
 from bedside.ratings.run import Run
 from bedside.reports.table import Table
+from tests.conftest import Call, works
 from tests.judges.llm.server import Action, JudgeServer, Received
 
 pytestmark = pytest.mark.server
@@ -51,14 +53,12 @@ def older(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def judged_run(folder: Path, first: dict[str, Any]) -> Path:
     script = _Server(dict(first))
     talks = [
-        bedside.Transcript(
-            id=f"{system}-{case}", system=system, case_id=f"c{case}",
-            turns=tuple(bedside.Turn(at, "patient" if at % 2 else "clinician", "x", f"{system} {case} {at}")
-                        for at in range(4)),
-        )
+        {"id": f"{system}-{case}", "system": system, "case_id": f"c{case}", "factors": {"site": f"s{case % 2}"},
+         "turns": [{"role": "patient" if at % 2 else "clinician", "text": f"{system} {case} {at}"} for at in range(4)]}
         for case in range(20) for system in ("new", "old")
     ]  # fmt: skip
-    run = bedside.score(talks, folder / "run", metrics="turns").run
+    (folder / "talks.jsonl").write_text("\n".join(map(json.dumps, talks)), "utf-8")
+    run = bedside.score(folder / "talks.jsonl", folder / "run", metrics="turns").run
     with JudgeServer(script) as server:
         bedside.judge(run, server.judge, rubrics="empathy", max_calls=30)
         script.facts = dict(NEW)
@@ -139,6 +139,28 @@ def test_what_stands_behind_a_number_and_a_jury_say_it_too(path: Path, tmp_path:
         run.add(with_other.lazy(), run.manifest)
     jury = bedside.jury(run, "panel", ["tiny", "other"], metrics="empathy")
     assert notes(jury) == {f"{said}bedside agree --by-version."}
+
+
+@pytest.mark.parametrize(
+    ("command", "apart"),
+    [
+        (("explain", "RUN", "--cell", "empathy/new"), "--by-version"),
+        (("explain", "RUN", "--cell", "empathy/new", "--all"), "--by-version"),
+        (("explain", "RUN", "--cell", "empathy/new", "--within", "site"), "--by-version"),
+        (("report", "RUN", "--format", "csv"), "bedside agree --by-version"),
+        (("judge", "drift", "RUN", "--rubrics", "empathy", "--dry-run"), "bedside agree --by-version"),
+        (("score", "TALKS", "--out", "RUN", "--metrics", "words", "--judge", "JUDGE", "--rubrics", "empathy"),
+         "bedside agree --by-version"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)  # fmt: skip
+def test_every_screen_says_it(path: Path, tmp_path: Path, call: Call, command: tuple[str, ...], apart: str) -> None:
+    run = bedside.read_run(shutil.copytree(path, tmp_path / "run"))
+    model = run.manifest["scorings"][-1]["judges"]["judge:tiny"]["model"]
+    given = {"RUN": run.path, "TALKS": path.parent / "talks.jsonl", "JUDGE": model}
+    said, _ = works(call, *(given.get(word, word) for word in command))
+    found = re.findall(r"tiny answered in 2 versions: .*? Apart: ([^.]*)", " ".join(said.split()))
+    assert set(found) == {apart}
 
 
 def test_who_is_not_shown_is_not_said(path: Path) -> None:
