@@ -26,14 +26,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
 import polars as pl
 
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, PlanItem, round_of
-from bedside.annotation.answers import RaterAnswer, in_order, marked_turn, reason_with_evidence
+from bedside.annotation.answers import RaterAnswer, in_order, marked_words, reason_with_evidence
 from bedside.annotation.fields import (
     CASE_KINDS,
     MET,
@@ -49,7 +49,7 @@ from bedside.annotation.fields import (
     linked_number,
     reason_field,
 )
-from bedside.annotation.items import judge_scores
+from bedside.annotation.items import clean, judge_scores
 from bedside.judges.questions import JudgeAnswer
 from bedside.judges.rubric_ratings import (
     NOT_REACHED,
@@ -83,7 +83,10 @@ from bedside.transcripts.transcript import Transcript
 
 SKIPPED = "skipped by the rater"
 SOME_ANSWERED, LINKS_ANSWERED = "criteria are answered", "entries are answered"
+LINKED_TWICE, NO_WORDS = "entries are linked to one", "show the link"
 UNCODED = "not coded"
+#: What is said of ratings that are missing because their answer is open.
+OPEN = (UNANSWERED, SOME_ANSWERED, LINKS_ANSWERED, LINKED_TWICE, NO_WORDS)
 NO_ANSWER = "the rater says that no answer can be given"
 
 
@@ -171,6 +174,9 @@ def plan_ratings(
     origins = {name: (system, case) for name, system, case in run.index.select("id", "system", "case_id").iter_rows()}
     shown_scores = judge_scores(plan, run) if plan.mode == "audit" else {}
     people = plan_people(run, plan)
+    # Links go by what was said, and nothing else does.
+    shown = run.transcripts_named({item.transcript for item in plan.items}) if plan.lists else ()
+    transcripts = {transcript.id: transcript for transcript in shown}
     following = _Following(run, plan)
     rows: list[RatingRow] = []
     chances: list[float | None] = []
@@ -182,13 +188,15 @@ def plan_ratings(
         origin = (item.transcript, *origins[item.transcript])
         reasons = {question: reason_of(plan.by_name[question], answer) for question in plan.flow_of}
         missing = SKIPPED if answer.state == "skipped" else None
+        computed = list(computed_ratings(plan, item, answer, missing, reasons))
+        if item.id in plan.lists:
+            transcript = transcripts[item.transcript]
+            links = links_of(plan, item, answer, missing, transcript)
+            computed += [own for name, made in links.items() for own in _of_links(plan.by_name[name], transcript, made)]
+            computed += following.ratings(transcript, people[rater], links)
         rows += [
             RatingRow(*origin, unit, metric, people[rater], item.replicate, value, label, reason, error)
-            for unit, metric, value, label, reason, error in computed_ratings(plan, item, answer, missing, reasons)
-        ]
-        rows += [
-            RatingRow(*origin, unit, metric, people[rater], item.replicate, value, label, reason, error)
-            for unit, metric, value, label, reason, error in following.ratings(item, answer, people[rater], missing)
+            for unit, metric, value, label, reason, error in computed
         ]
         for rubric in plan.questions:
             if rubric.name in plan.flow_of or rubric.kind in CASE_KINDS:
@@ -412,35 +420,40 @@ def computed_ratings(
         if lack := missing or (len(entries) < len(fields) and f"{len(entries)} of {len(fields)} {SOME_ANSWERED}"):
             replies.append(JudgeAnswer(item.unit, None, None, lack))
         yield from points_ratings(rubric_name, criteria, replies)
-    for rubric, links in links_of(plan, item, answer, missing):
-        for unit, metric, value, label, reason, error in ratings_of(rubric, _ANY, [links]):
-            yield unit, metric, value, label, reason, error and error.replace("the judge found", "the rater found")
 
 
-#: The functions for judges look at a transcript for criteria alone, which the plan holds.
-_ANY = Transcript(id="-", turns=())
+def _of_links(rubric: Rubric, transcript: Transcript, links: JudgeAnswer) -> Iterator[Unpacked]:
+    for unit, metric, value, label, reason, error in ratings_of(rubric, transcript, [links]):
+        yield unit, metric, value, label, reason, error and error.replace("the judge found", "the rater found")
 
 
 def links_of(
-    plan: AnnotationPlan, item: PlanItem, answer: RaterAnswer, missing: str | None, transcript: Transcript = _ANY
-) -> Iterator[tuple[Rubric, JudgeAnswer]]:
-    """Each rubric of pairs or of an index, and the links that a rater made by it, in the form of a judge's reply.
+    plan: AnnotationPlan, item: PlanItem, answer: RaterAnswer, missing: str | None, transcript: Transcript
+) -> dict[str, JudgeAnswer]:
+    """Rubric of pairs or of an index → the links that a rater made by it, in the form of a judge's reply.
 
     Args:
         plan, item, answer, missing: as :func:`computed_ratings` takes them.
-        transcript: where turns that are marked are quoted from; without it, a quote is the mark itself.
+        transcript: where turns that are marked are quoted from.
     """
+    links = {}
     for rubric in plan.questions:
         if rubric.kind in LINKED_KINDS:
             content, lack = (None, missing) if missing else _links(plan, item, rubric, answer, transcript)
-            yield rubric, JudgeAnswer(item.unit, None, content, lack)
+            links[rubric.name] = JudgeAnswer(item.unit, None, content, lack)
+    return links
 
 
 def _links(
     plan: AnnotationPlan, item: PlanItem, rubric: Rubric, answer: RaterAnswer, transcript: Transcript
 ) -> tuple[dict[str, Any] | None, str | None]:
     """The content of the reply; or why there is none."""
-    form, entries, open_fields = link_form(rubric), list[dict[str, Any]](), 0
+    form, entries, open_fields, unshown = link_form(rubric), list[dict[str, Any]](), 0, list[str]()
+    said_by = {
+        str(part.of): {turn.index: clean(turn.text) for turn in transcript.turns if turn.role == part.of}
+        for part in form.texts
+        if part.type == "quote"
+    }
     rows = [asked for asked in plan.asked_of(item.id, rubric) if asked.said]
     chosen = {name: said[0] for name, said in answer.choices.items() if said}
     for place, asked in enumerate(rows):
@@ -452,10 +465,11 @@ def _links(
             continue
         said = {part.name: own[part.name] if part.labels else own[part.name] == YES for part in needed}
         why = answer.written(reason_field(asked.name))
-        quote = next(iter(in_order(answer.texts.get(evidence_field(asked.name), ()))), "")
-        if quote and transcript.turns:
-            quote = quote.partition(": ")[2] or transcript.turns[marked_turn(quote)].text
-        texts = {part.name: quote if part.type == "quote" else why for part in form.texts}
+        marks = answer.texts.get(evidence_field(asked.name), ())
+        quotes = {role: marked_words(marks, said_of) for role, said_of in said_by.items()}
+        if target is not None:
+            unshown += [_unshown(place, role, marks) for role, quote in quotes.items() if not quote]
+        texts = {part.name: quotes[str(part.of)] if part.type == "quote" else why for part in form.texts}
         if form.row is None:
             entries.append({"item": place, "reason": why, form.target.name: target, **said, **texts})
         elif target is not None:
@@ -464,10 +478,18 @@ def _links(
         return None, f"{len(rows) - open_fields} of {len(rows)} {LINKS_ANSWERED}" if len(rows) > 1 else UNANSWERED
     linked = Counter(entry[form.target.name] for entry in entries)
     if form.one_to_one and linked and max(linked.values()) > 1:
-        return None, f"{max(linked.values())} entries are linked to one"
+        return None, f"{max(linked.values())} {LINKED_TWICE}"
+    if unshown:
+        return None, "; ".join(unshown)
     if form.one_to_one:
         return {"reason": answer.notes, rubric.answer[0].name: entries}, None
     return ({"answers": entries} if form.rows else entries[0]), None
+
+
+def _unshown(place: int, role: str, marks: Collection[str]) -> str:
+    """What an entry's link lacks, with the marks that don't show it."""
+    marked = f" of the {role} {NO_WORDS} (marked: {'; '.join(in_order(marks))})" if marks else f" {NO_WORDS}"
+    return f"entry {place + 1}: no words{marked}"
 
 
 class _Following:
@@ -479,21 +501,15 @@ class _Following:
     """
 
     def __init__(self, run: Run, plan: AnnotationPlan) -> None:
-        self._plan = plan
         self._pipelines: list[tuple[Pipeline, frozenset[str], dict[str, Any]]] = []
         if not plan.lists:
             return
         asked = [rubric.name for rubric in plan.questions if rubric.kind in LINKED_KINDS]
         self._pipelines = [(one, one.metrics(asked), one.parameters(run)) for one in pipelines_for(asked)]
-        names = {item.transcript for item in plan.items}
-        self._transcripts = {transcript.id: transcript for transcript in run.transcripts_named(names)}
 
-    def ratings(self, item: PlanItem, answer: RaterAnswer, person: str, missing: str | None) -> Iterator[Unpacked]:
-        """The ratings that follow from one answer."""
-        if not self._pipelines:
-            return
-        transcript = self._transcripts[item.transcript]
-        said = {rubric.name: [links] for rubric, links in links_of(self._plan, item, answer, missing, transcript)}
+    def ratings(self, transcript: Transcript, person: str, links: Mapping[str, JudgeAnswer]) -> Iterator[Unpacked]:
+        """The ratings that follow from a person's links."""
+        said = {name: [made] for name, made in links.items()}
         for pipeline, metrics, settings in self._pipelines:
             for value in pipeline.values(transcript, person, said, metrics, settings):
                 metric = value.metric if value.role is None else f"{value.metric}.{value.role}"

@@ -20,14 +20,13 @@ import polars as pl
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, round_of
 from bedside.annotation.answer_check import AnswerCheck
-from bedside.annotation.answer_ratings import SOME_ANSWERED, plan_people, plan_ratings, plan_scales
+from bedside.annotation.answer_ratings import OPEN, plan_people, plan_ratings, plan_scales
 from bedside.annotation.answer_revisions import Revision, RevisionHistory, times_changed
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.items import coded_positions
 from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.core.errors import InputError, RunError
 from bedside.core.files import file_digest, make_folder, read_json_lines, replacing, saying_where
-from bedside.judges.rubric_ratings import UNANSWERED
 from bedside.judges.rubrics.rubric import as_data
 from bedside.ratings.names import person_name
 from bedside.ratings.run import Run
@@ -57,7 +56,7 @@ class StoreSummary:
             imported file has: a rating stands in place of a missing one, whichever came first.
         ratings: ratings of the plan in the run.
         missing: those of them without value or label.
-        unfinished: units by rater of which a question has no answer.
+        unfinished: units by rater of which a question has no full answer.
         spelt: rater of the plan → the person's name in the run, where they differ.
         came: rater → new answers.
     """
@@ -212,7 +211,7 @@ def _summary(
         .height,
         ratings=rows.height,
         missing=rows["error"].len() - rows["error"].null_count(),
-        unfinished=rows.filter((pl.col("error") == UNANSWERED) | pl.col("error").str.ends_with(SOME_ANSWERED))
+        unfinished=rows.filter(pl.col("error").str.contains_any(OPEN))
         .select("transcript_id", "unit", "rater", "replicate")
         .n_unique(),
         spelt={

@@ -157,6 +157,21 @@ def in_order(marks: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(dict.fromkeys(marks), key=marked_turn))
 
 
+def marked_words(marks: Iterable[str], said: Mapping[int, str]) -> str:
+    """The words of the first mark that is of one of these turns, the whole turn where it names none; else nothing.
+
+    Args:
+        marks: as they are kept.
+        said: number of a turn → its text. Words that don't stand there are no mark of it.
+    """
+    for mark in in_order(marks):
+        text = " ".join(said.get(marked_turn(mark), "").split())
+        words = " ".join(mark.partition(": ")[2].split()) or text
+        if words and words in text:
+            return words
+    return ""
+
+
 def reason_with_evidence(reason: str, marks: Sequence[str]) -> str:
     """What a rater says of a level, and the turns that show it, in the words of a judge's reason."""
     if not marks:

@@ -136,7 +136,7 @@ def _say_kept(run: Run, plan: AnnotationPlan, plan_file: Path, kept: StoreSummar
     )
     say(f"{run.path} has {counted(kept.ratings, 'rating')}, {kept.missing:,} of them missing with the reason.")
     if kept.unfinished:
-        say(f"A question has no answer in {kept.unfinished:,} of {kept.submitted:,}: it is missing, not zero.")
+        say(f"A question has no full answer in {kept.unfinished:,} of {kept.submitted:,}: it is missing, not zero.")
     for rater, person in kept.spelt.items():
         say(f"The rater {rater!r} is {person!r}, who rated in the run before: both are one person.")
     for name, count in kept.standing.items():

@@ -124,9 +124,9 @@ def test_links_are_kept_as_a_judges_are(run: Run) -> None:
     assert json.loads(reasons["concern_matching"]) == {
         "reason": "",
         "pairs": [
-            {"reason": "the same fear", "finding": 0, "concern": 0, "quote": "1: afraid of needles",
+            {"reason": "the same fear", "finding": 0, "concern": 0, "quote": "afraid of needles",
              "category_agrees": True},
-            {"reason": "", "finding": 1, "concern": 1, "quote": "3", "category_agrees": False},
+            {"reason": "", "finding": 1, "concern": 1, "quote": SAID[1], "category_agrees": False},
         ],
     }  # fmt: skip
     assert json.loads(reasons["finding_check"]) == [
@@ -150,6 +150,42 @@ def test_what_is_no_full_answer_is_missing(run: Run, change: dict[str, str], met
     said = {**LINKS, **PLACES, **change}
     kept(run, plan_of(run), {name: choice for name, choice in said.items() if choice})
     assert rating(run, metric) == (None, None, error)
+
+
+@pytest.mark.parametrize(
+    ("marks", "error"),
+    [
+        ((), "entry 2: no words show the link"),
+        (("2",), "entry 2: no words of the patient show the link (marked: 2)"),
+        (("3: words never said",), "entry 2: no words of the patient show the link (marked: 3: words never said)"),
+        (("0", "2: What else?"), "entry 2: no words of the patient show the link (marked: 0; 2: What else?)"),
+    ],
+)
+def test_a_link_that_no_words_of_the_patient_show_is_open(run: Run, marks: tuple[str, ...], error: str) -> None:
+    plan, texts = plan_of(run, MATCHING), {**MARKED, "evidence__concern_matching__1": marks}
+    answer = rater_answer(item_of(plan), "anna", LINKS, texts={name: said for name, said in texts.items() if said})
+    assert keep_answers(run, plan, [answer]).unfinished == 1
+    assert rating(run, "concern_matching") == (None, None, error)
+    assert rating(run, "concern_precision") == (None, None, f"concern_matching: {error}")
+
+
+def test_the_first_words_of_the_patient_show_a_link(run: Run) -> None:
+    # As of the clinician's question and the answer to it.
+    marks = ("2", "3: pay for all", "3: I cannot", "1")
+    kept(run, plan_of(run, MATCHING), LINKS, texts={**MARKED, "evidence__concern_matching__1": marks})
+    (reason,) = people(run, "concern_matching")["reason"]
+    assert [pair["quote"] for pair in json.loads(reason)["pairs"]] == ["afraid of needles", SAID[0]]
+    assert rating(run, "concern_precision") == (pytest.approx(2 / 3), None, None)
+
+
+@pytest.mark.parametrize(
+    "change", [{"concern_matching__1": "1"}, {"concern_matching__1__category_agrees": ""}, {"concern_matching__2": ""}]
+)
+def test_what_is_no_full_answer_is_counted(run: Run, change: dict[str, str]) -> None:
+    plan, said = plan_of(run, MATCHING), {**LINKS, **change}
+    answer = rater_answer(item_of(plan), "anna", {name: one for name, one in said.items() if one}, texts=MARKED)
+    full = rater_answer(item_of(plan, "hidden-1"), "anna", {"concern_matching__0": NONE})
+    assert keep_answers(run, plan, [answer, full]).unfinished == 1
 
 
 def test_no_link_at_all_is_an_answer(run: Run) -> None:
@@ -194,7 +230,8 @@ def from_page(run: Run, plan: AnnotationPlan, tmp_path: Path) -> None:
             answers = said(item, rater, plan)
             # What is left over of a link that was taken back goes.
             beside = {"concern_matching__0__category_agrees": "no"} if plan.by_name.keys() == {MATCHING.name} else {}
-            marks = {f"evidence__{name}": "1" for name in linked(answers)}
+            # The words of the whole turn are the turn.
+            marks = {f"evidence__{name}": f"1: {SAID[0]}" for name in linked(answers)}
             state.save(rater, item, sent(choices={**beside, **answers}, texts={**texts(answers), **marks}))
     collect(folder, run, plan)
 
@@ -270,6 +307,18 @@ def test_the_page_wants_every_link_once_and_its_words(run: Run) -> None:
     assert state.item("anna", item)["entry"]["choices"]["concern_matching__1"] == ("1",)
 
 
+@pytest.mark.parametrize("mark", ["0", "2: What else?", "3: words never said"])
+def test_the_page_wants_words_of_the_patient(run: Run, mark: str) -> None:
+    plan = plan_of(run, MATCHING)
+    state, _ = opened(plan, run)
+    marks = {"evidence__concern_matching__0": "1", "evidence__concern_matching__1": mark}
+    with pytest.raises(IncompleteEntryError) as caught:
+        state.save("anna", item_of(plan), sent(choices=LINKS, texts=marks))
+    assert list(caught.value.wanting) == ["concern_matching__1"]
+    assert "the words that show the link (Patient): category: " in caught.value.wanting["concern_matching__1"]
+    state.save("anna", item_of(plan), sent(choices=LINKS, texts={**marks, "evidence__concern_matching__1": "3"}))
+
+
 def test_label_studio_asks_of_a_link_once_there_is_one(run: Run) -> None:
     root = ElementTree.fromstring(labelling_page(plan_of(run)))
     controls = {str(one.get("name")): one for one in root.iter("Choices")}
@@ -308,11 +357,9 @@ def test_what_cannot_be_linked_is_refused(run: Run, tmp_path: Path) -> None:
 
 def test_precision_and_recall_follow_from_a_persons_links(run: Run) -> None:
     plan = plan_of(run, MATCHING)
-    kept(run, plan, LINKS, texts={**MARKED, "evidence__concern_matching__1": ("0",)}, updated="2026-03-01")
-    # By hand: of 3 findings and 3 concerns two are linked; the words for the second are the clinician's.
-    assert rating(run, "concern_precision") == (pytest.approx(1 / 3), None, None)
-    assert rating(run, "refused_proposals") == (1.0, None, None)
-    kept(run, plan, LINKS, texts=MARKED, updated="2026-03-02")
+    kept(run, plan, LINKS, texts=MARKED)
+    # By hand: of 3 findings and 3 concerns two are linked.
+    assert rating(run, "refused_proposals") == (0.0, None, None)
     assert rating(run, "concern_precision") == rating(run, "concern_recall") == (pytest.approx(2 / 3), None, None)
     assert rating(run, "concern_f1") == (pytest.approx(2 * 2 / (3 + 3)), None, None)
     assert rating(run, "concern_category_accuracy") == (pytest.approx(1 / 2), None, None)
@@ -387,12 +434,13 @@ def judged(tmp_path: Path) -> Run:
                     for unit, metric, *rated in ratings_of(MATCHING, transcript, [reply])
                 ]
                 continue
-            said = {}
+            said, marks = {}, {}
             for place, link in enumerate(links):
                 said[f"concern_matching__{place}"] = NONE if link is None else str(link + 1)
                 if link is not None:
                     said[f"concern_matching__{place}__category_agrees"] = ("no", "yes")[agrees(number, off, place)]
-            answers.append(rater_answer(item.id, rater, said))
+                    marks[f"evidence__concern_matching__{place}"] = ("1",)
+            answers.append(rater_answer(item.id, rater, said, texts=marks))
     keep_answers(run, plan, answers)
     run = Run(run.path)
     with run.locked():

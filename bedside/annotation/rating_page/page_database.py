@@ -8,7 +8,7 @@ syncs, before anything is acknowledged: a process killed or a machine that loses
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
 from bedside.annotation.answer_ratings import beside_walks
-from bedside.annotation.answers import RaterAnswer, State, in_order
+from bedside.annotation.answers import RaterAnswer, State, in_order, marked_words
 from bedside.annotation.fields import (
     CASE_KINDS,
     LISTED,
@@ -33,7 +33,7 @@ from bedside.annotation.fields import (
     evidence_field,
 )
 from bedside.annotation.items import clean
-from bedside.annotation.page_words import PageWords, words_of
+from bedside.annotation.page_words import words_of
 from bedside.core.errors import BedsideError, InputError, RunError
 from bedside.judges.rubrics.answer_form import LINKED_KINDS
 from bedside.judges.rubrics.rubric import Rubric, link_form
@@ -365,7 +365,7 @@ def open_questions(plan: AnnotationPlan, item: str, entry: PageEntry, task: Mapp
         if rubric.name in beside:
             continue
         if rubric.kind in CASE_KINDS:
-            wanting |= dict(_open_of_case(plan, item, rubric, entry, words))
+            wanting |= dict(_open_of_case(plan, item, rubric, entry, task["dialogue"]))
             continue
         chosen = entry.choices.get(rubric.name, ())
         if not chosen:
@@ -382,10 +382,12 @@ def open_questions(plan: AnnotationPlan, item: str, entry: PageEntry, task: Mapp
 
 
 def _open_of_case(
-    plan: AnnotationPlan, item: str, rubric: Rubric, entry: PageEntry, words: PageWords
+    plan: AnnotationPlan, item: str, rubric: Rubric, entry: PageEntry, turns: Sequence[Mapping[str, str]]
 ) -> Iterator[tuple[str, str]]:
     """Field → what is still to do there, of what a rubric asks of the item's own case."""
-    points, linked = rubric.kind == "points", set[tuple[str, ...]]()
+    points, linked, words = rubric.kind == "points", set[tuple[str, ...]](), words_of(plan)
+    quoted = [] if points else [words.roles[str(part.of)] for part in link_form(rubric).texts if part.type == "quote"]
+    said = {who: {at: turn["text"] for at, turn in enumerate(turns) if turn["speaker"] == who} for who in quoted}
     for asked in plan.asked_of(item, rubric):
         chosen = entry.choices.get(asked.name, ())
         if asked.of is not None and entry.choices.get(asked.of, (NONE,)) == (NONE,):
@@ -396,6 +398,8 @@ def _open_of_case(
         elif asked.said and not points and chosen != (NONE,):
             if chosen in linked and link_form(rubric).one_to_one:
                 yield asked.name, words.say("linked_twice", entry=asked.asked.rstrip("."))
-            elif asked.quoted and evidence_field(asked.name) not in entry.texts:
-                yield asked.name, words.say("please_mark", entry=asked.asked.rstrip("."))
+            else:
+                marks = entry.texts.get(evidence_field(asked.name), ())
+                for who in (who for who in quoted if not marked_words(marks, said[who])):
+                    yield asked.name, words.say("please_mark", who=who, entry=asked.asked.rstrip("."))
             linked.add(chosen)

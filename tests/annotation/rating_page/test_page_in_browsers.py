@@ -425,8 +425,16 @@ def test_entries_are_linked_by_keys_and_kept(browser: Any, tmp_path: Path, width
         for number in (0, 1):
             page.locator(f"input[name=finding_check__{number}__opening][value=no]").click()
         page.keyboard.press("Control+Enter")
-        page.locator(".wanted", has_text="Please mark the words that show the link").first.wait_for()
-        for number, turn in ((0, 1), (1, 3)):
+        page.locator(".wanted", has_text="Please mark the words that show the link (Patient)").nth(1).wait_for()
+        # A question of the clinician's shows no concern.
+        for number, turn in ((1, 2), (0, 1)):
+            page.get_by_role("button", name="Mark turns").nth(number).click()
+            page.get_by_label(f"Turn {turn} is evidence for question 1.{number + 1}").click()
+            page.get_by_role("button", name="Done marking").first.click()
+        page.keyboard.press("Control+Enter")
+        page.locator("[data-field=concern_matching__1] .wanted", has_text="(Patient)").wait_for()
+        assert page.locator(".wanted:not(:empty)").count() == 1
+        for number, turn in ((1, 3),):
             page.get_by_role("button", name="Mark turns").nth(number).click()
             page.get_by_label(f"Turn {turn} is evidence for question 1.{number + 1}").click()
             page.get_by_role("button", name="Done marking").first.click()
