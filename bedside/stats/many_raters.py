@@ -517,11 +517,15 @@ def link_f1(
     result = replace(blank, estimate=left_out.estimate, standard_error=error)
     if error is None or left_out.freedom < 1:
         return replace(result, missing="no interval: only one cluster has links")
+    if error <= 1e-12:
+        return replace(result, missing="no interval: leaving out any cluster changes nothing")
     interval = t_interval(left_out.estimate, error, left_out.freedom, 0.95, "jackknife, t")
     return replace(result, interval=replace(interval, low=max(interval.low, 0.0), high=min(interval.high, 1.0)))
 
 
 def _mean_f1(same: Any, both: Any) -> Any:
-    """Rows of sums of each pair → the mean over the pairs that have links."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.nanmean(np.where(both > 0, same / both, np.nan), axis=1)
+    """Rows of sums of each pair → the mean over the pairs that have links; NaN where none has."""
+    some = both > 0
+    shares = np.divide(same, both, out=np.zeros_like(both), where=some)
+    count = some.sum(axis=1)
+    return np.divide(shares.sum(axis=1), count, out=np.full(count.size, np.nan), where=count > 0)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.stats
 from hypothesis import example, given, settings, strategies as st
-from sklearn.metrics import cohen_kappa_score
+from sklearn.metrics import cohen_kappa_score, f1_score
 from statsmodels.stats.inter_rater import fleiss_kappa
 
 from bedside.stats import many_raters, reliability, two_raters
@@ -548,3 +548,27 @@ def test_where_all_ratings_are_equal_the_reason_says_so() -> None:
     )
     mixed = np.repeat(np.tile([1.0, 2.0], 10)[:, None], 3, axis=1)
     assert "all ratings are equal" not in (many_raters.gwet_ac(mixed, scale=(1.0, 2.0, 3.0)).missing or "")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("cells", "clusters", "f1", "reason"),
+    [
+        # By hand: 2 · 0 / (4 + 4), and the same without any of the entries.
+        ([["a", "b"], ["b", "c"], ["c", "a"], ["a", "c"]], None, 0, "leaving out any cluster changes nothing"),
+        ([["a", "a"], ["b", "b"], ["-", "-"]], None, 1, "leaving out any cluster changes nothing"),
+        # Without the first case nobody links anything, and there is no F1.
+        ([["a", "a"], ["b", "c"], ["-", "-"], ["-", "-"]], [1, 1, 2, 3], 0.5, "only one cluster has links"),
+        # Of two pairs one has no links but those of the first case; the other has some in each.
+        ([["a", "a", "a"], ["-", "-", "b"]], [1, 2], (1 + 2 / 3 + 2 / 3) / 3, None),
+    ],
+)
+def test_links_that_vary_in_no_case_have_no_interval(cells: Any, clusters: Any, f1: float, reason: str | None) -> None:
+    table = np.array(cells, dtype=object)
+    result = many_raters.link_f1(table, none="-", clusters=clusters)
+    assert estimate(result) == pytest.approx(f1)
+    assert result.missing == (None if reason is None else f"no interval: {reason}")
+    assert (result.interval is None) == (reason is not None)
+    pairs = combinations(table.T, 2)
+    by_sklearn = [f1_score(one, other, labels=["a", "b", "c"], average="micro") for one, other in pairs]
+    assert estimate(result) == pytest.approx(np.mean(by_sklearn))
