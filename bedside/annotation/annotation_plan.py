@@ -153,11 +153,11 @@ class LinkedLists(_PlanPart):
     """The two lists of a case whose entries are linked.
 
     Attributes:
-        rows: the entries that are linked, as texts.
+        rows: the entries that are linked, as texts; none where the case has none, and nothing is asked.
         targets: what they may be linked to, as texts.
     """
 
-    rows: tuple[str, ...] = Field(min_length=1)
+    rows: tuple[str, ...]
     targets: tuple[str, ...] = Field(min_length=1)
 
 
@@ -192,6 +192,7 @@ class AnnotationPlan(_PlanPart):
         items: what is rated, in the order of their ids.
         assignment: rater → ids in the order they are shown: the training set, then the rater's items, shuffled, with
             the gold items among them.
+        settled: rater → ids of those of the rater's items whose lists leave nothing to ask; that is their answer.
         folder: where the run was when the plan was drawn, from the plan's file; empty where that isn't known.
         seal: SHA-256 (hex) of all the rest but the folder.
     """
@@ -220,6 +221,7 @@ class AnnotationPlan(_PlanPart):
     opinions: dict[str, dict[str, tuple[Opinion, ...]]] = {}
     items: tuple[PlanItem, ...]
     assignment: dict[str, tuple[str, ...]]
+    settled: dict[str, tuple[str, ...]] = {}
     folder: str = Field(default="", pattern=r"^[^\x00]*$")
     seal: str = ""
 
@@ -239,7 +241,7 @@ class AnnotationPlan(_PlanPart):
             raise ValueError("an item's id is there twice")
         if set(self.assignment) != set(self.raters):
             raise ValueError("the assignment is not of the plan's raters")
-        for rater, order in self.assignment.items():
+        for rater, order in (*self.assignment.items(), *self.settled.items()):
             if not set(ids).issuperset(order) or len(set(order)) != len(order):
                 raise ValueError(f"the assignment of {rater} names an unknown item, or one twice")
         if any(not 0 <= item.stratum < len(self.strata) for item in self.items):

@@ -181,7 +181,10 @@ def plan_ratings(
     rows: list[RatingRow] = []
     chances: list[float | None] = []
     judged_items: set[str] = set()
-    for (name, rater), answer in sorted(answers.items(), key=lambda entry: entry[0]):
+    begun = {rater for (_, rater), answer in answers.items() if answer.state == "submitted"}
+    settled = {(name, rater) for rater in begun for name in plan.settled.get(rater, ())}
+    every = {**{key: RaterAnswer(*key, "submitted") for key in settled}, **answers}
+    for (name, rater), answer in sorted(every.items(), key=lambda entry: entry[0]):
         item = plan.by_id[name]
         if isinstance(item, KnownItem):
             continue
@@ -439,7 +442,9 @@ def links_of(
     links = {}
     for rubric in plan.questions:
         if rubric.kind in LINKED_KINDS:
-            content, lack = (None, missing) if missing else _links(plan, item, rubric, answer, transcript)
+            # Where there is nothing to ask, who skipped the item left nothing open.
+            lacks = missing and plan.asked_of(item.id, rubric)
+            content, lack = (None, missing) if lacks else _links(plan, item, rubric, answer, transcript)
             links[rubric.name] = JudgeAnswer(item.unit, None, content, lack)
     return links
 

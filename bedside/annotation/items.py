@@ -81,6 +81,10 @@ def inputs_of(rubrics: Sequence[Rubric], transcript: Transcript, unit: str = TRA
     """The inputs that rubrics need of a transcript's reference, as texts, and what they show of its provenance."""
     names = _shown_references(rubrics)
     texts = {name: _words(transcript.known(name)) for name in names}
+    for rubric in (rubric for rubric in rubrics if rubric.kind == "pairs"):
+        first = next(str(part.of) for part in rubric.answer[0].items if part.type == "index")
+        if transcript.known(first) in ([], ()):  # known, and nothing of it can be linked
+            texts[first] = rubric.words.say("prompt", "none")
     turn = turn_index(unit) if is_turn(unit) else None
     for rubric in rubrics:
         for kind in rubric.shows:
@@ -135,7 +139,7 @@ def _lists(rubric: Rubric, transcript: Transcript) -> LinkedLists:
         ValueError: the transcript has none.
     """
     form = link_form(rubric)
-    rows = [rubric.shown().definition] if form.rows is None else _entries(transcript, form.rows)
+    rows = [rubric.shown().definition] if form.rows is None else _entries(transcript, form.rows, int(not form.one_to_one))
     if form.of_turns:
         words = page_words(rubric.language)
         turns = [f"{turn['speaker']}: {turn['text']}" for turn in dialogue(words, transcript)]
@@ -143,10 +147,10 @@ def _lists(rubric: Rubric, transcript: Transcript) -> LinkedLists:
     return LinkedLists(rows=tuple(rows), targets=tuple(_entries(transcript, str(form.target.of))))
 
 
-def _entries(transcript: Transcript, name: str) -> list[str]:
+def _entries(transcript: Transcript, name: str, fewest: int = 1) -> list[str]:
     """The entries of a list of the reference, as texts."""
     entries = transcript.known(name)
-    if not isinstance(entries, list | tuple) or not entries or not all(map(_words, entries)):
+    if not isinstance(entries, list | tuple) or len(entries) < fewest or not all(map(_words, entries)):
         raise ValueError(f"{plain_name(name)} is not a list of texts")
     return [_words(entry) for entry in entries]
 
@@ -324,7 +328,9 @@ def label_studio_tasks(plan: AnnotationPlan, run: Run, rater: str | None = None)
     """
     transcripts, seconds = shown_transcripts(plan, run), second_transcripts(plan, run)
     scores = judge_scores(plan, run) if plan.judge is not None else {}
-    order = plan.assignment[rater] if rater is not None else [item.id for item in plan.everything]
+    settled = {name for names in plan.settled.values() for name in names}
+    every = [item.id for item in plan.everything if item.id not in settled]
+    order = plan.assignment[rater] if rater is not None else every
     titles = _titles(plan, order)
     tasks: list[dict[str, Any]] = []
     for name in order:

@@ -347,7 +347,8 @@ class _Page:
         open. What is asked of a link is in sight once there is one."""
         yield '<View className="bedside-rubric">'
         yield from _question(rubric, number)
-        counts = [sum(asked.said for asked in self._plan.asked_of(item.id, rubric)) for item in self._plan.items]
+        shown = [item.id for item in self._plan.items if item.id in self._plan.raters_of]
+        counts = [sum(asked.said for asked in self._plan.asked_of(item, rubric)) for item in shown]
         links = rubric.kind in LINKED_KINDS
         place = -1
         for asked in most_asked(self._plan, rubric):

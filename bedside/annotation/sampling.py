@@ -633,6 +633,11 @@ def make_plan(
         shared=shared,
         seed=seed,
     )
+    settled = {
+        name for name, own in lists.items() if len(own) == len(rubrics) and not any(one.rows for one in own.values())
+    }
+    if settled and len(settled) == len(lists):
+        raise _nothing_left(run, pool, [rubric.name for rubric in rubrics])
     if hidden:
         assignment = with_gold(assignment, hidden, before=len(training_items), share=gold_share, seed=seed)
     return sealed(
@@ -658,7 +663,10 @@ def make_plan(
             training_kappa=training_kappa,
             gold=hidden,
             items=tuple(sorted((*items, *repeats.values()), key=lambda item: item.id)),
-            assignment=assignment,
+            assignment={rater: tuple(name for name in order if name not in settled) for rater, order in assignment.items()},
+            settled={
+                rater: own for rater, order in assignment.items() if (own := tuple(filter(settled.__contains__, order)))
+            },
         )
     )
 

@@ -186,6 +186,9 @@ def overlap(plan: AnnotationPlan) -> Iterator[str]:
         + (f", {plan.shared} of them by everyone" if plan.shared else "")
         + (f", {again} of them a second time{turned}." if again else ".")
     )
+    settled = {name for names in plan.settled.values() for name in names}
+    if settled:
+        yield f"{counted(len(settled), 'item')} with nothing to link: nobody is asked, and 0 links count."
 
 
 @note("plan.known answers", "Gold", "Training")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +54,8 @@ FOUND = [
 SAID = ("I am so afraid of needles.", "I cannot pay for all this.")
 
 
-def link_study(folder: Path, count: int = 4) -> Run:
-    """Conversations with findings that were submitted, concerns, and what Note2Chat asks for."""
+def link_study(folder: Path, count: int = 4, empty: Collection[int] = ()) -> Run:
+    """Conversations with findings that were submitted, concerns, and what Note2Chat asks for; of some, no findings."""
     lines = []
     for number in range(count):
         texts = ("How are you?", SAID[0], "What else?", SAID[1])
@@ -64,7 +64,7 @@ def link_study(folder: Path, count: int = 4) -> Run:
             for turn, text in enumerate(texts)
         ]
         reference = {
-            "concerns": CONCERNS, "submitted_findings": FOUND[: (3, 1)[number % 2]],
+            "concerns": CONCERNS, "submitted_findings": [] if number in empty else FOUND[: (3, 1)[number % 2]],
             "findings": ["Has pain.", "Does not smoke."], "diagnosis": "flu",
             "ranked_diagnoses": ["cold", "influenza", "asthma"],
         }  # fmt: skip
@@ -87,7 +87,7 @@ def plan_of(run: Run, *rubrics: Any, **options: Any) -> AnnotationPlan:
 
 
 def item_of(plan: AnnotationPlan, transcript: str = "hidden-0") -> str:
-    return next(item.id for item in plan.items if item.transcript == transcript)
+    return next(item.id for item in plan.items if item.transcript == transcript and not item.replicate)
 
 
 def rating(run: Run, metric: str, transcript: str = "hidden-0", rater: str = "human:anna") -> tuple[Any, ...]:
@@ -350,6 +350,64 @@ def test_what_cannot_be_linked_is_refused(run: Run, tmp_path: Path) -> None:
     bare = score([tmp_path / "bare" / "in.jsonl"], tmp_path / "bare" / "run-2", metrics=["structure"]).run
     with pytest.raises(DataError, match=r"nothing is left to rate by concern_matching \(1 no submitted findings\)"):
         plan_of(bare, MATCHING)
+
+
+# -- nothing to link --------------------------------------------------------------------------------
+
+
+def follows(run: Run, transcript: str) -> list[tuple[Any, ...]]:
+    metrics = ("concern_matching", "concern_recall", "concern_f1", "concern_precision", "matched_concerns")
+    return [rating(run, metric, transcript) for metric in metrics]
+
+
+#: By hand: of no finding and 3 concerns, 0 of 3 are found; what was submitted is no share of anything.
+NOTHING_LINKED = [(0, None, None), (0, None, None), (0, None, None), (None, None, "no finding was submitted"),
+                  (0, None, None)]  # fmt: skip
+
+
+def test_who_submitted_nothing_has_no_links_without_being_asked(tmp_path: Path) -> None:
+    run = link_study(tmp_path, empty=(1,))
+    plan = plan_of(run, MATCHING, repeat=1.0)
+    empty = {item.id for item in plan.items if item.transcript == "hidden-1"}
+    assert plan.left_out == {}
+    assert len(empty) == 2
+    for rater in plan.raters:
+        assert set(plan.settled[rater]) == empty
+        assert empty.isdisjoint(plan.assignment[rater])
+        assert len(plan.assignment[rater]) == len(label_studio_tasks(plan, run, rater)) == 6
+    assert len(label_studio_tasks(plan, run)) == 6
+    assert "hidden-1" not in labelling_page(plan)
+    write_plan(plan, tmp_path / "plan.json")
+    assert read_plan(tmp_path / "plan.json", run) == plan
+    kept(run, plan, LINKS, texts=MARKED)
+    assert follows(run, "hidden-1") == NOTHING_LINKED
+    # Who has begun counts, and nobody else; the second showing is a second pass.
+    rated = people(run, "concern_recall").filter(pl.col("transcript_id") == "hidden-1")
+    assert sorted(rated.select("rater", "replicate").iter_rows()) == [("human:anna", 0), ("human:anna", 1)]
+    found = people(run, "concern_recall").filter(replicate=0)["value"].mean()
+    assert found == pytest.approx((2 / 3 + 0) / 2)
+
+
+@pytest.mark.parametrize("skips", [False, True])
+def test_other_questions_of_a_case_with_nothing_to_link_are_asked(tmp_path: Path, skips: bool) -> None:
+    run = link_study(tmp_path, empty=(1,))
+    plan = plan_of(run, MATCHING, CHECK)
+    assert plan.settled == {}
+    item, page = item_of(plan, "hidden-1"), opened(plan, run)[0]
+    assert page.item("anna", item)["of_case"]["concern_matching"] == []
+    assert page.item("anna", item)["task"]["input_submitted_findings"] == "(none)"
+    said = {name: place for name, place in PLACES.items() if name.startswith("finding")}
+    page.save("anna", item, sent(choices=said))
+    keep_answers(run, plan, [rater_answer(item, "anna", None if skips else said)])
+    assert follows(run, "hidden-1") == NOTHING_LINKED
+    found = (None, None, "skipped by the rater") if skips else (1, None, None)
+    assert rating(run, "finding_check", "hidden-1") == found
+
+
+def test_where_nobody_submitted_anything_nothing_is_left_to_ask(tmp_path: Path) -> None:
+    run = link_study(tmp_path, empty=range(4))
+    with pytest.raises(DataError, match="nothing is left to rate by concern_matching"):
+        plan_of(run, MATCHING)
 
 
 # -- what follows from links, and how raters agree on them ------------------------------------------
