@@ -53,6 +53,7 @@ from bedside.annotation.items import clean, judge_scores
 from bedside.judges.questions import JudgeAnswer
 from bedside.judges.rubric_ratings import (
     NOT_REACHED,
+    OF_CRITERIA,
     UNANSWERED,
     Unpacked,
     points_ratings,
@@ -82,11 +83,10 @@ from bedside.scoring.pipeline import Pipeline, pipelines_for
 from bedside.transcripts.transcript import Transcript
 
 SKIPPED = "skipped by the rater"
-SOME_ANSWERED, LINKS_ANSWERED = "criteria are answered", "entries are answered"
-LINKED_TWICE, NO_WORDS = "entries are linked to one", "show the link"
+LINKS_ANSWERED, LINKED_TWICE, NO_WORDS = "entries are answered", "entries are linked to one", "show the link"
 UNCODED = "not coded"
 #: What is said of ratings that are missing because their answer is open.
-OPEN = (UNANSWERED, SOME_ANSWERED, LINKS_ANSWERED, LINKED_TWICE, NO_WORDS)
+OPEN = (UNANSWERED, OF_CRITERIA, LINKS_ANSWERED, LINKED_TWICE, NO_WORDS)
 NO_ANSWER = "the rater says that no answer can be given"
 
 
@@ -420,8 +420,8 @@ def computed_ratings(
             if choices.get(field)
         ]
         replies = [JudgeAnswer(item.unit, None, {"answers": entries}, None)]
-        if lack := missing or (len(entries) < len(fields) and f"{len(entries)} of {len(fields)} {SOME_ANSWERED}"):
-            replies.append(JudgeAnswer(item.unit, None, None, lack))
+        if missing:
+            replies.append(JudgeAnswer(item.unit, None, None, missing))
         yield from points_ratings(rubric_name, criteria, replies)
 
 

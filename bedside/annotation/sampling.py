@@ -663,7 +663,9 @@ def make_plan(
             training_kappa=training_kappa,
             gold=hidden,
             items=tuple(sorted((*items, *repeats.values()), key=lambda item: item.id)),
-            assignment={rater: tuple(name for name in order if name not in settled) for rater, order in assignment.items()},
+            assignment={
+                rater: tuple(name for name in order if name not in settled) for rater, order in assignment.items()
+            },
             settled={
                 rater: own for rater, order in assignment.items() if (own := tuple(filter(settled.__contains__, order)))
             },

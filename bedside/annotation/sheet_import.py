@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, round_of
-from bedside.annotation.answer_ratings import SOME_ANSWERED, entry_metrics
+from bedside.annotation.answer_ratings import entry_metrics
 from bedside.annotation.answer_store import FOLDER, plan_folder, rated_keys, with_chances_of_round
 from bedside.annotation.fields import MET, NOT_MET
 from bedside.annotation.plan_file import PlanError, read_plan, write_plan
@@ -372,8 +372,4 @@ def _points(
             raise InputError(f"{transcript.id!r} has {counted(len(criteria), 'criterion')}", where=where,
                              todo="count criteria from 0")  # fmt: skip
         entries.append({"item": at, "met": said in _IS_MET, "reason": row["reason"] or ""})
-    replies = [JudgeAnswer(TRANSCRIPT, None, {"answers": entries}, None)]
-    if len(entries) < len(criteria):
-        lack = f"{len(entries)} of {len(criteria)} {SOME_ANSWERED}"
-        replies.append(JudgeAnswer(TRANSCRIPT, None, None, lack))
-    return points_ratings(rubric.name, criteria, replies)
+    return points_ratings(rubric.name, criteria, [JudgeAnswer(TRANSCRIPT, None, {"answers": entries}, None)])

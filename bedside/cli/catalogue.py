@@ -63,13 +63,13 @@ def _show_rubric(name: str, rubric_folder: Path | None = None, language: str | N
 
 
 def _check_rubric(file: str) -> None:
-    from bedside.judges.rubrics.rubric_files import check_file
+    from bedside.judges.rubrics.rubric_files import check_file, place_of
 
     rubric, remarks = check_file(Path(file))
     for remark in remarks:
-        note(f"{file}: {remark}")
+        note(f"{place_of(Path(file), remark.key)}: {remark}")
     show_records("remarks", f"What is wrong with {file}, or doubtful", map(asdict, remarks))
-    if rubric is None:
+    if rubric is None or any(remark.severity == "error" for remark in remarks):
         raise InputError("the file is not a rubric yet", where=file, todo="mend the errors above")
     say(f"{file}: good; version {rubric.version}" + (f", {counted(len(remarks), 'warning')}" if remarks else ""))
 

@@ -97,7 +97,7 @@ NOT_REACHED = "not asked in this walk"
 #: Why an answer doesn't count that was given to a question that the walk doesn't ask, or one that an open one leads to.
 OFF_WALK, BEHIND_OPEN = f"answered, but {NOT_REACHED}", "answered, but an earlier question is open"
 #: What a person left open.
-UNANSWERED = "not answered"
+UNANSWERED, OF_CRITERIA = "not answered", "of its criteria"
 
 
 def walk_by(rubric: Rubric, said: Mapping[str, Any]) -> Walk:
@@ -187,7 +187,7 @@ def _over_points(
 
 
 def points_ratings(name: str, criteria: Sequence[PointCriterion], answers: Sequence[JudgeAnswer]) -> Iterator[Unpacked]:
-    """The points of the criteria met, by all points above 0: in all, and by tag; missing where one criterion is.
+    """The points of the criteria met, by all points above 0: in all, and by tag; missing where one of its criteria is.
 
     Args:
         name: of the rubric.
@@ -203,7 +203,9 @@ def points_ratings(name: str, criteria: Sequence[PointCriterion], answers: Seque
             at: criterion for at, criterion in enumerate(criteria) if tag is None or tag in map(slug, criterion.tags)
         }
         most = sum(criterion.points for criterion in own.values() if criterion.points > 0)
-        lack = error if most else "none of its criteria has points above 0"
+        unanswered = sum(at not in entries for at in own)
+        lack = (error or f"no answer to {unanswered} {OF_CRITERIA}") if unanswered else None
+        lack = lack if most else "none of its criteria has points above 0"
         if lack is not None:
             yield TRANSCRIPT, metric, None, None, None, lack
             continue

@@ -179,7 +179,8 @@ def test_points_are_summed_as_a_judges_are(run: Run) -> None:
     assert rating(run, "teach")[0] == pytest.approx((6677 - 2222) / (6677 + 3311))
     assert rating(run, "teach_safety")[0] == pytest.approx((6677 - 2222) / 6677)
     assert rating(run, "teach", "hidden-1") == (0.0, None, None)
-    assert rating(run, "teach", "hidden-2") == (None, None, "2 of 3 criteria are answered")
+    assert rating(run, "teach", "hidden-2") == (None, None, "no answer to 1 of its criteria")
+    assert rating(run, "teach_safety", "hidden-2") == (1.0, None, None)
     transcript = next(one for one in run.transcripts() if one.id == "hidden-0")
     entries = [{"item": at, "met": met, "reason": ""} for at, met in enumerate((True, False, True))]
     judged = ratings_of(TEACH, transcript, [JudgeAnswer("transcript", (0, 1, 2), {"answers": entries}, None)])
@@ -269,7 +270,8 @@ def test_an_empty_cell_is_not_answered(run: Run, tmp_path: Path) -> None:
     fill_csv(path, lambda row: row.update(answer="met" if row["question"] == "teach__0" else ""))
     kept = keep_answers(run, plan, read_files(plan, run, [path]).answers)
     assert (kept.unfinished, kept.submitted) == (4, 4)
-    assert rating(run, "teach", "hidden-0") == (None, None, "1 of 3 criteria are answered")
+    assert rating(run, "teach", "hidden-0") == (None, None, "no answer to 2 of its criteria")
+    assert rating(run, "teach_safety", "hidden-0") == (None, None, "no answer to 1 of its criteria")
     assert rating(run, "teach", "hidden-1") == (1.0, None, None)
     assert rating(run, "steps_1") == (None, None, "not answered")
 
@@ -679,10 +681,10 @@ def test_points_are_computed_of_imported_criteria(planned: Run, tmp_path: Path) 
     )  # fmt: skip
     assert said["hidden-0", "teach"] == pytest.approx((6677 - 2222) / (6677 + 3311))
     assert said["hidden-0", "teach_safety"] == pytest.approx((6677 - 2222) / 6677)
-    assert (said["hidden-1", "teach"], said["hidden-2", "teach"]) == (0.0, "1 of 3 criteria are answered")
+    assert (said["hidden-1", "teach"], said["hidden-2", "teach"]) == (0.0, "no answer to 2 of its criteria")
     assert list(done.computed_words()) == [
-        "Computed: teach for 2 of 3 (1: 1 of 3 criteria are answered); teach_safety for 1 of 2 (1: 1 of 3 criteria are "
-        "answered)."
+        "Computed: teach for 2 of 3 (1: no answer to 2 of its criteria); teach_safety for 1 of 2 (1: no answer to 1 of "
+        "its criteria)."
     ]
     assert not [metric for _, metric in said if "__" in metric]
     for cell, words in (("perhaps,", "met or not met, and not 'perhaps'"), (",met", "has 1 criterion")):

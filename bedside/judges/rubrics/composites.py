@@ -127,9 +127,10 @@ def check_sheet(name: str, criteria: Sequence[Criterion], aggregate: Aggregate |
     if aggregate is None:
         return
     numeric = [criterion.name for criterion in criteria if criterion.scale]
-    others = [name for name in aggregate.mean_of if name not in numeric]
-    if others or not aggregate.mean_of:
-        raise ValueError(f"aggregate: a mean of criteria with a scale ({', '.join(numeric) or 'there is none'})")
+    other = next((name for name in aggregate.mean_of if name not in numeric), None)
+    if other or not aggregate.mean_of:
+        wrong = f"{other} is no criterion with a scale" if other else "it is a mean of criteria with a scale"
+        raise ValueError(f"aggregate: {wrong}; those are {', '.join(numeric) or 'none'}")
     check_distinct("aggregate", aggregate.mean_of)
     check_distinct("aggregate", [aggregate.name, *(f"{name}_{criterion}" for criterion in names)])
     first, *further = (criterion for criterion in criteria if criterion.name in aggregate.mean_of)
@@ -514,11 +515,12 @@ class Points:
     criteria: tuple[PointCriterion, ...] = ()
     at_once: Annotated[StrictInt, Field(ge=1)] | None = None
 
-    @model_validator(mode="after")
-    def _worth_something(self) -> Self:
-        if self.criteria:
-            _check_points(self.criteria)
-        return self
+    @field_validator("criteria")
+    @classmethod
+    def _worth_something(cls, criteria: tuple[PointCriterion, ...]) -> tuple[PointCriterion, ...]:
+        if criteria:
+            _check_points(criteria)
+        return criteria
 
     @property
     def key(self) -> str:
@@ -540,24 +542,28 @@ class Points:
             criteria = _CRITERIA.validate_python(
                 [{names[key]: value for key, value in entry.items() if key in names} for entry in entries]
             )
+            _check_points(criteria)
         except (ValidationError, AttributeError, TypeError) as error:
             where = ""
             if isinstance(error, ValidationError):
                 fault = error.errors()[0]
                 own = {key: name for name, key in names.items()}
-                keys = [own.get(key, key) if isinstance(key, str) else f"entry {key + 1}" for key in fault["loc"][:2]]
-                where = f" ({', '.join(keys)}: {plain_words(fault)})"
+                keys = [self.key, *(own.get(str(key), str(key)) for key in fault["loc"][:2])]
+                # A whole number is one of two forms that points may have.
+                words = "it must be a number" if fault["loc"][-1] in ("int", "float") else plain_words(fault)
+                where = f" ({'.'.join(keys)}: {words})"
             raise ValueError(
                 f"the reference's {self.key} must be a list, each entry with {self.text} and {self.points}{where}"
             ) from error
-        _check_points(criteria)
+        except ValueError as error:
+            raise ValueError(f"the reference's {self.key}: {error}") from error
         return criteria
 
 
 def _check_points(criteria: Sequence[PointCriterion]) -> None:
     if not any(criterion.points > 0 for criterion in criteria):
-        raise ValueError("criteria: none of them has points above 0, so that there is nothing to reach")
+        raise ValueError("none of them has points above 0, so that there is nothing to reach")
     tags: dict[str, str] = {}
     for tag in (tag for criterion in criteria for tag in criterion.tags):
         if not _same(tags.setdefault(slug(tag), tag), tag):
-            raise ValueError(f"criteria: the tags {tags[slug(tag)]!r} and {tag!r} would have one name, {slug(tag)}")
+            raise ValueError(f"the tags {tags[slug(tag)]!r} and {tag!r} would have one name, {slug(tag)}")

@@ -28,6 +28,7 @@ from pydantic.dataclasses import dataclass
 
 from bedside.core.model_errors import plain_words
 from bedside.judges.rubrics.answer_form import (
+    MAX_LEVEL,
     STRICT,
     FieldName,
     FieldText,
@@ -824,7 +825,7 @@ def _words(detail: Mapping[str, Any]) -> str:
         return "it must be a text"
     if kind == "tuple_type":
         return "it must be a list" + (
-            ", or the first level and the last, such as 1-6" if _LEVELS in detail["loc"] else ""
+            f", or the first level and the last, such as 1-6, up to {MAX_LEVEL}" if _LEVELS in detail["loc"] else ""
         )
     if detail["loc"] and detail["loc"][-1] in _ALTERNATIVES:
         return "it must be a number"

@@ -13,7 +13,7 @@ import orjson
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from bedside.core.errors import InputError, RegistryError, RunError, one_of
+from bedside.core.errors import BedsideError, InputError, RegistryError, RunError, one_of
 from bedside.core.files import read_text
 from bedside.core.registry import DataRegistry
 from bedside.core.yaml_files import keys_and_values
@@ -293,6 +293,13 @@ def _completed(data: dict[str, Any], path: Path) -> tuple[dict[str, Any], list[s
             if isinstance(question, dict) and isinstance(question.get("severity"), str):
                 question["severity"] = spelt.get(question["severity"], question["severity"])
     if isinstance(data.get("points"), dict):
+        problem = None
+        if {"from", "criteria"} <= data["points"].keys():
+            problem = "the criteria stand with the case (from) or in the file (criteria), not in both"
+        elif not data["points"].get("criteria", True):
+            problem = "it lists no criteria; leave the key out where they stand with the case"
+        if problem is not None:
+            raise RegistryError(f"points: {problem}", where=place_of(path, "points"))
         data = {**_points_form(data["points"]), **data}
     if "rubric" not in data:
         return data, places
@@ -353,6 +360,8 @@ def _table_questions(table: object, columns: object, path: Path) -> tuple[list[d
             raise RegistryError(f"it leads to {answer['goto']} by no answer", where=where, todo="name the answer")
         if answer:
             questions[-1]["answers"].append(answer)
+    if not questions:
+        raise RegistryError("flow: the table has no question", where=str(path.parent / str(table)))
     for question in questions:
         if not question["answers"]:
             del question["answers"]  # Yes and No
@@ -372,14 +381,15 @@ def _rows(table: Path) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def examine_entries(data: dict[str, Any], path: Path) -> tuple[Rubric | None, tuple[Remark, ...]]:
+    columns = data.get("columns")
     data, places = _completed(data, path)
     try:
         rubric = read(data)
     except ValidationError as error:
         # An unknown key may be the missing one misspelt.
         faults = sorted(key_faults(error), key=lambda fault: fault[1] == "missing")
-        return None, tuple(_in_table(_remark(*fault), places) for fault in faults)
-    remarks = tuple(_in_table(remark, places) for remark in check(rubric))
+        return None, tuple(_in_table(_remark(*fault), places, columns) for fault in faults)
+    remarks = tuple(_in_table(remark, places, columns) for remark in check(rubric))
     for name in _taken(rubric):
         key = "aggregate" if rubric.aggregate and rubric.aggregate.name == name else "name"
         text = f"there is a metric {name!r} already, of bedside or of another package; choose another name"
@@ -399,10 +409,13 @@ def _taken(rubric: Rubric) -> list[str]:
     return [name for name in rubric.metrics if name in of_families or (name != rubric.name and name in RUBRICS)]
 
 
-def _in_table(remark: Remark, places: Sequence[str]) -> Remark:
-    """A remark on a question, by the row of the table that it stands in."""
-    inner = re.match(r"questions\.([0-9]+)", remark.key)
-    return replace(remark, key=places[int(inner[1])]) if inner and places else remark
+def _in_table(remark: Remark, places: Sequence[str], columns: Any) -> Remark:
+    """A remark on a question, by the row of the table that it stands in, and its column."""
+    inner = re.match(r"questions\.([0-9]+)(?:.*\.([a-z]+))?", remark.key)
+    if not inner or not places:
+        return remark
+    column = f"{columns.get(inner[2], inner[2])}: " if inner[2] else ""
+    return replace(remark, key=places[int(inner[1])], text=column + remark.text)
 
 
 def _remark(key: str, kind: str, message: str) -> Remark:
@@ -424,20 +437,22 @@ def parse_rubric(path: Path) -> Rubric:
     errors = [remark for remark in remarks if remark.severity == "error"]
     if rubric is None or errors:
         first, more = errors[0], f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        raise RegistryError(f"{first.key}: {first.text}{more}", where=_place(path, first.key))
+        raise RegistryError(f"{first.key}: {first.text}{more}", where=place_of(path, first.key))
     return rubric
 
 
-def _place(path: Path, key: str) -> str:
+def place_of(path: Path, key: str) -> str:
     """A rubric's file with the line of a key, or of the nearest key around it; the file where it isn't in it."""
     from bedside.core.records import file_records
 
     try:
-        record = next(file_records(path, "rubric file"))
-    except InputError:  # numbers that aren't finite
+        record = next(file_records(path, "rubric file"), None)
+    except BedsideError:  # no rubric yet, or numbers that aren't finite
         return str(path)
     steps = tuple(int(step) if step.isdecimal() else step for step in key.split("."))
-    return record.place(steps) if steps[0] in record.value else str(path)
+    if record is None or not isinstance(record.value, dict) or steps[0] not in record.value:
+        return str(path)
+    return record.place(steps)
 
 
 class RubricRegistry(DataRegistry[Rubric]):

@@ -210,14 +210,23 @@ def test_people_rate_by_the_criteria_of_a_sheet(manners: Path, run: Run, call: C
         ("scale: 1-6", "scale: 6-1", "the first level must be below the last"),
         ("name: clarity", "name: warmth", "criteria: 'warmth' is there twice"),
         ("name: ending", "name: warmth_reason", "criteria: 'warmth_reason' is there twice"),
-        ("[warmth, clarity]", "[warmth, ending]", "aggregate: a mean of criteria with a scale (warmth, clarity)"),
+        (
+            "[warmth, clarity]",
+            "[warmth, ending]",
+            "aggregate: ending is no criterion with a scale; those are warmth, clarity",
+        ),
         ("[warmth, clarity]", "[warmth, warmth]", "aggregate: 'warmth' is there twice"),
-        ("[warmth, clarity]", "[]", "aggregate: a mean of criteria"),
+        ("[warmth, clarity]", "[]", "aggregate: it is a mean of criteria with a scale"),
         ("name: manners_mean", "name: manners_warmth", "aggregate: 'manners_warmth' is there twice"),
         (
             "said., scale: 1-6",
             "said., scale: 6",
             "criteria.1.scale: it must be a list, or the first level and the last, such as 1-6",
+        ),
+        (
+            "said., scale: 1-6",
+            "said., scale: 0-100000000",
+            "manners.yaml:7: criteria.1.scale: it must be a list, or the first level and the last, such as 1-6, up to 1000",
         ),
         (
             "said., scale: 1-6",
@@ -589,8 +598,23 @@ def test_the_check_names_questions_that_nothing_leads_to(steps: Path, call: Call
     out, err = works(call, "show", str(steps), "--check")
     assert "steps.tsv:2: no answer leads to question 1" in " ".join((out + err).split())
     shown, _ = works(call, "show", str(steps))
+    assert "steps.yaml: good; version " in out
     for text in ("Does it ask twice?", "Yes: 4; No: next; Not Relevant: end", "harmful: answer Yes; severity Red"):
         assert text in shown
+
+
+def test_the_check_names_the_place_of_each_error_and_never_calls_them_good(folder: Path, call: Call) -> None:
+    def remarks(path: Path) -> str:
+        code, out, err = call("show", str(path), "--check")
+        assert (code, out) == (2, "")
+        return " ".join(err.split()).replace("/ ", "/")
+
+    moved = written(folder, "others", MANNERS)
+    assert "others.yaml: error: name: the rubric calls itself 'manners' and its file 'others'" in remarks(moved)
+    coloured = written(folder, "manners", MANNERS.replace("name: clarity", "colour: red, name: clarity"))
+    assert "manners.yaml:7: error: criteria.1.colour: unknown key" in remarks(coloured)
+    assert "steps.tsv:8: Dimension: it is missing" in remarks(flow_folder(folder, TABLE.replace("4\tAsks", "4\t")))
+    assert "steps.tsv: flow: the table has no question" in remarks(flow_folder(folder, TABLE.splitlines()[0] + "\n"))
 
 
 # -- points -----------------------------------------------------------------------------------------
@@ -656,14 +680,18 @@ def test_points_may_fall_below_nothing(teach_back: Path, cases: Run) -> None:
     assert value == pytest.approx(-5 / 12.5)
 
 
-def test_a_criterion_that_is_not_answered_leaves_no_score(teach_back: Path, cases: Run) -> None:
-    reply = {"answers": [{"item": 0, "reason": "So.", "met": True}]}
-    judged(cases, teach_back, lambda _: reply)
+def test_a_criterion_that_is_not_answered_leaves_no_score_that_it_is_part_of(folder: Path, cases: Run) -> None:
+    def reply(request: Received) -> Any:
+        return met(0)(request) if "by number: 0" in request.prompt else {"answers": []}
+
+    path = written(folder, "teach_back", TEACH.replace("{from", "{at_once: 1, from"))
+    judged(cases, path, reply)
     held = cases.ratings.filter(pl.col("rater").str.starts_with("judge:"), transcript_id="held")
     assert held.height == 4
-    assert held["value"].null_count() == 4
-    reached = held.filter(pl.col("metric") != "teach_back_axis_wording")["error"]
-    assert all("nothing about 1, 2, 3" in error for error in reached)
+    # Of the others no criterion is 0 alone.
+    assert dict(held.drop_nulls("value").select("metric", "value").iter_rows()) == {"teach_back_axis_checking": 1.0}
+    reached = held.filter(pl.col("metric").is_in(["teach_back", "teach_back_safety"]))["error"]
+    assert all("nothing about 1" in error for error in reached)
 
 
 def test_criteria_may_stand_in_the_rubric(folder: Path, cases: Run, call: Call) -> None:
@@ -678,9 +706,13 @@ def test_criteria_may_stand_in_the_rubric(folder: Path, cases: Run, call: Call) 
     ("criteria", "problem"),
     [
         ([{"item": "Nothing.", "worth": -1}], "none of them has points above 0"),
-        ([{"item": "Nothing."}], "must be a list, each entry with item and worth (entry 1, worth: it is missing)"),
+        ([{"item": "Nothing."}], "must be a list, each entry with item and worth (criteria.0.worth: it is missing)"),
+        (
+            [{"item": "Nothing.", "worth": 2.5}, {"item": "It.", "worth": "x"}],
+            "(criteria.1.worth: it must be a number)",
+        ),
         ([{"item": "Nothing.", "worth": True}], "must be a list, each entry"),
-        ([{"item": "Nothing.", "worth": 1e308}] * 3, "(entry 1, worth: points lie between -1,000,000 and 1,000,000)"),
+        ([{"item": "Nothing.", "worth": 1e308}] * 3, "(criteria.0.worth: points lie between -1,000,000 and 1,000,000)"),
         ([{"item": "Nothing.", "worth": 10**400}], "must be a list, each entry"),
         ([{"item": "Nothing.", "worth": math.nan}], "must be a list, each entry"),
         (["Nothing."], "must be a list, each entry"),
@@ -701,6 +733,11 @@ def test_wrong_criteria_of_a_case_are_said(teach_back: Path, tmp_path: Path, cri
         (
             "points: {criteria: [{criterion: Threatens., points: -1}]}",
             "points.criteria: none of them has points above 0",
+        ),
+        ("points: {criteria: []}", "teach_back.yaml:3: points: it lists no criteria"),
+        (
+            "points: {from: reference.checks, criteria: [{criterion: Waits., points: 1}]}",
+            "the criteria stand with the case (from) or in the file (criteria), not in both",
         ),
         ("points: {criteria: [{criterion: Waits., points: .nan}]}", "points.criteria.0.points: points lie between"),
         ("points: {criteria: [{criterion: Waits., points: -.inf}]}", "points.criteria.0.points: points lie between"),
