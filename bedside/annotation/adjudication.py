@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from bedside.annotation.annotation_plan import (
+    KINDS,
     AnnotationPlan,
     Opinion,
     PlanItem,
@@ -88,11 +89,13 @@ class Adjudication:
         plan: by whom, in which order.
         counts: by rubric.
         beyond: how many levels apart answers had to be more than.
+        left_out: rubrics of the plan whose answers have no final label.
     """
 
     plan: AnnotationPlan
     counts: tuple[DisagreementCounts, ...]
     beyond: int
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -121,7 +124,7 @@ def adjudicate(
         run: the run.
         plan: the plan whose raters differ; ratings of its whole round are looked at.
         adjudicators: who settles.
-        rubrics: by which; all of the plan unless named.
+        rubrics: by which, sheets and flows for all their parts; all that can be settled unless named.
         beyond: levels more than which answers are apart; labels that differ always are, and so are a level and that no
             answer can be given.
         seed: of the order of units, and of who is rater 1.
@@ -180,6 +183,7 @@ def adjudicate(
         ),
         counts=tuple(queue.counts),
         beyond=beyond,
+        left_out=() if rubrics else tuple(rubric.name for rubric in plan.questions if rubric not in asked),
     )
 
 
@@ -194,10 +198,14 @@ def _asked_rubrics(plan: AnnotationPlan, names: Sequence[str] | None) -> list[Ru
             where="the plan",
             todo=f"give a plan of mode {' or '.join(ADJUDICATED_MODES)}",
         )
-    by_name = {rubric.name: rubric for rubric in plan.questions}
+    parts = {rubric.name: [rubric] for rubric in plan.questions}
+    for whole in (planned.rubric for planned in plan.wholes):
+        parts[whole.name] = [plan.by_name[part.name] for part in whole.question_rubrics]
     for name in names or ():
-        one_of(name, by_name, "rubric", DataError, where="`rubrics`")
-    asked = [by_name[name] for name in dict.fromkeys(names or by_name)]
+        one_of(name, parts, "rubric", DataError, where="`rubrics`")
+    settled = [rubric.name for rubric in plan.questions if rubric.kind in KINDS["adjudicate"]]
+    # Where none can be, all are asked for, so that the error says why.
+    asked = list({part.name: part for name in names or settled or parts for part in parts[name]}.values())
     try:
         check_rubrics("adjudicate", asked)
     except ValueError as error:

@@ -331,7 +331,7 @@ def check_rubrics(mode: Mode, rubrics: Sequence[Rubric]) -> None:
     for rubric in rubrics:
         if rubric.kind not in KINDS[mode]:
             kinds = " or ".join(KINDS[mode])
-            raise ValueError(f"{rubric.name} asks for a {rubric.kind}; mode {mode} takes rubrics of kind {kinds}")
+            raise ValueError(f"{rubric.name} is of kind {rubric.kind}; mode {mode} takes rubrics of kind {kinds}")
         if mode == "findings":
             entry_part(rubric)
         if rubric.kind in LINKED_KINDS:

@@ -462,6 +462,8 @@ def not_queued(adjudication: Adjudication) -> Iterator[str]:
         units = sum(getattr(counts, name) for counts in adjudication.counts)
         if units:
             yield f"Not queued: {units:,} {words}."
+    if adjudication.left_out:
+        yield f"Left out, as their answers have no final label: {', '.join(adjudication.left_out)}."
 
 
 def adjudication_tables(adjudication: Adjudication) -> tuple[Table, ...]:

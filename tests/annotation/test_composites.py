@@ -45,6 +45,7 @@ from bedside.judges.rubrics.composites import FlowExit
 from bedside.judges.rubrics.rubric import Rubric, read
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
+from bedside.reports.annotation import adjudication_tables
 from bedside.reports.table_notes import final_notes
 from bedside.scoring.score import score
 from tests.annotation.builders import copy_of, fill_csv, fill_xlsx, human, people, rater_answer
@@ -467,7 +468,7 @@ def test_a_criterion_that_a_case_lacks_is_refused(run: Run) -> None:
 def test_what_has_no_meaning_is_refused(run: Run, tmp_path: Path) -> None:
     for mode in ("audit", "pairs", "codes", "findings"):
         for rubric in (STEPS, TEACH):
-            with pytest.raises(DataError, match=rf"{rubric.name} asks for a {rubric.kind}"):
+            with pytest.raises(DataError, match=rf"{rubric.name} is of kind {rubric.kind}"):
                 make_plan(run, mode=mode, rubrics=[rubric], raters=["anna"], overlap=1)
     case = TrainingCase("hidden-0", {"steps_1": "Yes"})
     for known in ({"training": (case,)}, {"gold": (case,)}):
@@ -494,6 +495,28 @@ def both_say(run: Run, plan: AnnotationPlan, said: Mapping[str, tuple[dict[str, 
         rater_answer(items[transcript], rater, choices)
         for transcript, pair in said.items() for rater, choices in zip(("anna", "ben"), pair, strict=True)
     ])  # fmt: skip
+
+
+def test_what_has_no_final_label_is_left_out_and_sheets_and_flows_go_by_their_names(run: Run) -> None:
+    plan = plan_of(run, MANNERS, STEPS, TEACH)
+    first = {"manners_warm": "1", "manners_clear": "3", "steps_1": "No", "steps_2": "Yes", "steps_3": "No"}
+    other = {**first, "manners_warm": "4", "steps_1": "Yes", "teach__0": "not met"}
+    both_say(run, plan, {"hidden-0": (first | {"teach__0": "met"}, other)})
+
+    def settled_rubrics(*names: str) -> tuple[list[str], list[str]]:
+        found = adjudicate(run, plan, ("dora",), rubrics=names or None)
+        notes = [note for table in adjudication_tables(found) for note in table.notes if "Left out" in note]
+        return [counts.rubric for counts in found.counts], notes
+
+    parts = ["manners_warm", "manners_clear", "steps_1", "steps_2", "steps_3"]
+    assert settled_rubrics() == (parts, ["Left out, as their answers have no final label: teach."])
+    assert settled_rubrics("manners", "steps", "steps_2") == (parts, [])
+    assert settled_rubrics("steps") == (parts[2:], [])
+    for names in (["teach"], ["manners", "teach"]):
+        with pytest.raises(DataError, match="teach is of kind points"):
+            settled_rubrics(*names)
+    with pytest.raises(DataError, match="teach is of kind points"):
+        adjudicate(run, plan_of(run, TEACH), ("dora",))
 
 
 def test_a_mean_follows_from_final_levels(run: Run) -> None:
