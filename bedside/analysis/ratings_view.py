@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -31,6 +31,7 @@ from bedside.analysis.study_parts import (
     with_kinds,
 )
 from bedside.core.errors import DataError, InputError, nearest
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.rubrics.rubric_files import OwnRubrics, own_rubrics
 from bedside.ratings.names import rated_by_humans, rates_pair, second_ids
 from bedside.ratings.rating_content import Frame, is_frame
@@ -214,6 +215,17 @@ class RatingsView:
             (transcript, unit): value if label is None else label
             for transcript, unit, value, label in rows.select("transcript_id", "unit", "value", "label").iter_rows()
         }
+
+    def open_walks(self, flow: Rubric) -> Mapping[tuple[str, str], str]:
+        """Unit that was adjudicated by a flow → the question at which the walk of its final answers is open."""
+        from bedside.judges.rubric_ratings import walk_by
+
+        found: dict[tuple[str, str], str] = {}
+        for _, row, own in _final_answers(self.final, self.ratings, {flow.name: flow}):
+            at = walk_by(flow, own).at
+            if at is not None:
+                found[row["transcript_id"], row["unit"]] = flow.questions[at].id
+        return found
 
     @property
     def compared(self) -> str:
@@ -452,6 +464,7 @@ def open_ratings_view(
 
 #: The reason of a final label that follows from those of the parts of a sheet or flow.
 _COMPUTED = "computed of the final answers to its parts"
+_OF_UNIT = ("transcript_id", "unit", "metric")
 
 
 def with_computed(
@@ -462,9 +475,9 @@ def with_computed(
 ) -> pl.DataFrame:
     """Final labels, with the means of sheets and the results of flows that follow from those of their parts.
 
-    A part without one counts as people have it together: a level by their mean, a label where they all gave it. A mean
-    needs all its criteria, a flow all questions of its walk: else there is none. A result that the final answers don't
-    give, such as what isn't relevant, is a final label that is missing.
+    A mean needs all its criteria, a flow all questions of its walk: else what people have themselves stands. A result
+    that the final answers don't give, such as what isn't relevant, is a final label that is missing; so is what they
+    leave open and nobody has a result of.
 
     Args:
         final: final labels, by their rubrics; those that were computed before are computed anew.
@@ -475,8 +488,30 @@ def with_computed(
     from bedside.judges.rubric_ratings import ratings_by_parts, walk_by
 
     final = final.filter(pl.col("reason").ne_missing(_COMPUTED))
-    known = set(final.select("transcript_id", "unit", "metric").iter_rows())
+    known = set(final.select(_OF_UNIT).iter_rows())
+    rated = set(ratings.filter(rated_by_humans(), pl.col("error").is_null()).select(_OF_UNIT).iter_rows())
     rows: list[dict[str, Any]] = []
+    for rubric, row, own in _final_answers(final, ratings, rubrics):
+        kept = known | rated if rubric.kind == "flow" and walk_by(rubric, own).at is not None else known
+        for _, metric, value, label, _, error in list(ratings_by_parts(rubric, row["unit"], own))[
+            len(rubric.questions) :
+        ]:
+            if (row["transcript_id"], row["unit"], metric) in kept or (error and rubric.kind == "sheet"):
+                continue
+            if label is not None and metric in shares:
+                value, label = float(label == shares[metric].level), None
+            result = {"metric": metric, "value": value, "label": label, "error": error, "reason": _COMPUTED}
+            rows.append({**row, **result})
+    return pl.concat([final, pl.DataFrame(rows, schema=final.schema)]) if rows else final
+
+
+def _final_answers(
+    final: pl.DataFrame, ratings: pl.DataFrame, rubrics: OwnRubrics
+) -> Iterator[tuple[Rubric, dict[str, Any], dict[str, float | str | None]]]:
+    """Of each sheet and flow, the units with a final answer to a part: one such row, and the answers to all parts.
+
+    A part without one counts as people have it together: a level by their mean, a label where they all gave it.
+    """
     for rubric in rubrics.values():
         if rubric.kind != "flow" and rubric.aggregate is None:
             continue
@@ -499,18 +534,7 @@ def with_computed(
                 if value is not None or label is not None:
                     said.setdefault((transcript, unit), {})[metric] = value if label is None else label
         for row in settled.unique(("transcript_id", "unit"), keep="first", maintain_order=True).to_dicts():
-            own = said[row["transcript_id"], row["unit"]]
-            if rubric.kind == "flow" and walk_by(rubric, own).at is not None:
-                continue
-            computed = list(ratings_by_parts(rubric, row["unit"], own))[len(rubric.questions) :]
-            for _, metric, value, label, _, error in computed:
-                if (row["transcript_id"], row["unit"], metric) in known or (error and rubric.kind == "sheet"):
-                    continue
-                if label is not None and metric in shares:
-                    value, label = float(label == shares[metric].level), None
-                result = {"metric": metric, "value": value, "label": label, "error": error, "reason": _COMPUTED}
-                rows.append({**row, **result})
-    return pl.concat([final, pl.DataFrame(rows, schema=final.schema)]) if rows else final
+            yield rubric, row, said[row["transcript_id"], row["unit"]]
 
 
 def _in_words(ratings: pl.DataFrame) -> dict[str, bool]:

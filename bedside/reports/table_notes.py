@@ -120,7 +120,7 @@ def final_notes(view: RatingsView, metrics: Iterable[str]) -> tuple[str, ...]:
         f"{view.facts(metric).title}: {counted(count, 'unit')} "
         f"{'was' if count == 1 else 'were'} adjudicated; the final label stands in place of people's mean."
         for metric in sorted(set(metrics))
-        for count in (len(view.final_labels(metric)),)
+        for count in (_settled(view, metric),)
         if count
     ]
     return (*notes, *_unsettled_notes(view, set(metrics)))
@@ -133,11 +133,24 @@ def _unsettled_notes(view: RatingsView, metrics: Collection[str]) -> Iterator[st
         parts = [part.name for part in rubric.question_rubrics]
         units = view.final.filter(pl.col("metric").is_in(parts)).select("transcript_id", "unit").unique()
         for metric in sorted(set(rubric.metrics).difference(parts).intersection(metrics)):
-            own = len(units) - len(view.final_labels(metric))
+            own = len(units) - _settled(view, metric)
             if own > 0:
-                of = f"{own:,} of {counted(len(units), 'adjudicated unit')} {'keeps' if own == 1 else 'keep'}"
-                why = "raters differ on a further part or left it open"
-                yield f"{view.facts(metric).title}: {of} people's own, as {why}."
+                of = f"{own:,} of {counted(len(units), 'adjudicated unit')} {'has' if own == 1 else 'have'}"
+                why = "A further criterion is left open."
+                if rubric.kind == "flow":
+                    ids = sorted({*view.open_walks(rubric).values()}, key=[one.id for one in rubric.questions].index)
+                    why = (
+                        f"The walk of final answers is open at question {' or '.join(ids)}: raters differ on it, left "
+                        "it open, or answered it off their own walks."
+                    )
+                yield f"{view.facts(metric).title}: {of} no final result; people's own stands, if any. {why}"
+
+
+def _settled(view: RatingsView, metric: str) -> int:
+    """The number of units whose final label stands in place of people's mean: all but those of open walks."""
+    flow = next((own for own in view.rubrics.values() if own.kind == "flow" and metric in own.metrics), None)
+    left_open = view.open_walks(flow) if flow is not None else {}
+    return sum(label is not None or unit not in left_open for unit, label in view.final_labels(metric).items())
 
 
 # -- Notes on people's numbers whose units are no random sample of all ----------------------------------

@@ -546,7 +546,7 @@ def test_a_mean_follows_from_final_levels(run: Run) -> None:
         # Question 2 was asked of ben alone, whose answer the walk takes.
         (("Yes", "", "No"), ("No", "Yes", "No"), {"steps_1": "No"}, ("doubtful", "good practice")),
         (("Yes", "", "No"), ("No", "Yes", "Yes"), {"steps_1": "Yes", "steps_3": "Yes"}, ("harmful", "harmful")),
-        # Question 3 stays open, so that nothing follows.
+        # Question 3 stays open, so that nothing follows, and people's own results stand.
         (("Yes", "", "No"), ("No", "Yes", "Yes"), {"steps_1": "Yes"}, None),
         # Nobody was asked question 2.
         (("Yes", "", "No"), ("Yes", "", "Yes"), {"steps_3": "No"}, ("harmful", "good practice")),
@@ -561,8 +561,24 @@ def test_results_follow_from_final_answers(
     view = open_ratings_view(settled(run, plan, {"hidden-0": final}).path)
     got = [view.final_labels(metric) for metric in ("steps_asks", "steps_ends")]
     assert got == ([{}, {}] if expected is None else [{("hidden-0", "transcript"): label} for label in expected])
-    kept = "Asks: 1 of 1 adjudicated unit keeps people's own, as raters differ on a further part or left it open."
-    assert (kept in final_notes(view, ["steps_asks"])) == (expected is None)
+    kept = (
+        "Asks: 1 of 1 adjudicated unit has no final result; people's own stands, if any. The walk of final answers is "
+        "open at question 3: raters differ on it, left it open, or answered it off their own walks."
+    )
+    settled_note = "Asks: 1 unit was adjudicated; the final label stands in place of people's mean."
+    assert final_notes(view, ["steps_asks"]) == ((settled_note,) if expected else (kept,))
+
+
+def test_what_final_answers_leave_open_is_named_where_nobody_has_a_result(run: Run) -> None:
+    plan = plan_of(run, STEPS)
+    # Anna's answer to question 3 doesn't count, as her walk is open at 2.
+    both_say(run, plan, {"hidden-0": ({"steps_1": "No", "steps_3": "Yes"}, {"steps_1": "Yes"})})
+    view = open_ratings_view(settled(run, plan, {"hidden-0": {"steps_1": "Yes"}}).path)
+    values = view.transcript_values(["steps_asks", "steps_ends"]).filter(transcript_id="hidden-0")
+    assert values.select("value", "error").rows() == [(None, "question 3 has no answer")] * 2
+    (note,) = final_notes(view, ["steps_asks"])
+    assert "1 of 1 adjudicated unit has no final result" in note
+    assert "open at question 3" in note
 
 
 def test_what_final_answers_make_not_relevant_counts_for_nothing(run: Run) -> None:

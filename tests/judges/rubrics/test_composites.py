@@ -226,7 +226,7 @@ def test_people_rate_by_the_criteria_of_a_sheet(manners: Path, run: Run, call: C
         (
             "said., scale: 1-6",
             "said., scale: 0-100000000",
-            "manners.yaml:7: criteria.1.scale: it must be a list, or the first level and the last, such as 1-6, up to 1000",
+            "yaml:7: criteria.1.scale: it must be a list, or the first level and the last, such as 1-6, up to 1000",
         ),
         (
             "said., scale: 1-6",
