@@ -341,7 +341,7 @@ def test_what_cannot_be_linked_is_refused(run: Run, tmp_path: Path) -> None:
             kept(run, plan, said, "hidden-1")
     with pytest.raises(InputError, match="lists of its own"):
         export_files(plan, run, "argilla", tmp_path / "argilla")
-    with pytest.raises(DataError, match=r"turn_evaluator asks for a vector; mode rate takes"):
+    with pytest.raises(DataError, match=r"turn_evaluator is of kind vector; mode rate takes"):
         plan_of(run, RUBRICS.load("turn_evaluator"))
     (tmp_path / "bare").mkdir()
     bare = link_study(tmp_path / "bare", 1)
