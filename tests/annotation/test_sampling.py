@@ -217,7 +217,7 @@ def test_what_cannot_be_rated_is_left_out_and_counted(tmp_path: Path) -> None:
     [
         ({"by": ("sytem",)}, "there is no factor 'sytem'.*system"),
         ({"per": 0}, "give a number from 1"),
-        ({"mode": "findings"}, "asks for a level; mode findings takes rubrics of kind list"),
+        ({"mode": "findings"}, "is of kind level; mode findings takes rubrics of kind list"),
         ({"mode": "codes", "rubrics": (EMPATHY,)}, "asks for a level"),
         ({"rubrics": (EMPATHY, RUBRICS.load("open_question"))}, "is about turns"),
         ({"focus": "certain"}, "there is no focus 'certain'"),

@@ -127,9 +127,9 @@ def check_sheet(name: str, criteria: Sequence[Criterion], aggregate: Aggregate |
     if aggregate is None:
         return
     numeric = [criterion.name for criterion in criteria if criterion.scale]
-    other = next((name for name in aggregate.mean_of if name not in numeric), None)
-    if other or not aggregate.mean_of:
-        wrong = f"{other} is no criterion with a scale" if other else "it is a mean of criteria with a scale"
+    unscaled = next((name for name in aggregate.mean_of if name not in numeric), None)
+    if unscaled or not aggregate.mean_of:
+        wrong = f"{unscaled} is no criterion with a scale" if unscaled else "it is a mean of criteria with a scale"
         raise ValueError(f"aggregate: {wrong}; those are {', '.join(numeric) or 'none'}")
     check_distinct("aggregate", aggregate.mean_of)
     check_distinct("aggregate", [aggregate.name, *(f"{name}_{criterion}" for criterion in names)])
