@@ -1006,10 +1006,10 @@ def preview_benchmark(protocol: str, settings: PreviewedBenchmark) -> Tables[Ben
     from bedside.reports.judgements import plan_table
     from bedside.reports.simulations import BenchmarkPreview, benchmark_plan_table, preview_table, scaled
 
-    request, compared = settings.of_protocol(protocol), None
+    request = settings.of_protocol(protocol)
+    compared = len(request.plan.clinicians) + request.floor
     if request.floor:
-        # All of them, and the best once more: that is compared with those that are named.
-        compared = len(request.plan.clinicians) + 1
+        # All of them, and the best once more: that alone is compared.
         request = request.with_clinicians([TRIVIAL, f"{FLOOR}{next(iter(trivial_clinicians()))}"])
     cast = BenchmarkCast(request, settings.prices or {})
     cast.check_prices(None)
@@ -1020,8 +1020,8 @@ def preview_benchmark(protocol: str, settings: PreviewedBenchmark) -> Tables[Ben
     factor = simulation.conversations / played if played else 0.0
     plan = request.plan
     preview = BenchmarkPreview(
-        simulation, scaled(plans, factor), played, settings.max_concurrency, len(plan.cases), len(plan.clinicians),
-        _pilot(settings.out), compared, request.repeats,
+        simulation, scaled(plans, factor), played, settings.max_concurrency, len(plan.cases), compared,
+        _pilot(settings.out), request.repeats,
     )  # fmt: skip
     judging = [
         replace(

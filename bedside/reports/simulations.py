@@ -544,9 +544,8 @@ class BenchmarkPreview:
         played: conversations of the protocol's toys that stand for those to come in ``judging``; 0 without a judge.
         max_concurrency: most calls under way at once to an address or agent.
         cases: how many each system has.
-        systems: how many systems there are.
+        systems: how many systems the leaderboard compares.
         pilot: the spread in the folder's earlier run; None without one.
-        compared: how many of the systems the leaderboard compares; None for all.
         repeats: how often each system has each case.
     """
 
@@ -557,7 +556,6 @@ class BenchmarkPreview:
     cases: int
     systems: int
     pilot: PilotSpread | None = None
-    compared: int | None = None
     repeats: int = 1
 
     def detectable(self, sd: float) -> float | None:
@@ -567,19 +565,16 @@ class BenchmarkPreview:
             sd: standard deviation of the differences between cases; the answer has its unit.
 
         Returns:
-            None of fewer than two cases. The level is divided by the number of pairs of systems that are compared.
+            None of fewer than two cases, and without a pilot where it is more than the whole scale, which is 1. The
+            level is divided by the number of pairs of systems.
         """
         from bedside.stats.overlapping import detectable_difference
 
-        pairs = max(1, comb(self.compared or self.systems, 2))
+        pairs = max(1, comb(self.systems, 2))
         found = detectable_difference(self.cases, 0, 0, alpha=ALPHA / pairs, power=POWER)
         # The function counts in deviations of values that don't correlate, whose differences have √2 times as much.
-        return None if found is None else found / 2**0.5 * sd
-
-    def none_apart(self, sd: float) -> bool:
-        """Whether no difference can be found, or none on a measure's scale, where the deviation is of that."""
-        difference = self.detectable(sd)
-        return difference is None or (self.pilot is None and difference > 1)
+        size = None if found is None else found / 2**0.5 * sd
+        return None if size is None or (self.pilot is None and size > 1) else size
 
     def simulation_seconds(self) -> float:
         """About how long the conversations take, at :data:`SECONDS_A_CALL` for each call to what is no toy.
@@ -693,21 +688,20 @@ def benchmark_estimates(preview: BenchmarkPreview) -> Iterator[str]:
         return
     sd, what = SPREADS[0], "a measure's scale"
     vary = f"if differences vary by {sd:.0%} of it between cases (an assumed SD)"
-    sizes = {sd: "more than all of it" if preview.none_apart(sd) else decimal(preview.detectable(sd)) for sd in SPREADS}
-    found = "; ".join(f"of {sd:.0%} it is {sizes[sd]}" for sd in SPREADS[1:])
-    rest = f"With an SD {found}. bedside plan difference --pilot takes that of an earlier run."
+    sizes = [(each, preview.detectable(each)) for each in SPREADS[1:]]
+    found = "; ".join(f"of {each:.0%} it is {decimal(size)}" for each, size in sizes if size is not None)
+    rest = f"{f'With an SD {found}. ' if found else ''}bedside plan difference --pilot takes that of an earlier run."
     if preview.pilot is not None:
         what, sd, cases = preview.pilot
         vary = f"if differences vary as in the {cases:,} cases that are in the folder (SD {decimal(sd)})"
         rest = "The SD is that of the two systems that vary most." + (
             " So few cases tell it roughly." if cases < 20 else ""
         )
-    can = f"you can tell {decimal(preview.detectable(sd))} of {what} apart"
-    if preview.none_apart(sd):
-        can = f"no difference on {what} can be told apart"
+    size = preview.detectable(sd)
+    told = f"no difference on {what} can be told" if size is None else f"you can tell {decimal(size)} of {what}"
     yield (
-        f"With these {preview.cases:,} cases {can}, {vary}. That is with power {POWER:.0%} (paired t test, "
-        f"{ALPHA:.0%} over all pairs of systems). {rest}"
+        f"With these {preview.cases:,} cases {told} apart, {vary}. "
+        f"That is with power {POWER:.0%} (paired t test, {ALPHA:.0%} over all pairs of systems). {rest}"
     )
 
 
@@ -720,7 +714,7 @@ def benchmark_plan_sentences(preview: BenchmarkPreview) -> list[str]:
     conversations = counted(preview.simulation.conversations, "conversation")
     said = [
         f"Nothing was asked. It would be {conversations}: {counted(preview.cases, 'case')} with "
-        f"{counted(preview.systems, 'system')}"
+        f"{counted(sum(role.role == 'clinician' for role in preview.simulation.roles), 'system')}"
         f"{f', {preview.repeats:,} repeats each' if preview.repeats > 1 else ''}.",
         f"That takes about {counted(round(calls), 'call')} and {time}; {spend}.",
         *reviewer_share(preview.simulation.roles),
@@ -732,11 +726,12 @@ def benchmark_plan_sentences(preview: BenchmarkPreview) -> list[str]:
         if preview.pilot is not None:
             what, sd, cases = preview.pilot
             spread = f"the SD of {counted(cases, 'case')} in the folder, {decimal(sd)}"
+        difference = preview.detectable(sd)
         said.append(
             f"Two systems can't be told apart, not even the worst from the best (power {POWER:.0%}, with {spread}): "
             "name more cases."
-            if preview.none_apart(sd)
-            else f"Two systems that differ by {decimal(preview.detectable(sd))} of {what} can be told apart (power "
-            f"{POWER:.0%}, with {spread})."
+            if difference is None
+            else f"Two systems that differ by {decimal(difference)} of {what} can be told apart (power {POWER:.0%}, "
+            f"with {spread})."
         )
     return said if preview.played else [*said, "No judge is named: what needs one will be missing."]

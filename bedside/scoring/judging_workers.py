@@ -5,7 +5,6 @@ Judgements are what is carried over: the ratings are made of them afterwards, as
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -179,7 +178,6 @@ def _summed(before: JudgingSummary, after: JudgingSummary, parts: Sequence[Judgi
                 count,
                 stored=stored[count.rubric],
                 cost=None if None in costs else sum(cost for cost in costs if cost is not None),
-                unasked=sum((Counter(of_part.unasked) for of_part in counts), Counter[str]()),
                 **{name: sum(getattr(of_part, name) for of_part in counts) for name in _SENT},
             )
         )
