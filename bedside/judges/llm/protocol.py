@@ -471,7 +471,7 @@ class SentBatch:
         most: what it costs at most, in US dollars, as far as that is known.
         id: what it is known by at the provider; None until the provider has said so.
         read: whether it has ended and was read; its calls are then those whose answers nobody took.
-        before: the newest batch that was there before, where the provider can't give a batch a name.
+        before: the newest batch that was there before, where the provider can't give a batch a name; empty for none.
     """
 
     tag: str
@@ -497,10 +497,6 @@ class BatchService(Protocol):
     address: str
     max_requests: int
     max_bytes: int
-
-    async def newest(self) -> str | None:
-        """The batch that came in last, where :meth:`find` needs that; None else, and where there is none."""
-        ...
 
     async def post_batch(self, calls: Path, batch: SentBatch) -> str:
         """Send a file of calls; returns what the batch is known by there. After a fault it may be there or not."""

@@ -127,8 +127,7 @@ class BatchRounds:
         files: list[Path] = []
 
         async def fetch() -> None:
-            looked_at = self._own
-            for batch in looked_at:
+            for batch in (looked_at := self._own):
                 service = self._services[batch.judge]
                 if batch.id is None:  # an earlier process doesn't know whether it came
                     batch.id = await self._patiently(service, self._finding(service, batch))
@@ -138,10 +137,11 @@ class BatchRounds:
                     if batch.id is None:
                         continue
                 path = self._folder / f"{batch.tag}.answers.jsonl"
+                ours = True
                 try:
                     state = await self._patiently(service, partial(service.look, batch))
                     if state.ended and not state.problem:
-                        await self._patiently(service, partial(_download, service, batch, state, path))
+                        ours = await self._patiently(service, partial(_download, service, batch, state, path))
                 except LanguageModelError as error:
                     if batch.read:  # what is left of it another command wanted, once
                         continue
@@ -151,7 +151,7 @@ class BatchRounds:
                         again = f"if its answers are gone there, remove {self._path}, and its calls are sent again"
                         error.todo = f"{error.todo}; {again}"
                     raise
-                if path.exists() and batch.id not in self._others and not _holds(path, batch.calls):
+                if not ours and batch.id not in self._others:
                     # It was found by its size and time, and is another run's: ours is looked for anew, or sent.
                     self._others.add(batch.id)
                     batch.id = None
@@ -190,7 +190,6 @@ class BatchRounds:
                 ids, service = [custom_id for custom_id, _ in calls], self._services[judge]
                 most = sum(self._most[custom_id] for custom_id in ids)
                 batch = SentBatch(uuid.uuid4().hex, judge, service.address, calls[0][1], ids, time.time(), most)
-                batch.before = await self._patiently(service, service.newest)
                 await self._send(service, file.path, batch)
                 self._wanted.add(batch)
                 file.path.unlink()
@@ -419,31 +418,28 @@ class _NoAnswersError(FaultError):
     """The provider did what was asked, and no line of what it answered can be read."""
 
 
-async def _download(service: BatchService, batch: SentBatch, state: BatchState, path: Path) -> None:
-    """Write a batch's answers to a file, which is there afterwards if any line of it can be read.
+async def _download(service: BatchService, batch: SentBatch, state: BatchState, path: Path) -> bool:
+    """Write a batch's answers to a file, which is there afterwards if any line of it can be read. Returns False where
+    none of them is to a call of the batch.
 
     Raises:
         _NoAnswersError: that isn't so where the provider did what was asked.
     """
+    own = set(batch.calls)
     try:
         with path.open("wb") as file:
             await service.read(batch, state, file)
         with path.open("rb") as file:
-            if any(map(answer_in, file)):
-                return
+            ours = {answer["custom_id"] in own for answer in map(answer_in, file) if answer is not None}
+        if ours:
+            return True in ours
     except BaseException:
         path.unlink()
         raise
     path.unlink()
     if state.ended not in ("cancelled", "expired", "failed"):
         raise _NoAnswersError("the answers of a batch that has ended can't be read")
-
-
-def _holds(path: Path, calls: Sequence[str]) -> bool:
-    """Whether an answer to any of some calls is in a file."""
-    own = set(calls)
-    with path.open("rb") as file:
-        return any(found is not None and found["custom_id"] in own for found in map(answer_in, file))
+    return True
 
 
 def _call(custom_id: str) -> str:

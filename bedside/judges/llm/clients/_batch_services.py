@@ -44,10 +44,6 @@ class _Service(HttpPoster):
         )  # fmt: skip
         self.address = address
 
-    async def newest(self) -> str | None:
-        """See :meth:`bedside.judges.llm.protocol.BatchService.newest`."""
-        return None
-
     async def _data(self, method: str, path: str, **sending: Any) -> dict[str, Any]:
         """What is answered, as JSON."""
         answer = await self.send(method, f"{self.address}{path}", **sending)
@@ -176,14 +172,11 @@ class AnthropicBatches(_Service):
     def __init__(self, provider: Provider) -> None:
         super().__init__(provider.title, provider.address, provider.key, provider.key_header, **dict(provider.headers))
 
-    async def newest(self) -> str | None:
-        """See :meth:`bedside.judges.llm.protocol.BatchService.newest`."""
-        async for listed in self._listed(self._path, "after_id"):
-            return _name(listed["id"])
-        return None
-
     async def post_batch(self, calls: Path, batch: SentBatch) -> str:
         """See :meth:`bedside.judges.llm.protocol.BatchService.post_batch`."""
+        if batch.before is None:
+            newest = (await self._data("GET", f"{self._path}?limit=1")).get("data") or [{"id": ""}]
+            batch.before = str(newest[0]["id"])
         asked = [{"custom_id": call["custom_id"], "params": call["body"]} for call in _calls(calls)]
         return _name((await self._data("POST", self._path, data=orjson.dumps({"requests": asked})))["id"])
 
