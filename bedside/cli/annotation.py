@@ -12,7 +12,7 @@ import typer
 
 from bedside.api import annotating
 from bedside.cli.help import App
-from bedside.cli.output import note, refuse_json, say, show_records, show_tables
+from bedside.cli.output import note, note_account, refuse_json, say, show_records, show_tables
 from bedside.cli.progress import task_progress
 from bedside.cli.settings_options import takes_settings, typed_again
 from bedside.core.words import counted, typed
@@ -66,6 +66,7 @@ def sample(
     from bedside.ratings.run import read_run
 
     opened = read_run(run)
+    note_account(opened.waiting())
     drawn = annotating.sample.with_settings(opened, settings)
     for name, reason in drawn.left_out.items():
         note(f"People can't rate {name}, which is left out: {reason}.")

@@ -26,6 +26,7 @@ from bedside.api.judge_tuning import (
     tune_judge,
 )
 from bedside.api.judging import PairsSettings, judge_pairs, preview_pairs
+from bedside.api.run_files import open_run
 from bedside.cli.help import App
 from bedside.cli.judgements import answers_app, batches_left
 from bedside.cli.judges import JURY_HELP, DryRun, read_jury
@@ -34,6 +35,7 @@ from bedside.cli.output import (
     Shown,
     in_options,
     note,
+    note_account,
     say,
     say_limit,
     show_and_write,
@@ -76,9 +78,11 @@ def pairs(
     from bedside.reports.preference_tables import preferred_of
 
     if dry.dry_run:
+        note_account(open_run(run).waiting())
         show_tables(preview_pairs.with_settings(run, settings))
         return
-    with judging_progress() as progress, batches_left(run):
+    left = batches_left(run, settings.batch, lambda: preview_pairs.with_settings(run, settings))
+    with left, judging_progress() as progress:
         compared = judge_pairs.with_settings(run, replace(settings, progress=progress))
     tables = [compared.table]
     try:
@@ -100,6 +104,7 @@ def drift(
     out: OutOption = None,
 ) -> None:
     if dry.dry_run:
+        note_account(open_run(run).waiting())
         show_tables(preview_drift.with_settings(run, settings))
         return
     with judging_progress() as progress:

@@ -19,6 +19,7 @@ from bedside.cli.settings_options import takes_settings
 from bedside.core.words import counted, typed
 
 if TYPE_CHECKING:
+    from bedside.judges.call_plan import RubricPlan
     from bedside.judges.llm.batch_files import BatchFile, BatchRead
     from bedside.reports.table import Tables
     from bedside.scoring.judging_batches import BatchOutcome
@@ -28,8 +29,12 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def batches_left(run: Path) -> Iterator[None]:
-    """Say, where a command is stopped, which batches are waited for."""
+def batches_left(run: Path, batch: bool, preview: Callable[[], Tables[tuple[RubricPlan, ...]]]) -> Iterator[None]:
+    """Say which calls are asked though they wait for a batch, and, where a command is stopped, which are waited for."""
+    if not batch and open_run(run).waiting():
+        from bedside.reports.judgements import under_way
+
+        note_account(under_way.texts(preview().results))
     try:
         yield
     except KeyboardInterrupt:
@@ -117,6 +122,7 @@ RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run that a j
 @answers_app.command("list")
 @takes_settings
 def judgements_list(run: RunArgument, settings: judging.JudgementsSettings) -> None:
+    note_account(open_run(run).waiting())
     show_tables(judging.judgements.with_settings(run, settings))
 
 

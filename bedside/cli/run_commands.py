@@ -17,10 +17,11 @@ from bedside.api.run_files import (
     export as write_export,
     import_ratings,
     merge as merge_runs,
+    open_run,
     view as view_run,
 )
 from bedside.cli.help import App
-from bedside.cli.output import note, refuse_json, say, show_records
+from bedside.cli.output import note, note_account, refuse_json, say, show_records
 from bedside.cli.progress import task_progress
 from bedside.cli.question_commands import files_told
 from bedside.cli.settings_options import takes_settings
@@ -181,6 +182,7 @@ def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run that bedside score wrote.")],
     settings: ExportSettings,
 ) -> None:
+    note_account(open_run(run).waiting())
     written, out = write_export.with_settings(run, settings), Path(settings.out)
     holds = ", ".join(f"{table.name} ({table.rows:,})" for table in written.tables)
     say(f"Wrote {out}, {written.size / 1e3:,.0f} kB: {holds}.")

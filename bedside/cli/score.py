@@ -318,7 +318,8 @@ def _ask(
         call.check_prices()
     summary = _scored(call, files, beside, sharing)
     out = summary.run.path
-    with sharing.opened(out) as engine, judging_progress() as progress, batches_left(out):
+    left = batches_left(out, call.settings.batch, lambda: preview_judging.with_settings(files, call.settings))
+    with left, sharing.opened(out) as engine, judging_progress() as progress:
         judged = call.ask(summary, engine, progress)
     show_tables([judged.table, *juries.add(out), *_first_measures(summary.run, judged=True)])
     if not judged.complete:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bedside.judges.counts import Tally
+from bedside.judges.llm.batch_files import KEY_DIGITS, key_of
 from bedside.judges.llm.contract import known_price
 from bedside.judges.llm.model_names import ModelName
 from bedside.judges.prompt import NotAskable, Prompt
@@ -15,6 +16,7 @@ from bedside.judges.raters import rubric_rater
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import judgement_key, key_parameters, stored_keys
+from bedside.ratings.run import batches_under_way
 from bedside.transcripts.transcript import Transcript
 
 
@@ -31,6 +33,7 @@ class RubricPlan:
         input_tokens: of the prompts, estimated.
         output_tokens: of the replies, estimated roughly.
         cost: in US dollars, of the estimates; None where the price isn't known.
+        under_way: of the calls, those that wait for a batch at the provider.
     """
 
     rubric: str
@@ -41,6 +44,7 @@ class RubricPlan:
     input_tokens: int
     output_tokens: int
     cost: float | None
+    under_way: int = 0
 
 
 class CallPlanner:
@@ -59,6 +63,8 @@ class CallPlanner:
         self._price = settings.price or known_price(name)
         #: Of judgements that are there, or counted already.
         self._keys = stored_keys(store_path, max_tokens=settings.max_tokens)
+        batches = batches_under_way(store_path.parent)
+        self._under_way = {key_of(call) for judge, calls in batches if judge == name.identity for call in calls}
 
     def key(self, prompt: Prompt, number: int) -> str:
         """The key of a judgement."""
@@ -82,6 +88,7 @@ class CallPlanner:
                 continue
             self._keys.add(key)
             tally.calls += 1
+            tally.not_asked += key[:KEY_DIGITS] in self._under_way
             tally.input_tokens += prompt.tokens
             tally.output_tokens += prompt.reply_tokens
 
@@ -96,6 +103,7 @@ class CallPlanner:
             tally.input_tokens,
             tally.output_tokens,
             None if self._price is None else self._price.of(tally.input_tokens, tally.output_tokens),
+            tally.not_asked,
         )
 
     def plans(

@@ -116,6 +116,15 @@ _SCRATCH = (".scoring.", ".judging.")
 _PATIENCE = 20
 
 
+def batches_under_way(folder: Path) -> list[tuple[str, list[str]]]:
+    """The judge and the calls of each batch that a run waits for; none where nothing waits or can be read."""
+    with suppress(*_DAMAGE):
+        batches = orjson.loads((folder / BATCHES).read_bytes())["batches"]
+        # Of a batch that was read, answers are left that another command wanted: nothing waits for them.
+        return [(batch["judge"], list(batch["calls"])) for batch in batches if not batch["read"]]
+    return []
+
+
 class Run:
     """The folder of one evaluation: ratings, transcripts as read, and a manifest.
 
@@ -216,13 +225,12 @@ class Run:
 
     def waiting(self) -> list[str]:
         """Which calls wait for batches, and how to go on: two sentences; none where nothing waits or can be read."""
-        with suppress(*_DAMAGE):
-            batches = orjson.loads((self.path / BATCHES).read_bytes())["batches"]
-            calls = sum(len(batch["calls"]) for batch in batches)
-            judges = " and ".join(sorted({batch["judge"] for batch in batches}))
-            wait = f"{'waits' if calls == 1 else 'wait'} for {counted(len(batches), 'batch')} at the provider."
-            return [f"{counted(calls, 'call')} of {judges} {wait}", "The command that sent them goes on, typed again."]
-        return []
+        batches = batches_under_way(self.path)
+        calls = sum(len(calls) for _, calls in batches)
+        judges = " and ".join(sorted({judge for judge, _ in batches}))
+        wait = f"{'waits' if calls == 1 else 'wait'} for {counted(len(batches), 'batch')} at the provider."
+        lines = [f"{counted(calls, 'call')} of {judges} {wait}", "The command that sent them goes on, typed again."]
+        return lines if batches else []
 
     @property
     def keeps_text(self) -> bool:
@@ -245,7 +253,8 @@ class Run:
             holds = self.contents.line()
         except RunError as error:
             holds = error.what
-        return f"Run({str(self.path)!r}: {holds})"
+        waits = "".join(f"; {line.rstrip('.')}" for line in self.waiting()[:1])
+        return f"Run({str(self.path)!r}: {holds}{waits})"
 
     def _repr_html_(self) -> str | None:
         try:

@@ -75,6 +75,18 @@ def estimates(plans: Sequence[RubricPlan]) -> Iterator[str]:
             yield words
 
 
+@note("judging plan.under way")
+def under_way(plans: Sequence[RubricPlan]) -> Iterator[str]:
+    """Which calls wait for a batch, judge by judge, and what becomes of them."""
+    for judge in dict.fromkeys(plan.judge for plan in plans if plan.under_way):
+        calls = sum(plan.calls for plan in plans if plan.judge == judge)
+        waiting = sum(plan.under_way for plan in plans if plan.judge == judge)
+        yield (
+            f"Under way in a batch at the provider: {waiting:,} of {counted(calls, 'call')} of "
+            f"{judge.removeprefix('judge:')}. --batch doesn't send them again; without it they are paid twice."
+        )
+
+
 def plan_table(plans: Sequence[RubricPlan], rubrics: Iterable[Rubric] = (), endpoints: Iterable[str] = ()) -> Table:
     """What judging would send, rubric by rubric.
 
@@ -85,22 +97,19 @@ def plan_table(plans: Sequence[RubricPlan], rubrics: Iterable[Rubric] = (), endp
     """
     return table_of("judging_plan", "What would be asked (nothing was)", [Part(plan.judge, plan) for plan in plans],
                     (_rubric_column(rubrics), *PLAN_COLUMNS), group=lambda row: row.whole,
-                    notes=(*estimates.texts(plans), *endpoints))  # fmt: skip
+                    notes=(*noted((under_way, estimates), plans), *endpoints))  # fmt: skip
 
 
-#: Why judgements are missing, and what a note says of each reason.
+#: Why judgements are missing, and what a note says of each reason; what isn't asked says its reasons itself.
 _MISSING = {
     "unusable": "replies that could not be used",
     "cut": "of these were cut off at the limit of tokens: with a larger --max-tokens, only they are asked again",
     "refused": "refused by the judge",
     "filtered": "stopped by the provider's content filter",
     "failed": "requests that failed",
-    "not_asked": "not answered yet for another reason",
+    "not_asked": "",
     "not_askable": "not askable, for want of an input or for length",
 }
-
-#: Most reasons that are told of what isn't answered yet.
-_REASONS = 3
 
 
 def _missing(row: Part) -> int:
@@ -120,18 +129,13 @@ JUDGED_COLUMNS = (
 @note("judged.missing", "Missing")
 def missing(judged: Sequence[JudgingSummary]) -> Iterator[str]:
     """Why judgements are missing, and what models didn't take."""
-    unasked = Counter[str]()
-    for count in (count for summary in judged for count in summary.rubrics):
-        unasked.update(count.unasked)
-    why = unasked.most_common(_REASONS)
+    counts = [count for summary in judged for count in summary.rubrics]
     for reason, words in _MISSING.items():
-        total = sum(getattr(count, reason) for summary in judged for count in summary.rubrics)
-        if reason == "not_asked":
-            total -= sum(dict(why).values())
-            for each, number in why:
-                yield f"{number:,} {each if each.startswith('not ') else f'not answered yet: {each}'}."
-        if total > 0:
+        total = sum(getattr(count, reason) for count in counts)
+        if total and words:
             yield f"{total:,} {words}."
+    for why, number in sum((Counter(count.unasked) for count in counts), Counter[str]()).most_common(3):
+        yield f"{number:,} {why if why.startswith('not ') else f'not answered yet: {why}'}."
     yield from unsent_lines((summary.rater, summary.parameters) for summary in judged)
 
 

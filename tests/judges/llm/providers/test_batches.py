@@ -280,8 +280,17 @@ def test_a_run_says_what_it_waits_for(provider: Providers, tmp_path: Path) -> No
     asked, service, run = provider("openai"), BatchProvider("openai", looks=10**6), tmp_path / "run"
     asked.judge(no_looks(service), "--batch")
     waits = f"2 calls of {asked.profile.judge} wait for 1 batch at the provider"
-    for question in ("agree", "report"):
-        said = asked.command.run(question, run).err
+    judge = ("--judge", asked.profile.judge)
+    questions: list[tuple[object, ...]] = [
+        ("agree", run), ("report", run), ("judge", "answers", "list", run),
+        ("export", run, "--to", "csv-folder", "--out", tmp_path / "out"),
+        ("sample", run, "--raters", "anna", "--rubrics", "empathy"),
+        ("judge", "pairs", run, *judge, "--rubric", "empathy", "--dry-run"),
+        ("judge", "drift", run, *judge, "--dry-run"),
+    ]  # fmt: skip
+    assert waits in repr(bedside.read_run(run))
+    for question in questions:
+        said = asked.command.run(*question).err
         assert f"{waits}.\nThe command that sent them goes on, typed again.\n" in said
         assert said.count("at the provider") == 1
     with bedside.read_run(run).locked():
@@ -290,6 +299,28 @@ def test_a_run_says_what_it_waits_for(provider: Providers, tmp_path: Path) -> No
     service.batches[0].after = 0
     asked.rated(service, "--batch")
     assert "at the provider" not in asked.command.run("report", run).err
+    assert bedside.read_run(run).waiting() == []
+
+
+def test_what_is_asked_though_it_waits_is_said_before(provider: Providers, tmp_path: Path) -> None:
+    asked, service = provider("openai"), BatchProvider("openai", looks=10**6)
+    asked.judge(no_looks(service), "--batch")
+    judge = asked.profile.judge
+    under_way = "Under way in a batch at the provider: 2 of"
+    again = f"{under_way} 2 calls of {judge}. --batch doesn't send them again; without it they are paid twice."
+    planned = asked.judge(None, "--dry-run", "--passes", 2, "--temperature", 1)
+    assert under_way not in " ".join(planned.out.split()), "other settings are other calls"
+    for passes, sent in ((1, 2), (2, 4)):
+        planned = asked.judge(None, "--dry-run", "--batch", "--passes", passes)
+        (table,) = json.loads(asked.judge(None, "--dry-run", "--batch", "--passes", passes, "--json").out)
+        assert [(row["calls"], row["under_way"]) for row in table["rows"]] == [(sent, 2)]
+        words = f"{under_way} {sent} calls of {judge}. --batch doesn't send them again"
+        assert words in " ".join(planned.out.split())
+    assert again in " ".join(asked.judge(None, "--dry-run").out.split())
+    assert under_way not in asked.judge(None, "--batch", "--dry-run", "--prompt-language", "de").out
+    live = all_rated(asked.judge(None))
+    assert live.err.count(again) == 1
+    assert under_way not in all_rated(asked.judge(None)).err, "they are answered now"
 
 
 def test_what_another_command_asks_is_left_for_it(provider: Providers, tmp_path: Path) -> None:
@@ -305,6 +336,7 @@ def test_what_another_command_asks_is_left_for_it(provider: Providers, tmp_path:
         first.after = 0
         asked.command(judge, "--batch", rubric="partnership")
         assert [(entry["id"], entry["read"]) for entry in ledger(tmp_path)] == [(first.id, True)]
+        assert bedside.read_run(tmp_path / "run").waiting() == [], "it has ended"
         ended = all_rated(asked.command(judge, "--batch"))
     assert (len(service.batches), ledger(tmp_path), len(ended.judgements)) == (2, [], 4)
 
