@@ -23,7 +23,7 @@ from bedside.judges.llm.prices import list_date
 from bedside.judges.prompt import unsent_lines
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.store import Judgement, read_judgements, read_prompt
-from bedside.ratings.names import is_pair, rated_by_judges, second_id
+from bedside.ratings.names import is_pair, judge_model, rated_by_judges, second_id
 from bedside.ratings.run import Run
 from bedside.reports.columns import Column, Part, Recorded, Table, parts_of, recorded, table_of
 from bedside.reports.notes import Note, note, noted
@@ -83,7 +83,7 @@ def under_way(plans: Sequence[RubricPlan]) -> Iterator[str]:
         waiting = sum(plan.under_way for plan in plans if plan.judge == judge)
         yield (
             f"Under way in a batch at the provider: {waiting:,} of {counted(calls, 'call')} of "
-            f"{judge.removeprefix('judge:')}. --batch doesn't send them again; without it they are paid twice."
+            f"{judge_model(judge)}. --batch doesn't send them again; without it they are paid twice."
         )
 
 
