@@ -109,7 +109,7 @@ def drift(
         return
     with judging_progress() as progress:
         tables = judge_drift.with_settings(run, replace(settings, progress=progress))
-    show_and_write(tables, shown, source=run, out=out, next_commands=f"bedside validate {typed(run)} --by-version")
+    show_and_write(tables, shown, source=run, out=out)
 
 
 @takes_settings_with(name="", judges=())

@@ -597,8 +597,9 @@ def drift_tables(drifts: Sequence[JudgeDrift]) -> tuple[Table, ...]:
     if numbers:
         notes = (
             "Now: were every transcript rated as the anchors are now. It is the old ratings, corrected stratum by "
-            "stratum by what the anchors changed by; intervals over cases. Corrected by people: the same with people's "
-            "ratings. Transcripts beside the anchors change by their stratum's mean.",
+            "stratum by what the anchors changed by. Both intervals are over the population of cases; that of now "
+            "holds the anchors' error, too. Corrected by people: the same ratings in bedside estimate, with its "
+            "interval. Transcripts beside the anchors change by their stratum's mean.",
         )
         tables.append(table_of("judge_drift_numbers", f"{who}: numbers of the run", numbers, NUMBER_COLUMNS,
                                group=_title, notes=notes))  # fmt: skip

@@ -127,8 +127,9 @@ class _SumOfMeans:
 
 # -- What would people have said of all of it? Means and differences by the design of the sample that people rated ---
 
-#: What a mean is about: cases like those at hand, in the same mix of cells; or the units at hand alone.
-About = Literal["cases", "run"]
+#: What a mean is about: cases like those at hand, in the same mix of cells; the population that they were drawn from,
+#: whose mix they tell with an error of its own; or the units at hand alone.
+About = Literal["cases", "population", "run"]
 ABOUT: tuple[About, ...] = get_args(About)
 #: Whose ratings a mean is of: people's, corrected by the judge's; people's alone; the judge's alone.
 Ratings = Literal["both", "people", "judge"]
@@ -143,7 +144,9 @@ _WORDS = {
     "people": "{} of people's ratings alone",
     "judge": "{} of the judge's ratings alone",
 }
-_OF = {"cases": "cases like these", "run": "the transcripts at hand"}
+_OF = {
+    "cases": "cases like these", "population": "the population of cases", "run": "the transcripts at hand",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -246,10 +249,12 @@ def mean(
     Args:
         units: of one system. In each cell, labelled units of two cases at least.
         ratings: ``"both"``; ``"people"`` alone, λ = 0; or the ``"judge"`` alone, taken for free of error.
-        about: ``"cases"``: cases like these, in the same mix of cells, with the error summed by case; or ``"run"``:
-            these units alone, so that a cell whose units are all labelled has no error. What was drawn, whole cases,
-            the n-th unit of each system on a case, or units one by one, is then told from which of a case are labelled
-            together.
+        about: ``"cases"``: cases like these, in the same mix of cells, with the error summed by case;
+            ``"population"``: the cases that these were drawn from, where a unit's cell is chance, too, as it is where
+            cells are the judge's levels: Σ (μ_h − μ)² / N² over units joins the error (double sampling for
+            stratification, Cochran 1977, 12.2); or ``"run"``: these units alone, so that a cell whose units are all
+            labelled has no error. What was drawn, whole cases, the n-th unit of each system on a case, or units one
+            by one, is then told from which of a case are labelled together.
         share: whether the ratings are zeros and ones, or means of such. The interval is then Wilson's (1927) at the
             effective sample size, with two pseudo-labels a cell in the variance, half of them 1, spread over the
             judge's ratings as all units are.
@@ -441,23 +446,25 @@ def _cell_mean(units: JudgedUnits, clusters: Indices, question: _Question) -> _C
     tuned, slope = _tuned_weights(units) if question.ratings == "both" else ({}, 0.0)
     value = shift = weight = unlabelled = 0.0
     parts: list[_MeanPart] = []
+    of_cells = np.zeros(total)
     for cell in np.unique(units.cells):
         inside = units.cells == cell
         seen, rest = inside & labelled, inside & ~labelled
         share, left = float(inside.sum()) / total, float(rest.sum()) / float(inside.sum())
         trust = tuned.get(int(cell), 0.0)
         weight += share * trust
-        value += share * float((units.human[seen] - trust * units.judge[seen]).mean())
+        of_cells[inside] = (units.human[seen] - trust * units.judge[seen]).mean()
         if trust > 0:
-            value += share * trust * float(units.judge[rest].mean())
-            if question.about == "cases":
+            of_cells[inside] += trust * units.judge[rest].mean()
+            if question.about != "run":
                 parts.append(_mean_part(units.judge[rest], clusters[rest], share * trust))
                 unlabelled += parts[-1].variance
+        value += share * float(of_cells[inside][0])
         if question.about == "run" and left == 0:
             continue
         # Of the units at hand, the judge's mean of all is known: its error is that of people − trust/left · judge.
-        apart = trust if question.about == "cases" or trust == 0 else trust / left
-        factor = share * (1.0 if question.about == "cases" else float(np.sqrt(left)))
+        apart = trust if question.about != "run" or trust == 0 else trust / left
+        factor = share * (1.0 if question.about != "run" else float(np.sqrt(left)))
         errors = units.human[seen] - apart * units.judge[seen]
         added = moved = 0.0
         left_out = None
@@ -467,6 +474,8 @@ def _cell_mean(units: JudgedUnits, clusters: Indices, question: _Question) -> _C
             left_out = _left_out(units, inside, seen, slope)
         parts.append(_mean_part(errors, clusters[seen], factor, left_out=left_out, added=factor**2 * added))
         shift += share * moved
+    if question.about == "population":
+        parts.append(_mean_part(of_cells, clusters, 1.0))
     return _CellMean(_SumOfMeans(value, tuple(parts)), unlabelled, value + shift, weight, int(labelled.sum()))
 
 

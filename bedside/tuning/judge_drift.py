@@ -355,7 +355,7 @@ class NumberChange:
     Attributes:
         kind: ``mean``, ``difference``, or ``corrected``, by people.
         quantity: the system, or the two.
-        before, now: with intervals of 95 % over cases.
+        before, now: with intervals of 95 % over the population of cases; that of now holds the anchors' error, too.
     """
 
     kind: NumberKind
@@ -496,11 +496,13 @@ def _numbers(
     after: dict[str, JudgedUnits] = {}
     for system in view.order.ordered_systems(values["system"].unique()):
         rated = values.filter(pl.col("system") == system).sort("transcript_id")
-        sizes = rated.group_by("cell").agg(pl.col("now").count(), pl.len()).sort("now", "len", "cell", descending=True)
-        if sizes["now"][0] < _FEWEST:
+        cases_now = pl.col("case").filter(pl.col("now").is_not_null()).n_unique()
+        sizes = rated.group_by("cell").agg(cases_now.alias("cases"), pl.len())
+        sizes = sizes.sort("cases", "len", "cell", descending=True)
+        if sizes["cases"][0] < _FEWEST:
             continue
-        # A stratum with too few anchors is joined with the largest of its system.
-        small = sizes.filter(pl.col("now") < _FEWEST)["cell"].to_list()
+        # A stratum whose anchors are of too few cases is joined with the largest of its system.
+        small = sizes.filter(pl.col("cases") < _FEWEST)["cell"].to_list()
         cells = np.where(rated["cell"].is_in(small), sizes["cell"][0], rated["cell"])
         cases = rated["case"].to_numpy().astype(str)
         numbered = np.unique(cells.astype(str), return_inverse=True)[1]
@@ -527,11 +529,12 @@ def _numbers(
 
 
 def _figures(units: Mapping[str, JudgedUnits], ratings: Ratings) -> Iterator[tuple[NumberKind, str, Result]]:
-    """The mean of each system, and the difference of every two."""
+    """The mean of each system, and the difference of every two, both of the population of cases: their cells are
+    levels, of which another sample of cases has others."""
     for system, own in units.items():
-        yield "mean", system, mean(own, ratings=ratings)
+        yield "mean", system, mean(own, ratings=ratings, about="population")
     for a, b in combinations(units, 2):
-        yield "difference", f"{a} − {b}", difference(units[a], units[b], ratings=ratings)
+        yield "difference", f"{a} − {b}", difference(units[a], units[b], ratings=ratings, about="population")
 
 
 def judge_drift_findings(drifts: Sequence[JudgeDrift]) -> tuple[Finding, ...]:

@@ -109,6 +109,21 @@ def test_a_stratified_mean_is_that_of_surveys() -> None:
     assert cases**2 == pytest.approx(sum(w**2 * v.var(ddof=1) / v.size for w, v in zip(weights, seen, strict=True)))
 
 
+def test_a_mix_of_cells_that_is_drawn_adds_its_error() -> None:
+    """Double sampling for stratification (Cochran 1977, 12.2): Σ W_h² s_h² / n_h + Σ W_h (ȳ_h − ȳ)² / (N − 1)."""
+    for seed in range(4):
+        units = some_units(seed, labels=60, cells=True)
+        fixed, drawn = (mean(units, ratings="people", about=about) for about in ("cases", "population"))
+        assert fixed.estimate == drawn.estimate
+        sizes = np.bincount(units.cells) / 120
+        labels = [units.human[units.labelled & (units.cells == cell)] for cell in range(3)]
+        within = sum(size**2 * own.var(ddof=1) / own.size for size, own in zip(sizes, labels, strict=True))
+        means = np.array([own.mean() for own in labels])
+        between = float(sizes @ (means - sizes @ means) ** 2) * 120 / 119
+        assert (fixed.standard_error or 0) ** 2 == pytest.approx(within)
+        assert (drawn.standard_error or 0) ** 2 == pytest.approx(within + between / 120)
+
+
 def test_the_correction_by_cells_follows_its_formula() -> None:
     units = some_units(7, cells=True)
     seen = units.labelled
@@ -276,6 +291,22 @@ def rare(rng: np.random.Generator) -> tuple[Result, float]:
     return mean(judged_units(judge, human), share=True), 0.1
 
 
+def asked_again(rng: np.random.Generator) -> tuple[Result, float]:
+    """A judge's levels of 60 cases, two transcripts each, are the cells; in 50 a version that moves some is known."""
+    case = np.repeat(np.arange(60), 2)
+    latent = rng.normal(size=60)[case] + rng.normal(size=120)
+    before = np.digitize(latent, (-1.0, 0.0, 1.0)) + 1.0
+    now = before + (rng.random(120) < 0.4)
+    human = np.full(120, np.nan)
+    for level in range(1, 5):
+        inside = np.flatnonzero(before == level)
+        seen = rng.choice(inside, max(4, round(inside.size * 50 / 120)), replace=False)
+        human[seen] = now[seen]
+    units = judged_units(before, human, cells=before.astype(int) - 1, cases=case)
+    truth = 1.4 + stats.norm.sf((-1.0, 0.0, 1.0), scale=np.sqrt(2)).sum()
+    return mean(units, about="population"), float(truth)
+
+
 def test_the_interval_of_ratings_alone_is_that_of_a_mean_on_a_scale() -> None:
     for seed in range(4):
         units = some_units(seed, labels=8 + 4 * seed)
@@ -307,7 +338,7 @@ def test_few_labels_near_an_end_hold_the_mean() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("study", [stratified, repeated, rare])
+@pytest.mark.parametrize("study", [stratified, repeated, rare, asked_again])
 def test_intervals_cover(study: Study) -> None:
     """1,000 studies of known truth: between 93 and 97.5 %, give or take two Monte Carlo errors of .7 points."""
     rng = np.random.default_rng(11)

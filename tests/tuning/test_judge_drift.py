@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -20,6 +21,7 @@ from bedside.judges.llm.prices import Price
 from bedside.tuning.judge_drift import draw_anchors, kept_anchors
 from tests.conftest import exit_code
 from tests.judges.llm.server import Action, JudgeServer, Received
+from tests.stats.results import ends
 
 pytestmark = pytest.mark.server
 
@@ -95,6 +97,8 @@ def test_a_change_is_found_and_what_it_does_to_the_run_is_said(judged: bedside.R
         assert number.before.estimate == pytest.approx(old)
         assert number.now.estimate is not None
         assert number.now.estimate == pytest.approx(old + 0.5, abs=0.2)  # type: ignore[operator]
+        low, high = ends(number.now)
+        assert high - low > np.subtract(*ends(number.before)[::-1])
     assert {level.level for level in drift.levels} == {"1", "2", "3", "4"}
     assert answer.sentences()[0].startswith("tiny has changed on empathy: its mean level changed by +0.")
     assert bedside.read_run(judged.path).ratings.equals(before)
@@ -105,6 +109,9 @@ def test_no_change_is_shown_and_the_anchors_stay(judged: bedside.Run, model: Mod
         (drift,) = bedside.judge_drift(judged, server.judge, anchors=70).results
         (more,) = bedside.judge_drift(judged, server.judge, anchors=90, seed=5).results
     assert (drift.verdict, drift.change.estimate, drift.moved.estimate) == ("same", 0, 0)
+    assert [number.kind for number in drift.numbers] == ["mean", "mean", "difference"]
+    for number in drift.numbers:  # nothing changed, so the cases that the run has are all that is not known
+        assert ends(number.now) == pytest.approx(ends(number.before))
     assert (more.anchors, more.verdict) == (70, "same")
     kept = kept_anchors(judged.path)["judge:tiny"]["empathy"][1]
     assert len({anchor.transcript for anchor in kept}) == 70
@@ -155,7 +162,9 @@ def test_a_label_that_is_given_less_often_is_found(tmp_path: Path) -> None:
     assert shares == pytest.approx({"openness": -turned / 120, "neuroticism": turned / 120, "extraversion": 0})
 
 
-def test_it_can_be_counted_and_limited_first(judged: bedside.Run, model: Model) -> None:
+def test_it_can_be_counted_and_limited_first(
+    judged: bedside.Run, model: Model, capsys: pytest.CaptureFixture[str]
+) -> None:
     with JudgeServer(model) as server:
         how = ("judge", "drift", judged.path, "--judge", server.judge)
         assert exit_code(*how, "--dry-run") == 0
@@ -165,6 +174,8 @@ def test_it_can_be_counted_and_limited_first(judged: bedside.Run, model: Model) 
         assert server.count == 20
         assert exit_code(*how) == 0
         assert server.count == 86
+    said = capsys.readouterr()  # the new version isn't in the run, so no question can take it apart
+    assert "Next:" not in said.out + said.err
 
 
 def test_a_limit_that_is_reached_is_said(judged: bedside.Run, model: Model) -> None:
