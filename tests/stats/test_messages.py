@@ -133,7 +133,7 @@ GOLDEN = {
     "margin of a proportion": "`margin`: a margin of 1 of a proportion allows anything; give one below 1",
     "judged and rated of other length": "ratings, cells and cases need lists of equal length",
     "not all judged": "the judge must have rated every unit; leave out the units it didn't rate",
-    "about all": "`about`: there is no choice 'zsplit'; known: cases, run",
+    "about all": "`about`: there is no choice 'zsplit'; known: cases, population, run",
     "share above 1": "a share of a win lies between 0 and 1",
     "share of a place": "of one comparison the first has 1, 0 or 0.5 of the win",
     "other order": "1 pair can't stand beside 2 in the other order",
