@@ -220,12 +220,12 @@ class RatingsView:
         """Unit that was adjudicated by a flow → the question at which the walk of its final answers is open."""
         from bedside.judges.rubric_ratings import walk_by
 
-        found: dict[tuple[str, str], str] = {}
+        open_at: dict[tuple[str, str], str] = {}
         for _, row, own in _final_answers(self.final, self.ratings, {flow.name: flow}):
             at = walk_by(flow, own).at
             if at is not None:
-                found[row["transcript_id"], row["unit"]] = flow.questions[at].id
-        return found
+                open_at[row["transcript_id"], row["unit"]] = flow.questions[at].id
+        return open_at
 
     @property
     def compared(self) -> str:

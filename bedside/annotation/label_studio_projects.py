@@ -435,8 +435,8 @@ def pull(
             two users who can be one rater.
         InputError: what the server has isn't the form of Label Studio's tasks. Nothing is changed then.
     """
-    found = [one for of_part in server.projects(plan, project).values() for one in of_part]
-    projects = [one for one in found if project in (None, one.id)]
+    known = [each for of_part in server.projects(plan, project).values() for each in of_part]
+    projects = [each for each in known if project in (None, each.id)]
     if not projects:
         raise LabelStudioError(
             f"the server has no project of plan {plan_hash(plan)}",
@@ -446,10 +446,10 @@ def pull(
     check_pages(server, run, plan, projects)
     raters = _raters(server, plan, users or {})
     tasks: list[Mapping[str, Any]] = []
-    done, total = 0, sum(one.task_number for one in projects)
-    for one in projects:
-        tasks += server.answers(one, partial(report_tasks, progress, done, total))
-        done += one.task_number
+    done, total = 0, sum(each.task_number for each in projects)
+    for labelled in projects:
+        tasks += server.answers(labelled, partial(report_tasks, progress, done, total))
+        done += labelled.task_number
     collected = read_export(
         plan,
         tasks,

@@ -20,7 +20,6 @@ from bedside.cli.progress import judging_progress, scoring_progress
 from bedside.cli.settings_options import takes_settings_with
 from bedside.core.errors import BedsideError, InputError
 from bedside.core.words import counted, listed, typed
-from bedside.judges.settings import refuse_limits
 from bedside.ratings.run_folder import MANIFEST
 from bedside.scoring.score_settings import ScoreSettings
 from bedside.transcripts.read_options import ReadOptions
@@ -222,6 +221,8 @@ def score(
         raise InputError(what, where="`batch`", todo="leave it out, or `batch_out` and `engine`")
     call = _judging_call(files, settings, judging)
     if together.batch_out is not None:
+        from bedside.judges.settings import refuse_limits
+
         refuse_limits(judging, "batch_out")
         call.check_batch()
     elif sharing.engine is not None:

@@ -97,7 +97,7 @@ def test_of_two_plans_of_one_round_the_rating_that_came_first_stands(run: Run) -
 
 def test_what_was_typed_is_in_the_ratings(run: Run, plan: AnnotationPlan) -> None:
     kept = keep(run, plan, reasoned_levels)
-    assert kept == StoreSummary(24, 0, 0, 24, 0, 0, {}, {}, 0, 48, 0)
+    assert kept == StoreSummary(24, 0, 0, 24, 0, 0, {}, {}, 0, 48, 0, came={"anna": 8, "ben": 8, "cleo": 8})
     expected = {}
     for item in plan.items:
         for rater in plan.raters_of[item.id]:

@@ -218,7 +218,7 @@ def test_what_cannot_be_rated_is_left_out_and_counted(tmp_path: Path) -> None:
         ({"by": ("sytem",)}, "there is no factor 'sytem'.*system"),
         ({"per": 0}, "give a number from 1"),
         ({"mode": "findings"}, "is of kind level; mode findings takes rubrics of kind list"),
-        ({"mode": "codes", "rubrics": (EMPATHY,)}, "asks for a level"),
+        ({"mode": "codes", "rubrics": (EMPATHY,)}, "empathy is of kind level"),
         ({"rubrics": (EMPATHY, RUBRICS.load("open_question"))}, "is about turns"),
         ({"focus": "certain"}, "there is no focus 'certain'"),
         ({"judge": JUDGE}, "mode rate shows no judge's scores"),
