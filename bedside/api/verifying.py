@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 FileState = Literal["as written", "changed", "missing", "no digest", "other run"]
 #: How many files are named in a line, and that many lines of files that aren't as they were written.
 _MOST_NAMED = 5
-_RESTORE_ONLY = "restore it from a copy"
-_RESTORE = f"{_RESTORE_ONLY}, or have bedside write it again"
+_RESTORE = "restore it from a copy, or have bedside write it again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +98,9 @@ def said_of_files(checks: Sequence[FileCheck]) -> Iterator[str]:
             yield f"{source} is as it was written{f' {sound[0].finding}' if sound[0].finding else ''}."
         elif sound:
             count, whole = len(sound), len(sound) + len(wrong)
-            files = f"All {counted(whole, 'file')}" if not wrong else f"{count:,} of {counted(whole, 'file')}"
-            yield f"{files} of {source} are as they were written{' and can be used' if wrong else ''}."
+            of = f"{count:,} of " if wrong else "All " if whole > 1 else ""
+            were = "is as it was" if count == 1 else "are as they were"
+            yield f"{of}{counted(whole, 'file')} of {source} {were} written{' and can be used' if wrong else ''}."
         if unknown:
             names = [os.path.relpath(check.path, source) if check.path != source else source for check in unknown]
             more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
@@ -185,9 +185,8 @@ def _checked(source: str, file: Path, known: str | None) -> FileCheck:
     """A file by the SHA-256 that is stated of it, or by what it says of itself."""
     standing = _standing(file)
     if not standing.is_file():
-        if known is None:
-            return FileCheck(source, str(file), "missing", "its folder's manifest tells of it", _RESTORE_ONLY)
-        return FileCheck(source, str(file), "missing", "a list of its folder names it", _RESTORE)
+        todo = "restore it from a copy" if known is None else _RESTORE
+        return FileCheck(source, str(file), "missing", "a list of its folder names it", todo)
     try:
         if known is None:
             return FileCheck(source, str(file), "as written" if _says_how(standing) else "no digest")
@@ -222,10 +221,8 @@ def _says_how(file: Path) -> bool:
         read_arrays(file, RATER_FILE)
     elif file.suffix == ".yaml":
         return has_digest(file) and plain_yaml(file, "file", kind=InputError) is not None
-    elif file.name == STORE:
+    elif file.name in (STORE, TYPED_LINES):
         return _lines_say(file)
-    elif file.name == TYPED_LINES:
-        return _typed_say(file)
     elif file.suffix == ".json":
         value = read_json(file, "file")
         if not isinstance(value, dict) or "seal" not in value:
@@ -240,25 +237,20 @@ def _says_how(file: Path) -> bool:
 
 
 def _lines_say(file: Path) -> bool:
-    """As :func:`_says_how`, of what raters answered: a run says how many lines of it made ratings."""
+    """As :func:`_says_how`, of what raters answered and people typed: a run says how many lines made ratings, and a
+    simulation how many there were."""
     from bedside.annotation.answer_store import stored_lines
-
-    number = sum(1 for _ in stored_lines(file))
-    imports = _listed(file.parents[2] / MANIFEST, "imports") or ()
-    made = [entry.get("revisions", 0) for entry in imports if entry.get("plan") == file.parent.name]
-    if number < max(made, default=0):
-        raise RunError(f"it has {number:,} of {max(made):,} lines", where=str(file), todo=_RESTORE)
-    return all("digest" in line for _, line in read_json_lines(file, "store of answers"))
-
-
-def _typed_say(file: Path) -> bool:
-    """As :func:`_says_how`, of what people typed: the simulation's manifest says how many lines there were."""
     from bedside.simulation.person import typed_lines
 
-    lines, kept = typed_lines(file), _listed(file.with_name(MANIFEST), "lines typed")
-    if isinstance(kept, int) and len(lines) < kept:
-        raise RunError(f"it has {len(lines):,} of {kept:,} lines", where=str(file), todo=_RESTORE_ONLY)
-    return all(line.digest for line in lines)
+    if file.name == TYPED_LINES:
+        number, counts = sum(1 for _ in typed_lines(file, {})), [_listed(file.with_name(MANIFEST), "lines typed") or 0]
+    else:
+        number = sum(1 for _ in stored_lines(file))
+        imports = _listed(file.parents[2] / MANIFEST, "imports") or ()
+        counts = [entry.get("revisions", 0) for entry in imports if entry.get("plan") == file.parent.name]
+    if number < max(counts, default=0):
+        raise RunError(f"it has {number:,} of {max(counts):,} lines", where=str(file), todo="restore it from a copy")
+    return all(line.get("digest") for _, line in read_json_lines(file, "file of lines"))
 
 
 # -- Files of reports -----------------------------------------------------------------------------------

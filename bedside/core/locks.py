@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,14 +90,12 @@ def _hold(path: Path, patience: float) -> Hold | None:
 
 
 def is_held(path: Path) -> bool:
-    """Whether another process holds a file; what a process that is no more left of it is removed."""
-    try:
-        held = hold(path) if path.exists() else Hold(lambda: None)
-    except OSError:  # nobody can hold it here
-        return False
-    if held is not None:
-        held.release()
-    return held is None
+    """Whether another process holds a file; what one that is no more left of it is removed."""
+    with suppress(OSError):  # nobody can hold it here
+        if path.exists():
+            with hold(path) or nullcontext(True) as held:
+                return bool(held)
+    return False
 
 
 def hold_folder(path: Path) -> Hold | None:

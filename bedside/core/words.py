@@ -42,7 +42,7 @@ def typed(word: str | Path) -> str:
 
 # -- A count with its noun ------------------------------------------------------------------------------
 
-_IRREGULAR = {"person": "people", "jury": "juries", "batch": "batches", "criterion": "criteria"}
+_IRREGULAR = {"person": "people", "reply": "replies", "jury": "juries", "batch": "batches", "criterion": "criteria"}
 
 
 def counted(count: int, noun: str) -> str:

@@ -185,9 +185,9 @@ def _labels(view: RatingsView) -> dict[str, str]:
     if not 1 < len(systems) <= _SYSTEMS or view.transcripts()["system"].null_count():
         return {}
     names = [view.order.system_label(system) for system in systems]
-    heads = {name.rpartition("/")[0] for name in names}
-    if len(heads) == 1:
-        names = [name.rpartition("/")[2] for name in names]
+    for mark in "/:":
+        if len({name.rpartition(mark)[0] for name in names}) == 1:
+            names = [name.rpartition(mark)[2] for name in names]
     labels = [_shortened(name, _LABEL) for name in names]
     return dict(zip(systems, labels, strict=True)) if len(set(labels)) == len(labels) else {}
 

@@ -102,13 +102,12 @@ def plan_table(plans: Sequence[RubricPlan], rubrics: Iterable[Rubric] = (), endp
 
 #: Why judgements are missing, and what a note says of each reason; what isn't asked says its reasons itself.
 _MISSING = {
-    "unusable": "replies that could not be used",
-    "cut": "of these were cut off at the limit of tokens: with a larger --max-tokens, only they are asked again",
-    "refused": "refused by the judge",
-    "filtered": "stopped by the provider's content filter",
-    "failed": "requests that failed",
-    "not_asked": "",
-    "not_askable": "not askable, for want of an input or for length",
+    "unusable": ("reply", "that could not be used"),
+    "cut": ("", "of these cut off at the limit of tokens: with a larger --max-tokens, no others are asked again"),
+    "refused": ("", "refused by the judge"),
+    "filtered": ("", "stopped by the provider's content filter"),
+    "failed": ("request", "that failed"),
+    "not_askable": ("", "not askable, for want of an input or for length"),
 }
 
 
@@ -130,10 +129,10 @@ JUDGED_COLUMNS = (
 def missing(judged: Sequence[JudgingSummary]) -> Iterator[str]:
     """Why judgements are missing, and what models didn't take."""
     counts = [count for summary in judged for count in summary.rubrics]
-    for reason, words in _MISSING.items():
+    for reason, (noun, words) in _MISSING.items():
         total = sum(getattr(count, reason) for count in counts)
-        if total and words:
-            yield f"{total:,} {words}."
+        if total:
+            yield f"{counted(total, noun) if noun else f'{total:,}'} {words}."
     for why, number in sum((Counter(count.unasked) for count in counts), Counter[str]()).most_common(3):
         yield f"{number:,} {why if why.startswith('not ') else f'not answered yet: {why}'}."
     yield from unsent_lines((summary.rater, summary.parameters) for summary in judged)

@@ -21,18 +21,13 @@ from bedside.reports.columns import Column, Part, Table, recorded, table_of
 from bedside.reports.notes import note, noted
 from bedside.reports.number_text import DASH, decimal, money
 from bedside.simulation.simulated_costs import total_cost
-from bedside.simulation.talks_folder import (
-    ConversationRecord,
-    LostConversation,
-    TalksOverview,
-    conversation_record,
-    talks_overview,
-)
+from bedside.simulation.talks_folder import ConversationRecord, LostConversation, conversation_record, talks_overview
 from bedside.transcripts.simulation_folder import ReviewCounts, checked_manifest, reviewed_sentences
 
 if TYPE_CHECKING:
     from bedside.judges.call_plan import RubricPlan
     from bedside.simulation.call_preview import RecordPreview, RolePreview, SimulationPreview
+    from bedside.simulation.talks_folder import TalksOverview
     from bedside.stats.result import Result
 
 # -- Who took part in simulated conversations -----------------------------------------------------------
@@ -209,7 +204,6 @@ def simulation_tables(folder: Path) -> tuple[Table, Table]:
         *noted((messages, toys_there, endings), rows),
         *reviews.texts(overview.reviews),
         *failures.texts(overview.lost),
-        *parts_of_workers.texts(overview),
     )
     return (
         table_of("simulation", "Simulated conversations", rows, TALKS_COLUMNS, notes=said),
@@ -287,14 +281,6 @@ def failures(lost: Collection[LostConversation]) -> Iterator[str]:
         yield f"Missing: {_counts(missing)}."
 
 
-@note("simulation.parts", "Finished", "Unfinished")
-def parts_of_workers(overview: TalksOverview) -> Iterator[str]:
-    """What workers have that isn't in the simulation's log yet."""
-    if overview.parts:
-        when = "as each is done" if overview.under_way else "once the same command is typed again"
-        yield f"What workers had in {counted(overview.parts, 'part')} isn't counted yet: it is {when}."
-
-
 def _counts(counter: Counter[str]) -> str:
     parts = sorted(((name, n) for name, n in counter.items() if n), key=lambda part: (-part[1], part[0]))
     return "; ".join(f"{name} {number:,}" for name, number in parts)
@@ -323,14 +309,16 @@ def earlier(conversations: int) -> Iterator[str]:
 
 @note("simulation spent.without reply", "Requests")
 def without_reply(overview: TalksOverview) -> Iterator[str]:
-    """Requests of which no reply is kept."""
+    """Requests of which no reply is kept, and what workers have that isn't in the simulation's log yet."""
     sent, lost = (sum(own[name] for own in overview.spent.values()) for name in ("calls", "unanswered"))
     if lost:
         yield (
             f"{lost:,} of {counted(sent, 'request')} {'is' if lost == 1 else 'are'} without a reply: "
-            f"{'under way, ' if overview.under_way else ''}cut off or refused; tokens and cost, if any, "
-            "aren't known."
+            f"{'under way, ' if overview.under_way else ''}cut off or refused; tokens and cost, if any, aren't known."
         )
+    if overview.parts:
+        when = "as each is done" if overview.under_way else "once the same command is typed again"
+        yield f"What workers had in {counted(overview.parts, 'part')} isn't counted here or above yet: it is {when}."
 
 
 LOST_COLUMNS = (

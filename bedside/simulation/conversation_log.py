@@ -254,7 +254,7 @@ def check_rows(connection: sqlite3.Connection, *tables: str) -> None:
         query = f"SELECT count(*) AS number FROM {table} WHERE NOT ({_sound(connection, table)})"
         number = connection.execute(query).fetchone()["number"]
         if number:
-            raise ValueError(f"of the table {table}, {number:,} aren't as they were written")
+            raise ValueError(f"rows of the table {table} that aren't as they were written: {number:,}")
 
 
 def _insert(table: str, columns: Iterable[str], source: str = "", rest: str = "", verb: str = "INSERT") -> str:
@@ -593,7 +593,7 @@ def lost_rows(connection: sqlite3.Connection, kept: Mapping[str, str], spent: Ma
     Args:
         connection: to the log.
         kept: what transcripts say: of each conversation its id, by its key.
-        spent: replies by role, as the manifest has them.
+        spent: replies and requests by role, as the manifest has them.
     """
     run = connection.execute
     listed = {row["key"]: row["id"] for row in run("SELECT key, id FROM plan")}
@@ -611,20 +611,12 @@ def lost_rows(connection: sqlite3.Connection, kept: Mapping[str, str], spent: Ma
         count = run(_REPLIES_OF, (key, key)).fetchone()["number"]
         if count < number:
             yield f"{number - count:,} of {number:,} replies of {names.get(key, key[:12])}"
-    yield from _fewer(connection, spent, "replies", "replies")
-
-
-def lost_requests(connection: sqlite3.Connection, spent: Mapping[str, Any]) -> Iterator[str]:
-    """As :func:`lost_rows`, of the requests that were sent."""
-    yield from _fewer(connection, spent, "calls", "requests")
-
-
-def _fewer(connection: sqlite3.Connection, spent: Mapping[str, Any], name: str, words: str) -> Iterator[str]:
     now = spent_by_role(connection)
     for role, own in spent.items():
-        before, after = own.get(name) or 0, now.get(role, {}).get(name, 0)
-        if after < before:
-            yield f"{before - after:,} of {before:,} {words} of the {role}"
+        for name, words in (("replies", "replies"), ("calls", "requests")):
+            before, after = own.get(name) or 0, now.get(role, {}).get(name, 0)
+            if after < before:
+                yield f"{before - after:,} of {before:,} {words} of the {role}"
 
 
 def planned_conversations(

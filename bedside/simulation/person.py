@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -58,20 +58,12 @@ class TypedLine:
         text: the line.
         seconds: how long the person was waited for.
         finding: whether it entered a finding before it was asked for.
-        digest: SHA-256 of all that and of the digest before, of the same side of the conversation; empty in lines of
-            earlier versions.
     """
 
     at: TypedAt
     text: str
     seconds: float
     finding: bool = False
-    digest: str = field(default="", compare=False)
-
-    def sealed(self, before: str) -> TypedLine:
-        """The line with its digest, given that of the same side's line before."""
-        cells = (*asdict(self.at).values(), self.text, self.seconds, self.finding)
-        return replace(self, digest=cells_digest(before, *cells))
 
 
 class TypedLines:
@@ -83,12 +75,10 @@ class TypedLines:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lines: list[TypedLine] = []
-        if path.is_file():
-            content = path.read_bytes()
-            if not content.endswith(b"\n"):  # what was cut off in the middle of its last line is taken away
-                os.truncate(path, content.rfind(b"\n") + 1)
-            self._lines = typed_lines(path)
+        self._latest: dict[tuple[str, str], str] = {}
+        if path.is_file() and not (content := path.read_bytes()).endswith(b"\n"):
+            os.truncate(path, content.rfind(b"\n") + 1)  # a line that was cut off in the middle
+        self._lines = list(typed_lines(path, self._latest)) if path.is_file() else []
 
     def at(self, place: TypedAt) -> tuple[TypedLine, ...]:
         """What was typed at a call, in order."""
@@ -100,9 +90,9 @@ class TypedLines:
 
     def add(self, line: TypedLine) -> None:
         """Keep a line; it is on the disk when this returns."""
-        earlier = self.of(line.at.conversation, line.at.actor)
-        line = line.sealed(earlier[-1].digest if earlier else "")
-        record = {**asdict(line.at), **{name: getattr(line, name) for name in ("text", *_BESIDE)}}
+        side = line.at.conversation, line.at.actor
+        record = {**asdict(line.at), "text": line.text, "seconds": line.seconds, "finding": line.finding}
+        record["digest"] = self._latest[side] = cells_digest(self._latest.get(side, ""), *record.values())
         try:
             descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             with os.fdopen(descriptor, "ab") as file:
@@ -118,35 +108,24 @@ class TypedLines:
         self._lines.append(line)
 
 
-#: What is kept of a line beside its call and text.
-_BESIDE = ("seconds", "finding", "digest")
+def typed_lines(path: Path, latest: dict[tuple[str, str], str]) -> Iterator[TypedLine]:
+    """The lines of a file, each sealed with the SHA-256 of itself and of that side's line before.
 
-
-def typed_lines(path: Path) -> list[TypedLine]:
-    """The lines of a file.
-
-    Raises:
-        InputError: one isn't as it was typed.
+    ``latest`` takes the last SHA-256 of each side of a conversation; earlier versions wrote none.
     """
-    latest: dict[tuple[str, str], str] = {}
-    lines = []
     todo = "put the file back as it was"
     for place, record in read_json_lines(path, "file of what was typed", kind=InputError, todo=todo):
         try:
+            digest, side = str(record.pop("digest", "")), (record["conversation"], record["actor"])
+            before, latest[side] = latest.get(side, ""), digest
+            if (digest or before) and digest != cells_digest(before, *record.values()):
+                raise ValueError("another digest")
             seconds, words = float(record.pop("seconds")), str(record.pop("text"))
-            finding, digest = bool(record.pop("finding")), str(record.pop("digest", ""))
-            line = TypedLine(TypedAt(**record), words, seconds, finding, digest)
-            side = line.at.conversation, line.at.actor
-            before = latest.get(side, "")
-            fits = digest == line.sealed(before).digest
+            finding = bool(record.pop("finding"))
+            yield TypedLine(TypedAt(**record), words, seconds, finding)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError("this line is none that was typed", where=place, todo=todo) from error
-        if not fits and (digest or before):
-            number = place.rpartition(":")[2]
-            raise InputError(f"line {number} or one before it isn't as it was typed", where=str(path), todo=todo)
-        latest[side] = digest
-        lines.append(line)
-    return lines
+            what = f"line {place.rpartition(':')[2]} or one before it isn't as it was typed"
+            raise InputError(what, where=place, todo=todo) from error
 
 
 # -- A form for a person at the keyboard ----------------------------------------------------------------
@@ -416,13 +395,9 @@ ShownKind = Literal["start", "brief", "heard", "own", "note"]
 
 
 class Screen(Protocol):
-    """Where a person reads and types.
+    """Where a person reads and types."""
 
-    Attributes:
-        unseen: for how many seconds what the last line answers stood there before the person saw it.
-        ending: what ends their sitting, and how it goes on.
-    """
-
+    #: For how many seconds what the last line answers stood there unseen, and what ends a sitting, with how it goes on.
     unseen: float
     ending: tuple[str, str]
 
@@ -631,8 +606,7 @@ class _Asking:
         started = self.person.clock()
         with self.person.screen.reminding(self._reminders(left)):
             line = self.person.screen.line(prompt).strip()
-        waited = self.person.clock() - started - self.person.screen.unseen
-        seconds = max(waited, 0.0) if left is not None else 0.0
+        seconds = max(0.0, self.person.clock() - started - self.person.screen.unseen) if left is not None else 0.0
         command, words = _command_and_words(line)
         finding = command == "/find" and bool(words) and not self._problem(words)
         self.person.lines.add(TypedLine(self.at, line, round(seconds, 3), finding))

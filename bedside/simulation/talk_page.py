@@ -76,7 +76,6 @@ class PageScreen:
         self._texts: list[str] = []
         self._taken = 0
         self._seen: float | None = None
-        self._ends: float | None = None
         self._reminders: tuple[tuple[float, str], ...] = ()
         self._timers = ExitStack()
         self._done = self._closed = False
@@ -93,10 +92,10 @@ class PageScreen:
             EOFError: the page is no longer served.
         """
         with self._changed:
-            asked, self._prompt, self._seen = monotonic(), prompt, None
+            asked, self._prompt = monotonic(), prompt
             self._changed.wait_for(lambda: self._line is not None or self._closed)
             self.unseen = (monotonic() if self._seen is None else self._seen) - asked
-            line, self._line, self._prompt = self._line, None, None
+            line, self._line, self._prompt, self._seen = self._line, None, None, None
             if line is None:
                 raise EOFError
             self._shown.append({"kind": "own", "text": f"{prompt}{line}"})
@@ -114,16 +113,17 @@ class PageScreen:
         self._reminders = tuple(reminders)
         with self._timers:
             yield
-        self._ends = None
+        self._reminders = ()
 
     def news(self, session: str, since: int) -> dict[str, Any]:
         """What the page shows: all texts of a new session, or those from number ``since`` on."""
         with self._changed:
             if self._prompt is not None and self._seen is None:
                 self._seen = monotonic()
-                self._ends = self._seen + self._reminders[-1][0] if self._reminders else None
                 self._timers.enter_context(timed(self._reminders, self.show))
-            left = None if self._ends is None else max(0, round(self._ends - monotonic()))
+            left = None
+            if self._reminders and self._seen is not None:
+                left = max(0, round(self._seen + self._reminders[-1][0] - monotonic()))
             self.said_goodbye = self._done
             return {
                 "session": self._session,

@@ -16,12 +16,8 @@ from bedside.core.json_shape import INTEGER, MOST_LEVELS, TEXT, ObjectOf, OrNull
 
 #: The file that says what was simulated, the conversations that can be used, and the others.
 MANIFEST, TRANSCRIPTS, FAILED = "manifest.json", "transcripts.jsonl", "failed.jsonl"
-#: Hidden states, and where a simulation keeps what was replied while it goes on.
-STATES, LOG_FILE = "states.jsonl", "log.sqlite"
-#: What people typed in its conversations.
-TYPED_LINES = "typed.jsonl"
-#: What the process holds that simulates into it.
-LOCK = ".simulation.lock"
+#: Hidden states, where a simulation keeps what was replied and typed while it goes on, and what its process holds.
+STATES, LOG_FILE, TYPED_LINES, LOCK = "states.jsonl", "log.sqlite", "typed.jsonl", ".simulation.lock"
 #: What the manifest of a simulation has, and no other.
 _KEYS = {"protocol", "clinicians", "patient", "conversations"}
 #: What is read of it.

@@ -12,11 +12,13 @@ import pytest
 
 import bedside
 from bedside.core.errors import BedsideError
+from bedside.judges.counts import JudgingSummary, Tally
 from bedside.judges.pair_question import PairQuestion
 from bedside.judges.rubrics.rubric_files import RUBRICS, find_rubric
 from bedside.judges.store import Store
 from bedside.judges.store_merge import merge_store
 from bedside.judges.turn_codes import plan_coding
+from bedside.reports.judgements import missing
 from bedside.scoring.judging_orders import JudgingWork
 from bedside.scoring.score import score
 from bedside.scoring.transcript_pairs import paired_transcripts
@@ -144,3 +146,10 @@ def test_a_message_says_what_is_wrong_where_and_what_to_do(case: str, tmp_path: 
     with pytest.raises(BedsideError) as raised:
         CASES[case](tmp_path)
     assert str(raised.value).replace(str(tmp_path), "FOLDER") == GOLDEN[case]
+
+
+@pytest.mark.parametrize(("number", "words"), [(1, "1 reply that could"), (2, "2 replies that could")])
+def test_replies_that_are_missing_are_counted_in_words_that_fit(number: int, words: str) -> None:
+    count = Tally(judgements=number, unusable=number).of("empathy", "1")
+    (note,) = missing.texts([JudgingSummary("judge:x", {}, 1, (count,), 0, number)])
+    assert note == f"{words} not be used."

@@ -106,6 +106,9 @@ def test_systems_with_long_names_fit_and_are_told_apart(tmp_path: Path) -> None:
     names = {"brisk": "azure/brisk-model-of-may-1", "careless": "azure/careless-of-may-2", "steady": "azure/steady-3"}
     titles = [column.title for column in table_of(renamed(tmp_path, names)).columns]
     assert titles == ["Measure", "brisk…ay-1", "carel…ay-2", "steady-3", "Transcripts"]
+    scripts = {"brisk": "script:brisk", "careless": "script:careless", "steady": "script:steady"}
+    titles = [column.title for column in table_of(renamed(tmp_path / "scripts", scripts)).columns]
+    assert titles == ["Measure", "brisk", "careless", "steady", "Transcripts"]
     alike = {"brisk": "model-10000000-of-may", "careless": "model-20000000-of-may", "steady": "model-30000000-of-may"}
     table = table_of(renamed(tmp_path / "alike", alike))
     assert [column.title for column in table.columns] == ["Measure", "Mean", "Middle half", "Transcripts"]

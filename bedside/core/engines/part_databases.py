@@ -19,8 +19,6 @@ Result = TypeVar("Result")
 
 #: Parts for each worker at least, so that none is left over for long at the end.
 _PARTS_PER_WORKER = 4
-#: How the name of a database ends that holds what was known of a part before.
-_BEFORE = "-before.sqlite"
 
 
 def part_size(count: int, workers: int, most: int) -> int:
@@ -52,7 +50,7 @@ class PartDatabases:
     @property
     def number(self) -> int:
         """How many databases of workers wait to be merged."""
-        return sum(not path.name.endswith(_BEFORE) for path in self._of("*"))
+        return sum(not path.stem.endswith("-before") for path in self._of("*"))
 
     def share(
         self,
@@ -79,7 +77,7 @@ class PartDatabases:
         try:
             tasks = [(f"{number:06d}", part) for number, part in enumerate(parts)]
             for name, part in tasks:
-                extract(part, self.folder / f"{name}{_BEFORE}")
+                extract(part, self.folder / f"{name}-before.sqlite")
             with closing(engine.run_tasks(work, tasks, str(self.whole.parent))) as finished:
                 for (name, _), (own, result) in finished:
                     # First that of whoever finished: of two that were at the same, its replies go together.

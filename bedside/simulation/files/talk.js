@@ -63,11 +63,9 @@ function show(news) {
   part("form").hidden = !waits && !state.busy;
   if (waits) part("asked").textContent = news.prompt === "You: " ? "Your message" : news.prompt;
   showTime(news.left);
+  const turn = waits ? "It is your turn." : "Please wait for the other side …";
   if (news.done) tell("That was the last conversation. Thank you: you can close this page.");
-  else if (!state.busy) {
-    const turn = waits ? "It is your turn." : "Please wait for the other side …";
-    tell(`${state.refused} ${turn}`.trim(), Boolean(state.refused));
-  }
+  else if (!state.busy) tell(`${state.refused} ${turn}`.trim(), state.refused !== "");
   return news.done;
 }
 
@@ -80,21 +78,19 @@ function showTime(left) {
 async function send(text) {
   if (state.busy) return;
   state.busy = true;
-  state.refused = "";
   part("send").disabled = true;
   const sent = { session: state.session, number: state.taken, text };
   tell("It is being sent …");
   for (;;) {
     try {
       await ask("PUT", "line", sent);
+      state.refused = "";
       if (text === part("line").value) part("line").value = "";
       break;
     } catch (error) {
-      tell(troubleWords(error), true);
-      if (error.status && error.status < 500) {
-        state.refused = troubleWords(error);
-        break;
-      }
+      state.refused = troubleWords(error);
+      tell(state.refused, true);
+      if (error.status && error.status < 500) break;
       await new Promise((done) => setTimeout(done, AGAIN));
     }
   }

@@ -214,7 +214,7 @@ def test_all_tokens_used_for_reasoning(asked: Provider) -> None:
         if len(requests) == 1:
             (error,) = {row["error"] for row in ended.ratings}
             assert "used all 64 tokens for reasoning before its reply: allow it more (max_tokens)" in error
-            assert "2 of these were cut off at the limit of tokens: with a larger --max-tokens" in ended.said
+            assert "2 of these cut off at the limit of tokens: with a larger --max-tokens" in ended.said
     # The same limit would come to the same; with more it is asked again, and what wasn't cut is as good with more yet.
     assert requests == [2, 0, 2, 0]
     assert all(row["value"] is not None for row in ended.ratings)
