@@ -211,7 +211,7 @@ def _summary(
         .height,
         ratings=rows.height,
         missing=rows["error"].len() - rows["error"].null_count(),
-        unfinished=rows.filter(pl.col("error").str.contains_any(list(OPEN)))
+        unfinished=rows.filter(pl.col("error").str.contains_any([*OPEN]))
         .select("transcript_id", "unit", "rater", "replicate")
         .n_unique(),
         spelt={

@@ -139,9 +139,8 @@ def _lists(rubric: Rubric, transcript: Transcript) -> LinkedLists:
         ValueError: the transcript has none.
     """
     form = link_form(rubric)
-    rows = (
-        [rubric.shown().definition] if form.rows is None else _entries(transcript, form.rows, int(not form.one_to_one))
-    )
+    fewest = 0 if form.one_to_one else 1
+    rows = [rubric.shown().definition] if form.rows is None else _entries(transcript, form.rows, fewest)
     if form.of_turns:
         words = page_words(rubric.language)
         turns = [f"{turn['speaker']}: {turn['text']}" for turn in dialogue(words, transcript)]

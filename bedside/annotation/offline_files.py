@@ -24,10 +24,8 @@ from bedside.annotation.fields import (
     NOTES,
     NOTHING,
     agree_field,
-    choices,
     code_field,
     entry_fields,
-    entry_part,
     evidence_field,
     reason_field,
 )
@@ -44,6 +42,7 @@ from bedside.annotation.offline_tables import (
     AnswerColumn,
     answer_columns,
     csv_table,
+    guide_lines,
     has_question_rows,
     prefilled_columns,
     prefilled_rows,
@@ -184,17 +183,7 @@ class _AnswerWorkbook:
         lines: list[tuple[str, str]] = [("Plan", plan_hash(self._plan)), ("What to do", first)]
         if self._plan.mode != "codes":
             lines.append(("", link))
-        for question in self._plan.questions:
-            rubric = question.shown()
-            lines += [("", ""), (rubric.title, rubric.definition)]
-            lines += choices(question)
-            if self._plan.mode == "findings":
-                label_part, text_part = entry_part(rubric)
-                lines += [(label.label, label.descriptor) for label in label_part.labels]
-                lines.append((NOTHING, f"Where that is so: choose it once, and leave {text_part.name} empty."))
-            if rubric.instructions:
-                lines.append(("How to decide", rubric.instructions))
-        for row, (heading, text) in enumerate(lines, 1):
+        for row, (heading, text) in enumerate([*lines, *guide_lines(self._plan)], 1):
             self._put(sheet, row, 1, heading).font = self._bold
             self._put(sheet, row, 2, text)
 

@@ -13,7 +13,8 @@ Columns are ``rater``, ``no`` and ``item``, then
   :data:`~bedside.annotation.fields.NOTHING` as its label says that there is nothing;
 - codes: ``turn`` (from 0), ``speaker``, ``text`` and a column for each code, a row a turn.
 
-``notes`` is the last one to fill in. In CSV the conversation follows, in XLSX it has a sheet of its own.
+``notes`` is the last one to fill in. In CSV ``how to rate`` (what the rubrics say, in the first row) and the
+conversation follow, in XLSX they have sheets of their own.
 """
 
 from __future__ import annotations
@@ -199,6 +200,19 @@ def shown_conversation(plan: AnnotationPlan, data: Mapping[str, Any]) -> list[tu
     return [*inputs, ("", first, ""), *turns, ("", second, ""), *seconds]
 
 
+def guide_lines(plan: AnnotationPlan) -> Iterator[tuple[str, str]]:
+    """What each rubric says: heading and text of each line, with an empty one before each rubric."""
+    for question in plan.questions:
+        rubric = question.shown()
+        yield from (("", ""), (rubric.title, rubric.definition), *choices(question))
+        if plan.mode == "findings":
+            label_part, text_part = entry_part(rubric)
+            yield from ((label.label, label.descriptor) for label in label_part.labels)
+            yield NOTHING, f"Where that is so: choose it once, and leave {text_part.name} empty."
+        if rubric.instructions:
+            yield "How to decide", rubric.instructions
+
+
 def csv_table(plan: AnnotationPlan, rater: str, tasks: Sequence[Mapping[str, Any]]) -> str:
     """The table of a rater as CSV; the conversation stands in the first row of its task, in cells of its own."""
     columns = [column.name for column in answer_columns(plan)]
@@ -207,12 +221,14 @@ def csv_table(plan: AnnotationPlan, rater: str, tasks: Sequence[Mapping[str, Any
     names = ["conversation", *(f"conversation {number}" for number in range(2, most + 1))][:most]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow([*prefilled_columns(plan), *columns, *names])
+    writer.writerow([*prefilled_columns(plan), *columns, "how to rate", *names])
+    guide = "\n".join(f"{heading}: {text}" if heading else "" for heading, text in guide_lines(plan)).strip()
     begun: set[int] = set()
     for number, row in prefilled_rows(plan, rater, tasks):
         pieces = conversations[number] if number not in begun else []
+        told = "" if begun else guide[:CELL_LENGTH]
         begun.add(number)
-        cells = [*(row.get(name, "") for name in prefilled_columns(plan)), *("" for _ in columns), *pieces]
+        cells = [*(row.get(name, "") for name in prefilled_columns(plan)), *("" for _ in columns), told, *pieces]
         writer.writerow([_safe(cell) for cell in cells] + [""] * (most - len(pieces)))
     return out.getvalue()
 

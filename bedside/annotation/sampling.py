@@ -667,7 +667,9 @@ def make_plan(
                 rater: tuple(name for name in order if name not in settled) for rater, order in assignment.items()
             },
             settled={
-                rater: own for rater, order in assignment.items() if (own := tuple(filter(settled.__contains__, order)))
+                rater: own
+                for rater, order in assignment.items()
+                if (own := tuple(name for name in order if name in settled))
             },
         )
     )

@@ -107,6 +107,7 @@ _MISSING = {
     "refused": ("", "refused by the judge"),
     "filtered": ("", "stopped by the provider's content filter"),
     "failed": ("request", "that failed"),
+    "not_asked": ("", ""),
     "not_askable": ("", "not askable, for want of an input or for length"),
 }
 
@@ -131,7 +132,7 @@ def missing(judged: Sequence[JudgingSummary]) -> Iterator[str]:
     counts = [count for summary in judged for count in summary.rubrics]
     for reason, (noun, words) in _MISSING.items():
         total = sum(getattr(count, reason) for count in counts)
-        if total:
+        if total and words:
             yield f"{counted(total, noun) if noun else f'{total:,}'} {words}."
     for why, number in sum((Counter(count.unasked) for count in counts), Counter[str]()).most_common(3):
         yield f"{number:,} {why if why.startswith('not ') else f'not answered yet: {why}'}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Collection, Mapping
@@ -287,6 +288,18 @@ def test_raters_see_the_lists_and_no_system(run: Run, tmp_path: Path) -> None:
     for channel in (shown, studio, table):
         assert all(text in channel for text in ("Fears needles", "Short of money", "influenza", "Does not smoke."))
         assert not [hidden for hidden in ("Secret", "hidden-", "case0") if hidden in channel]
+
+
+def test_each_csv_says_how_to_rate(run: Run, tmp_path: Path) -> None:
+    plan = plan_of(run, MATCHING, RUBRICS.load("empathy"))
+    for path in export_files(plan, run, "csv", tmp_path / "csv"):
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            told = [row["how to rate"] for row in csv.DictReader(file)]
+        for rubric in (rubric.shown() for rubric in plan.questions):
+            assert rubric.definition in told[0]
+            assert str(rubric.instructions) in told[0]
+        assert all(level.descriptor in told[0] for level in RUBRICS.load("empathy").scale)
+        assert not any(told[1:])
 
 
 def test_the_page_wants_every_link_once_and_its_words(run: Run) -> None:
