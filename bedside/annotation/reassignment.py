@@ -199,7 +199,13 @@ def _takers(plan: AnnotationPlan, leaving: str, names: Sequence[str]) -> list[st
 
 def _assigned(plan: AnnotationPlan, record: _Record) -> AnnotationPlan:
     assignment = {name: tuple(ids) for name, ids in record.assignment.items()}
-    assigned = plan.model_copy(update={"raters": tuple(record.raters), "assignment": assignment})
+    settled = dict(plan.settled)
+    for change in record.changes:
+        if change["moved"] and not assignment[change["rater"]]:
+            # Who has handed in nothing leaves what nobody is asked, too.
+            taker = max(change["moved"], key=change["moved"].__getitem__)
+            settled[taker] = tuple(dict.fromkeys((*settled.get(taker, ()), *settled.pop(change["rater"], ()))))
+    assigned = plan.model_copy(update={"raters": tuple(record.raters), "assignment": assignment, "settled": settled})
     # What was worked out of the plan as it was drawn goes along with a copy.
     assigned.__dict__.pop("raters_of", None)
     return assigned

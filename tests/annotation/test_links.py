@@ -26,6 +26,7 @@ from bedside.annotation.offline_files import export_files, read_files
 from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.annotation.rating_page.page_collection import collect
 from bedside.annotation.rating_page.page_state import IncompleteEntryError
+from bedside.annotation.reassignment import as_assigned, reassign
 from bedside.annotation.sampling import make_plan
 from bedside.core.errors import DataError, InputError
 from bedside.judges.questions import JudgeAnswer
@@ -399,6 +400,16 @@ def test_who_submitted_nothing_has_no_links_without_being_asked(tmp_path: Path) 
     assert sorted(rated.select("rater", "replicate").iter_rows()) == [("human:anna", 0), ("human:anna", 1)]
     found = people(run, "concern_recall").filter(replicate=0)["value"].mean()
     assert found == pytest.approx((2 / 3 + 0) / 2)
+
+
+def test_who_takes_over_has_what_nobody_is_asked(tmp_path: Path) -> None:
+    run = link_study(tmp_path, empty=(1,))
+    plan = make_plan(run, mode="rate", rubrics=(MATCHING,), raters=("anna",), overlap=1)
+    assert reassign(run, plan, "anna", to=["cleo"]).moved == {"cleo": 3}
+    now = as_assigned(run, plan)
+    keep_answers(run, now, [rater_answer(item_of(plan), "cleo", LINKS, texts=MARKED)])
+    rated = people(run, "concern_recall").select("transcript_id", "rater", "value").sort("transcript_id")
+    assert list(rated.iter_rows()) == [("hidden-0", "human:cleo", pytest.approx(2 / 3)), ("hidden-1", "human:cleo", 0)]
 
 
 @pytest.mark.parametrize("skips", [False, True])
