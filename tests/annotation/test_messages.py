@@ -136,18 +136,18 @@ GOLDEN = {
         "FOLDER/files/anna.xlsx: sheet Answers, row 2, column empathy: '9' is not a choice; choose one of 1, 2, 3, 4, 5"
     ),
     "a row without an item": (
-        "FOLDER/files/anna.csv: row that ends in line 11: the row has no item; copy item and rater from the rows above"
+        "FOLDER/files/anna.csv: row that ends in line 25: the row has no item; copy item and rater from the rows above"
     ),
     "a row that changed hands": (
-        "FOLDER/files/anna.csv: row that ends in line 11: the row was made for anna, and its rater is "
+        "FOLDER/files/anna.csv: row that ends in line 25: the row was made for anna, and its rater is "
         "ben; put the name back where anna answered; where ben did, say `rater=ben`"
     ),
     "a reason without an answer": (
-        "FOLDER/files/anna.csv: row that ends in line 11: the row says why and has no answer "
+        "FOLDER/files/anna.csv: row that ends in line 25: the row says why and has no answer "
         "(reason__empathy); fill in the answer, or empty the cell"
     ),
     "a turn that is none": (
-        "FOLDER/files/anna.csv: row that ends in line 11, column evidence__empathy: '2.5' is not the "
+        "FOLDER/files/anna.csv: row that ends in line 25, column evidence__empathy: '2.5' is not the "
         "number of a turn; give the numbers beside the turns, with semicolons between them"
     ),
     "somebody who rates nothing": "`rater`: 'zoe' is not a rater of the plan; its raters: anna, ben",
