@@ -355,7 +355,10 @@ def estimate(
         }
         estimates += means.values()
         estimates += [
-            replace(_matched_difference(view, question, means, pair), people=rater_design(view, metric, pair))
+            replace(
+                _matched_difference(view, question, means, pair),
+                people=(design := rater_design(view, metric, pair)) and replace(design, facts=question.facts),
+            )
             for pair in combinations(compared, 2)
         ]
     view = of_all

@@ -493,9 +493,8 @@ def with_computed(
     rows: list[dict[str, Any]] = []
     for rubric, row, own in _final_answers(final, ratings, rubrics):
         kept = known | rated if rubric.kind == "flow" and walk_by(rubric, own).at is not None else known
-        for _, metric, value, label, _, error in list(ratings_by_parts(rubric, row["unit"], own))[
-            len(rubric.questions) :
-        ]:
+        computed = list(ratings_by_parts(rubric, row["unit"], own))
+        for _, metric, value, label, _, error in computed[len(rubric.questions) :]:
             if (row["transcript_id"], row["unit"], metric) in kept or (error and rubric.kind == "sheet"):
                 continue
             if label is not None and metric in shares:

@@ -342,8 +342,10 @@ def _count_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
 
 def label_notes(comparisons: Sequence[Comparison] | Sequence[MarginTest]) -> Iterator[str]:
     """What of ordered labels is compared."""
-    for title, labels in dict.fromkeys((c.facts.title, c.ordered) for c in comparisons if c.ordered):
-        yield f"{title}: labels by their place, from 0 for {labels[0]} to {len(labels) - 1} for {labels[-1]}."
+    ordered = [c for c in comparisons if c.ordered]
+    for labels in dict.fromkeys(c.ordered for c in ordered):
+        titles = ", ".join(dict.fromkeys(c.facts.title for c in ordered if c.ordered == labels))
+        yield f"{titles}: labels by their place, from 0 for {labels[0]} to {len(labels) - 1} for {labels[-1]}."
 
 
 def _missing_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
@@ -410,7 +412,7 @@ COMPARISON_NOTES = (
     Note("comparison.looks", _look_notes, ("Difference", "p")),
     Note("comparison.cases", case_notes, ("Cases",)),
     Note("comparison.counts", _count_notes, ("Cases",)),
-    Note("comparison.labels", label_notes, ("Means",)),
+    Note("comparison.labels", label_notes, ("Means",), warns=True),
     Note("comparison.people", lambda comparisons: design_notes([pair.people for pair in comparisons])),
     Note("comparison.missing", _missing_notes),
 )

@@ -414,7 +414,7 @@ def test_the_page_wants_what_the_walk_asks(run: Run) -> None:
     with pytest.raises(IncompleteEntryError) as caught:
         state.save("anna", item, sent(choices={"steps_1": "Yes", **met}))
     assert set(caught.value.wanting) == {"steps_3", "teach__2"}
-    assert "Frightens." in caught.value.wanting["teach__2"]
+    assert caught.value.wanting["teach__2"] == "Please say whether it is met: Frightens."
     state.save(
         "anna", item, sent(choices={"steps_1": "Yes", "steps_2": "No", "steps_3": "No", **met, "teach__2": "met"})
     )
@@ -606,6 +606,15 @@ def test_a_share_is_estimated_with_results_that_follow(judged: Run) -> None:
     (harmful,) = (one for one in estimate(view, judge="judge:invented/model") if one.metric == "steps_asks=harmful")
     assert harmful.human.estimate == pytest.approx(both / 24)
     assert harmful.samples[0].adjudicated == sum(asks(number, 0) != asks(number, 1) for number in range(24)) > 0
+
+
+def test_that_other_people_rated_a_share_is_said_of_it_in_words(judged: Run) -> None:
+    whole = open_ratings_view(judged.path)
+    first = pl.col("transcript_id").str.extract(r"(\d+)").cast(int) < 12
+    ratings = whole.ratings.with_columns(pl.when(first).then(pl.lit("A")).otherwise(pl.lit("B")).alias("system"))
+    view = replace(whole, ratings=ratings.filter(~first | (pl.col("rater") != "human:ben")))
+    designs = [one.people for one in estimate(view, judge="judge:invented/model", metrics=["steps_asks"]) if one.people]
+    assert {design.facts.title for design in designs} == {"Asks: harmful", "Asks: doubtful", "Asks: good practice"}
 
 
 # -- rubrics that the run's own suite names ---------------------------------------------------------

@@ -102,6 +102,10 @@ def test_the_table_has_declared_levels_in_their_order_and_stands_in_every_report
 
 
 def test_a_flow_with_a_direction_is_compared_by_the_places_of_its_levels(run: Path) -> None:
+    answer = bedside.compare(run, metrics=["response_asked_directly", "response_did_no_harm"])
+    (note,) = (note for table in answer for note in table.notes if "by their place" in note)
+    assert note.startswith("Asked directly, Did no harm: labels by their place, from 0 for ")
+    assert note.warns
     pair = bedside.compare(run, metrics=["response_asked_directly"]).results.pairs[0]
     # Of 0, 1 and 2: A has 2, 0 and 1; B has 2 and 0.
     assert pair.difference.estimate == pytest.approx(0.0)

@@ -393,8 +393,8 @@ def _open_of_case(
         if asked.of is not None and entry.choices.get(asked.of, (NONE,)) == (NONE,):
             continue
         if not chosen:
-            key = "please_judge" if points else "please_answer"
-            yield asked.name, words.say(key, criterion=asked.asked, title=asked.asked.rstrip("."))
+            key, text = "please_judge" if points else "please_answer", asked.asked.rstrip(".。")
+            yield asked.name, words.say(key, criterion=text, title=text)
         elif asked.said and not points and chosen != (NONE,):
             if chosen in linked and link_form(rubric).one_to_one:
                 yield asked.name, words.say("linked_twice", entry=asked.asked.rstrip("."))

@@ -136,6 +136,8 @@ def test_limits_of_size_and_form(client: httpx.Client, served: ServedPage, item:
     assert client.put(f"/items/{item}", json=large, headers=headers).status_code == 413
     for content in (b"", b"[]", b"{" * 5000, json.dumps(body("e" * 32, state="other")).encode(), b"\xff\xfe"):
         assert client.put(f"/items/{item}", content=content, headers=headers).status_code == 422
+    wrong = client.put(f"/items/{item}", json={**body("f" * 32), "choices": {"empathy": ["9"]}}, headers=headers).json()
+    assert wrong["error"].startswith("there is no empathy choice '9'; its choices are 1, 2")
     assert client.get(f"/items/{item}", headers=headers).json()["entry"]["version"] == 0
 
 
