@@ -354,13 +354,10 @@ def estimate(
             for system, sample in samples.items()
         }
         estimates += means.values()
-        estimates += [
-            replace(
-                _matched_difference(view, question, means, pair),
-                people=(design := rater_design(view, metric, pair)) and replace(design, facts=question.facts),
-            )
-            for pair in combinations(compared, 2)
-        ]
+        for pair in combinations(compared, 2):
+            design = rater_design(view, metric, pair)
+            people_apart = design and replace(design, facts=question.facts)
+            estimates.append(replace(_matched_difference(view, question, means, pair), people=people_apart))
     view = of_all
     if not estimates:
         labelled = view.ratings.filter(pl.col("label").is_not_null(), pl.col("metric").is_in(view.metrics(metrics)))

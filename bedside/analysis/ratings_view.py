@@ -507,10 +507,8 @@ def with_computed(
 def _final_answers(
     final: pl.DataFrame, ratings: pl.DataFrame, rubrics: OwnRubrics
 ) -> Iterator[tuple[Rubric, dict[str, Any], dict[str, float | str | None]]]:
-    """Of each sheet and flow, the units with a final answer to a part: one such row, and the answers to all parts.
-
-    A part without one counts as people have it together: a level by their mean, a label where they all gave it.
-    """
+    """Of each sheet and flow, the units with a final answer to a part: one such row, and the answers to all parts. One
+    without counts as people have it together: a level by their mean, a label where they all gave it."""
     for rubric in rubrics.values():
         if rubric.kind != "flow" and rubric.aggregate is None:
             continue

@@ -1074,8 +1074,7 @@ class AdjudicateSettings(OfPlan, Seeded):
         "--adjudicators", "--adjudicator", heading=OPTIONS, metavar="A,B", form="names", kw_only=False,
     )  # fmt: skip
     rubrics: Names | None = option(
-        "Rubrics of the plan by which disagreements are settled, or whole sheets and flows; all that can be settled "
-        "unless named.",
+        "Rubrics, sheets and flows of the plan by which disagreements are settled; all that can be unless named.",
         "--rubrics", "--rubric", default=None, heading=OPTIONS, metavar="A,B", form="names", offers="rubrics",
     )  # fmt: skip
     beyond: int = option(

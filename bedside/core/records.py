@@ -86,6 +86,9 @@ def file_records(path: Path, noun: str) -> Iterator[FileRecord]:
         yield from _yaml_records(path, noun)
         return
     text = read_text(path, noun, most=MOST_BYTES)
+    if (at := text.find("\0")) >= 0:
+        line = text.count("\n", 0, at) + 1
+        raise InputError("it holds a zero character", where=f"{path}:{line}", todo="save it as UTF-8 text")
     yield from _table_records(path, text, _TABLES[suffix]) if suffix in _TABLES else _json_records(path, text)
 
 

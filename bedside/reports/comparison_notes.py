@@ -342,9 +342,8 @@ def _count_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
 
 def label_notes(comparisons: Sequence[Comparison] | Sequence[MarginTest]) -> Iterator[str]:
     """What of ordered labels is compared."""
-    ordered = [c for c in comparisons if c.ordered]
-    for labels in dict.fromkeys(c.ordered for c in ordered):
-        titles = ", ".join(dict.fromkeys(c.facts.title for c in ordered if c.ordered == labels))
+    for labels in dict.fromkeys(c.ordered for c in comparisons if c.ordered):
+        titles = ", ".join(dict.fromkeys(c.facts.title for c in comparisons if c.ordered == labels))
         yield f"{titles}: labels by their place, from 0 for {labels[0]} to {len(labels) - 1} for {labels[-1]}."
 
 

@@ -138,18 +138,18 @@ def _unsettled_notes(view: RatingsView, metrics: Collection[str]) -> Iterator[st
                 of = f"{own:,} of {counted(len(units), 'adjudicated unit')} {'has' if own == 1 else 'have'}"
                 why = "A further criterion is left open."
                 if rubric.kind == "flow":
-                    ids = sorted({*view.open_walks(rubric).values()}, key=[one.id for one in rubric.questions].index)
+                    open_ids = view.open_walks(rubric).values()
+                    at = " or ".join(one.id for one in rubric.questions if one.id in open_ids)
                     why = (
-                        f"The walk of final answers is open at question {' or '.join(ids)}: raters differ on it, left "
-                        "it open, or answered it off their own walks."
+                        f"The walk of final answers is open at question {at}: raters differ on it, or no answer counts."
                     )
                 yield f"{view.facts(metric).title}: {of} no final result; people's own stands, if any. {why}"
 
 
 def _settled(view: RatingsView, metric: str) -> int:
     """The number of units whose final label stands in place of people's mean: all but those of open walks."""
-    flow = next((own for own in view.rubrics.values() if own.kind == "flow" and metric in own.metrics), None)
-    left_open = view.open_walks(flow) if flow is not None else {}
+    flows = [own for own in view.rubrics.values() if own.kind == "flow" and metric in own.metrics]
+    left_open = {unit for flow in flows for unit in view.open_walks(flow)}
     return sum(label is not None or unit not in left_open for unit, label in view.final_labels(metric).items())
 
 

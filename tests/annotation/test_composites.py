@@ -563,7 +563,7 @@ def test_results_follow_from_final_answers(
     assert got == ([{}, {}] if expected is None else [{("hidden-0", "transcript"): label} for label in expected])
     kept = (
         "Asks: 1 of 1 adjudicated unit has no final result; people's own stands, if any. The walk of final answers is "
-        "open at question 3: raters differ on it, left it open, or answered it off their own walks."
+        "open at question 3: raters differ on it, or no answer counts."
     )
     settled_note = "Asks: 1 unit was adjudicated; the final label stands in place of people's mean."
     assert final_notes(view, ["steps_asks"]) == ((settled_note,) if expected else (kept,))

@@ -21,6 +21,7 @@ from bedside.judges.rubrics.rubric_files import parse_rubric
 from bedside.ratings.table import frame_of
 from bedside.reports.contents import make_tables
 from bedside.reports.finding_words import sentences
+from bedside.reports.notes import NoteText
 from bedside.reports.tables import TABLES
 from bedside.scoring.score import score
 from bedside.simulation.simulators.protocol_file import GALLERY
@@ -105,6 +106,7 @@ def test_a_flow_with_a_direction_is_compared_by_the_places_of_its_levels(run: Pa
     answer = bedside.compare(run, metrics=["response_asked_directly", "response_did_no_harm"])
     (note,) = (note for table in answer for note in table.notes if "by their place" in note)
     assert note.startswith("Asked directly, Did no harm: labels by their place, from 0 for ")
+    assert isinstance(note, NoteText)
     assert note.warns
     pair = bedside.compare(run, metrics=["response_asked_directly"]).results.pairs[0]
     # Of 0, 1 and 2: A has 2, 0 and 1; B has 2 and 0.

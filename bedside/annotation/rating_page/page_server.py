@@ -89,8 +89,8 @@ def _page(state: PageState, say: ShowLine) -> LocalPage:
             say(f"A rater's request failed: {error}")
             return {"error": state.words.say("server_trouble")}
         wanting = {"wanting": error.wanting} if isinstance(error, IncompleteEntryError) else {}
-        mark = "" if error.what.endswith((".", "。")) or not error.todo else ";"
-        return {"error": f"{error.what}{mark} {error.todo or ''}".rstrip(), **wanting}
+        text = "; ".join(filter(None, (error.what, error.todo)))
+        return {"error": text.replace(".; ", ". ").replace("。; ", "。"), **wanting}
 
     contents = page_contents(__package__, _FILES)
     contents["page.html"] = state.words.page(contents["page.html"])

@@ -518,8 +518,7 @@ class Points:
     @field_validator("criteria")
     @classmethod
     def _worth_something(cls, criteria: tuple[PointCriterion, ...]) -> tuple[PointCriterion, ...]:
-        if criteria:
-            _check_points(criteria)
+        _check_points(criteria)
         return criteria
 
     @property
@@ -561,7 +560,7 @@ class Points:
 
 
 def _check_points(criteria: Sequence[PointCriterion]) -> None:
-    if not any(criterion.points > 0 for criterion in criteria):
+    if criteria and not any(criterion.points > 0 for criterion in criteria):
         raise ValueError("none of them has points above 0, so that there is nothing to reach")
     tags: dict[str, str] = {}
     for tag in (tag for criterion in criteria for tag in criterion.tags):

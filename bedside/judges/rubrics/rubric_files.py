@@ -293,12 +293,10 @@ def _completed(data: dict[str, Any], path: Path) -> tuple[dict[str, Any], list[s
             if isinstance(question, dict) and isinstance(question.get("severity"), str):
                 question["severity"] = spelt.get(question["severity"], question["severity"])
     if isinstance(data.get("points"), dict):
-        problem = None
-        if {"from", "criteria"} <= data["points"].keys():
+        both = {"from", "criteria"} <= data["points"].keys()
+        if both or not data["points"].get("criteria", True):
             problem = "the criteria stand with the case (from) or in the file (criteria), not in both"
-        elif not data["points"].get("criteria", True):
-            problem = "it lists no criteria; leave the key out where they stand with the case"
-        if problem is not None:
+            problem = problem if both else "it lists no criteria; leave the key out where they stand with the case"
             raise RegistryError(f"points: {problem}", where=place_of(path, "points"))
         data = {**_points_form(data["points"]), **data}
     if "rubric" not in data:
@@ -446,13 +444,11 @@ def place_of(path: Path, key: str) -> str:
     from bedside.core.records import file_records
 
     try:
-        record = next(file_records(path, "rubric file"), None)
-    except BedsideError:  # no rubric yet, or numbers that aren't finite
+        record = next(file_records(path, "rubric file"))
+        steps = tuple(int(step) if step.isdecimal() else step for step in key.split("."))
+        return record.place(steps) if steps[0] in record.value else str(path)
+    except (BedsideError, StopIteration, TypeError):  # no rubric yet, or numbers that aren't finite
         return str(path)
-    steps = tuple(int(step) if step.isdecimal() else step for step in key.split("."))
-    if record is None or not isinstance(record.value, dict) or steps[0] not in record.value:
-        return str(path)
-    return record.place(steps)
 
 
 class RubricRegistry(DataRegistry[Rubric]):

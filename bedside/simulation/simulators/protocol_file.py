@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -218,8 +218,17 @@ class Template:
         for match in _HOLE.finditer(self.text):
             name = _field_name(match)
             if name is not None:
-                line = self.text.count("\n", 0, match.start()) + 1
-                yield match[0], name, f"{self.where}:{line}" if self.reference else self.where
+                yield match[0], name, self._place(self.text[: match.start()])
+
+    def unfilled(self, fields: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """What is meant as a hole and is none, as ``{name`` and ``$name`` of a field ``name``, and its place."""
+        names = "|".join(map(re.escape, sorted(fields, key=len, reverse=True)))
+        rest = _HOLE.sub(lambda match: " " + "\n" * match[0].count("\n"), self.text)
+        for match in re.finditer(rf"(?:\$\{{?|\{{+)\s*(?:{names})(?!\w)", rest):
+            yield match[0], self._place(rest[: match.start()])
+
+    def _place(self, before: str) -> str:
+        return f"{self.where}:{before.count(chr(10)) + 1}" if self.reference else self.where
 
     def fill(self, fields: Mapping[str, str]) -> str:
         """The text with what its holes hold, without white space around it."""
@@ -572,6 +581,10 @@ def _check_fields(protocol: ProtocolFile, record: FileRecord, written: set[str])
     fields = written | set(form.new_names)
     for name, path in form.new_names.items():
         place = record.place(("fields", name))
+        within = next((each for each in written if each.startswith(f"{path}.")), None)
+        if within is not None:
+            todo = f"rename a field in it, such as {within!r}, or call it {path!r} where it is needed"
+            raise InputError(f"{path!r} is a list or an object, and keeps its name", where=place, todo=todo)
         _check_field(path, written, place)
         if name in written:
             raise InputError(f"a field is called {name!r} already", where=place, todo="take another name")
@@ -611,7 +624,12 @@ def check_people(protocol: ProtocolFile, paths: PathOrPaths | None = None) -> It
         if setting.ends and normalise(setting.ends.patient_says) not in normalise(protocol.patient.text):
             words = f"the patient's prompt doesn't hold {setting.ends.patient_says!r}: it may never say it in {name}"
             yield str(protocol.path), Remark("warning", "ends.patient_says", words)
-    for place, person in protocol.read_people(protocol.people if paths is None else paths):
+    people = protocol.read_people(protocol.people if paths is None else paths)
+    fields = {name for _, person in people for name in protocol.fields(person)}
+    for template in (protocol.patient, protocol.opens, *protocol.told()):
+        for text, place in template.unfilled(fields):
+            yield place, Remark("warning", text, "it isn't filled in, and stands so in what is told; write {name}")
+    for place, person in people:
         problems = list(protocol.problems(person))
         yield from ((place, Remark("error", person.id, text)) for text in problems)
         if not problems:

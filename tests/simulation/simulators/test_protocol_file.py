@@ -527,6 +527,14 @@ BAD: dict[str, tuple[dict[str, str], str]] = {
         },
         r"people\.txt\.jsonl:1: two fields are called 'a\.b\.0\.c'; rename one",
     ),
+    "a new name for a list": (
+        {
+            "protocol": PROTOCOL.replace("people.csv", "people.txt.jsonl\nfields: {criteria: checks}"),
+            "people.txt": '{"Name": "Ana", "checks": [{"criterion": "Asks.", "points": 1}]}',
+        },
+        r"protocol\.yaml:5: 'checks' is a list or an object, and keeps its name; rename a field in it, such as 'checks",
+    ),
+    "a zero character": ({"people": PEOPLE.replace("Bo,51", "B\0o,51")}, r"people\.csv:3: it holds a zero character"),
     "no keys": ({"protocol": "[]"}, r"protocol\.yaml: "),
     "nothing": ({"protocol": ""}, r"protocol\.yaml: a protocol file must hold keys and values"),
     "a Python object": ({"protocol": f"{PROTOCOL}suite: !!python/name:os.system\n"}, r"protocol\.yaml:13: .*tag"),
@@ -546,7 +554,7 @@ def test_bad_input_is_one_line_with_file_and_line(write: Write, name: str) -> No
     ("old", "new", "words"),
     [
         ("points: 5", "points: -5", ""),
-        ("points: 5, ", "", "(entry 1, points: it is missing)"),
+        ("points: 5, ", "", "(criteria.0.points: it is missing)"),
         ("tags: [understood, safe]", "tags: ['a:b', a b]", "the tags 'a:b' and 'a b' would have one name, a_b"),
         ("points: ", "points: -", "none of them has points above 0"),
     ],
@@ -574,6 +582,16 @@ def test_the_gallery_offers_what_is_in_it(call: Command, tmp_path: Path) -> None
     code, _, err = call("simulate", "new", "own", "--like", "rsk")
     assert (code, "did you mean risk?" in err) == (2, True)
     assert all(like in works(call, "simulate", "new", "--help")[0] for like in gallery())
+
+
+def test_what_looks_like_a_hole_and_is_none_is_a_warning(write: Write) -> None:
+    patient = "You are {Name, of ${Age, {Name} ${Age}\nand $Background or $Backgrounds, {{ Age }}, $5 and {so on."
+    path = write(patient=patient)
+    remarks = [(Path(where).name, remark.severity, remark.key) for where, remark in check_people(read_protocol(path))]
+    assert remarks == [
+        ("patient.txt:1", "warning", "{Name"), ("patient.txt:1", "warning", "${Age"),
+        ("patient.txt:2", "warning", "$Background"),
+    ]  # fmt: skip
 
 
 def test_what_may_only_be_doubtful_is_a_warning(write: Write) -> None:
