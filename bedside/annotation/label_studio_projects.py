@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from bedside.annotation.annotation_plan import AnnotationPlan, page_version, plan_hash, rater_of
@@ -435,8 +436,8 @@ def pull(
             two users who can be one rater.
         InputError: what the server has isn't the form of Label Studio's tasks. Nothing is changed then.
     """
-    known = [each for of_part in server.projects(plan, project).values() for each in of_part]
-    projects = [each for each in known if project in (None, each.id)]
+    known = list(chain.from_iterable(server.projects(plan, project).values()))
+    projects = [labelled for labelled in known if project in (None, labelled.id)]
     if not projects:
         raise LabelStudioError(
             f"the server has no project of plan {plan_hash(plan)}",
@@ -446,7 +447,7 @@ def pull(
     check_pages(server, run, plan, projects)
     raters = _raters(server, plan, users or {})
     tasks: list[Mapping[str, Any]] = []
-    done, total = 0, sum(each.task_number for each in projects)
+    done, total = 0, sum(labelled.task_number for labelled in projects)
     for labelled in projects:
         tasks += server.answers(labelled, partial(report_tasks, progress, done, total))
         done += labelled.task_number
