@@ -39,10 +39,17 @@ _OF_SYSTEMS = "A run, or a file of ratings with a column of systems."
 
 @contextmanager
 def files_told() -> Iterator[None]:
-    """While a question is answered: say of each run or file of ratings what was understood of it, before the answer."""
+    """While a question is answered: say of each run or file of ratings, once, what was understood of it."""
     from bedside.ratings.rating_files import listening
 
-    with listening(note_account):
+    said: set[str] = set()
+
+    def tell(lines: Iterable[str]) -> None:
+        new = [line for line in lines if line not in said]
+        said.update(new)
+        note_account(new)
+
+    with listening(tell):
         yield
 
 
