@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from typing import Any
 
 from bedside.annotation.annotation_plan import AnnotationPlan, page_version, plan_hash, rater_of
@@ -436,8 +435,8 @@ def pull(
             two users who can be one rater.
         InputError: what the server has isn't the form of Label Studio's tasks. Nothing is changed then.
     """
-    known = list(chain.from_iterable(server.projects(plan, project).values()))
-    projects = [labelled for labelled in known if project in (None, labelled.id)]
+    parts = server.projects(plan, project).values()
+    projects = [labelled for part in parts for labelled in part if project in (None, labelled.id)]
     if not projects:
         raise LabelStudioError(
             f"the server has no project of plan {plan_hash(plan)}",
