@@ -20,7 +20,7 @@ from bedside.transcripts.contract import FACTS, READERS
 from bedside.transcripts.message_lists import PICTURES
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading import Reading
-from bedside.transcripts.transcript import Transcript, Turn
+from bedside.transcripts.transcript import PROVENANCE_SPEAKERS, Transcript, Turn, plain_name
 from tests.soak import budget
 from tests.transcripts.files import GOOD, as_written, check_refusal, document, examples, packed, read, workbook, write
 
@@ -83,6 +83,9 @@ def test_examples_are_claimed_by_one_reader_alone_under_any_ending(name: str, tm
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
 #: What can be a turn's text or speaker: marks of no width alone are none.
 SEEN = TEXT.filter(lambda text: any(not mark.isspace() and category(mark) != "Cf" for mark in text))
+#: Who is called like a tool says no turn, and what stands in tags of thought isn't said.
+SPEAKER = SEEN.filter(lambda name: plain_name(name) not in PROVENANCE_SPEAKERS)
+SPOKEN = SEEN.filter(lambda text: "<" not in text)
 SINGLE = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text(
     st.characters(exclude_categories=["Cs"])
 )  # fmt: skip
@@ -101,7 +104,7 @@ def transcripts(draw: st.DrawFn) -> Transcript:
     return Transcript(
         id=draw(TEXT),
         turns=tuple(
-            Turn(index, role, draw(SEEN), draw(SEEN), draw(META))
+            Turn(index, role, draw(SPEAKER), draw(SPOKEN), draw(META))
             for index, role in enumerate(draw(st.permutations(roles)))
         ),
         system=draw(st.none() | TEXT),
