@@ -16,6 +16,7 @@ from pathlib import Path
 from catalogue_pages import DOCS, cell
 from printed_commands import outcomes
 
+from bedside.cli import command_line
 from bedside.metrics import FAMILIES
 from bedside.ratings.table import COLUMNS
 from bedside.simulation.simulation_plan import options_of
@@ -24,6 +25,7 @@ from bedside.simulation.simulators.contract import SIMULATORS, Simulator
 MARK = "<!-- made by tools/make_docs.py: "
 #: What is made beside the pages: the names that a shell offers.
 NAMES = DOCS.parent / "bedside" / "cli" / "metrics.tsv"
+COMMANDS = DOCS.parent / "bedside" / "cli" / "commands.tsv"
 SIMULATED_NAMES = DOCS.parent / "bedside" / "cli" / "simulators.tsv"
 
 
@@ -34,6 +36,12 @@ def metric_names() -> str:
         found.append((family.name, f"family: {family.title}"))
         found += [(metric.name, metric.title) for metric in family.metrics]
     return "".join(f"{name}\t{title}\n" for name, title in found)
+
+
+def commands() -> str:
+    """The commands with the first sentence of their help, which ``--help`` shows without loading any."""
+    shown = {name: command.get_short_help_str(200) for name, command in command_line().commands.items()}
+    return "".join(f"{name}\t{sentence}\n" for name, sentence in shown.items())
 
 
 def simulator_names() -> str:
@@ -94,6 +102,7 @@ def pages() -> dict[Path, str]:
     return {
         **{page: with_parts(page, made) for page, made in parts.items()},
         NAMES: metric_names(),
+        COMMANDS: commands(),
         SIMULATED_NAMES: simulator_names(),
     }
 

@@ -223,7 +223,7 @@ class JudgingCall:
     """
 
     def __init__(self, source: Run | TranscriptInput, settings: JudgingSettings, *, writes: bool = True) -> None:
-        from bedside.judges.deepeval_raters.chosen_metrics import chosen_metrics, metrics_apart
+        from bedside.judges.deepeval_raters.catalogue import metrics_apart
         from bedside.judges.settings import judge_settings
         from bedside.ratings.run import Run
 
@@ -244,9 +244,12 @@ class JudgingCall:
         self.metrics, of_deepeval = metrics_apart(listed(settings.metrics, "metrics"))
         self.parameters = dict(settings.parameters or {})
         own = self.parameters.pop("deepeval", {}) if of_deepeval else {}
-        self.work = judging_work(
-            settings, self.suite, chosen_metrics(of_deepeval, own) if of_deepeval else (), self.run
-        )
+        chosen: tuple[DeepevalMetric, ...] = ()
+        if of_deepeval:
+            from bedside.judges.deepeval_raters.chosen_metrics import chosen_metrics
+
+            chosen = chosen_metrics(of_deepeval, own)
+        self.work = judging_work(settings, self.suite, chosen, self.run)
 
     def _take(self, transcripts: TranscriptInput, writes: bool) -> None:
         """Take transcripts that go into the run at the folder."""

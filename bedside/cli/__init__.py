@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -94,7 +95,7 @@ class _CommandLine(CommandGroup):
         for heading, names in _COMMANDS.items():
             formatter.write(f"{heading}\n")
             for name in names:
-                formatter.write(f"  {name:<9}  {self.commands[name].get_short_help_str(200)}\n")
+                formatter.write(f"  {name:<9}  {_short_help()[name]}\n")
         named = ", ".join(option.opts[-1] for option in self.get_params(ctx))
         examples = "; ".join(example.removeprefix("$ ") for example in self.examples)
         formatter.write(f"\nOptions: {named}\nExamples: {examples}\n{_LAST}")
@@ -112,6 +113,12 @@ class _CommandLine(CommandGroup):
             if name in _FORMER and not ctx.resilient_parsing:
                 raise InputError(f"{name} is now: bedside {_FORMER[name]}")
         return super().resolve_command(ctx, args)
+
+
+@cache
+def _short_help() -> dict[str, str]:
+    """Command → the first sentence of its help; made by tools/make_docs.py, as loading all commands takes long."""
+    return dict(line.split("\t") for line in Path(__file__).with_name("commands.tsv").read_text("utf-8").splitlines())
 
 
 @cache

@@ -197,9 +197,8 @@ def score(
         $ bedside score talks/ --metrics structure,smog --set readability.min_words=10
         $ bedside score talks/ --metrics deepeval:turn_relevancy --judge openai/gpt-5-mini --max-cost 5
     """
-    from bedside.judges.deepeval_raters.chosen_metrics import metrics_apart
+    from bedside.judges.deepeval_raters.catalogue import metrics_apart
     from bedside.ratings.suites import SUITES
-    from bedside.scoring.judging_workers import check_apart
     from bedside.transcripts.reading import read_account
 
     _, of_deepeval = metrics_apart(listed(settings.metrics, "metrics"))
@@ -226,6 +225,8 @@ def score(
         refuse_limits(judging, "batch_out")
         call.check_batch()
     elif sharing.engine is not None:
+        from bedside.scoring.judging_workers import check_apart
+
         check_apart(call.how, text=settings.text)
     with trace_to(beside.trace):
         if together.dry_run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -130,6 +131,14 @@ GRAPH = DeepevalKind(
 def is_deepeval(name: str) -> bool:
     """Whether a metric's name says that it is one of deepeval's."""
     return name.startswith(PREFIX)
+
+
+def metrics_apart(names: Iterable[str] | None) -> tuple[list[str] | None, list[str]]:
+    """Names of metrics that algorithms compute, and names of deepeval's; None of the former where none are named."""
+    if names is None:
+        return None, []
+    listed = list(names)
+    return [name for name in listed if not is_deepeval(name)], [name for name in listed if is_deepeval(name)]
 
 
 def find_kind(name: str) -> DeepevalKind:

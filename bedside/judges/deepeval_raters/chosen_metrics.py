@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from bedside.core.errors import InputError, RegistryError, one_of
 from bedside.core.model_errors import to_model
 from bedside.core.yaml_files import keys_and_values
-from bedside.judges.deepeval_raters.catalogue import GEVAL, GRAPH, KINDS, PREFIX, DeepevalKind, find_kind, is_deepeval
+from bedside.judges.deepeval_raters.catalogue import GEVAL, GRAPH, KINDS, PREFIX, DeepevalKind, find_kind
 from bedside.judges.llm.deepeval_library import deepeval_module
 
 # -- Graphs of decisions of the user's own --------------------------------------------------------------
@@ -168,14 +168,6 @@ def recorded_metric(entry: Mapping[str, Any]) -> DeepevalMetric:
 
 def _own_kind(own: Mapping[str, Any]) -> DeepevalKind:
     return GEVAL if own["graph"] is None else GRAPH
-
-
-def metrics_apart(names: Iterable[str] | None) -> tuple[list[str] | None, list[str]]:
-    """Names of metrics that algorithms compute, and names of deepeval's; None of the former where none are named."""
-    if names is None:
-        return None, []
-    listed = list(names)
-    return [name for name in listed if not is_deepeval(name)], [name for name in listed if is_deepeval(name)]
 
 
 def chosen_metrics(names: Iterable[str], parameters: Mapping[str, Any] | None = None) -> tuple[DeepevalMetric, ...]:
