@@ -75,7 +75,7 @@ def _entries(folder: Path, ending: str, group: str | None = None) -> Iterator[Pa
     """The entries of a registry's folder by their files; a name that another package adds comes as a bare path."""
     yield from (path for path in sorted(folder.glob(f"*{ending}")) if not path.stem.startswith("_"))
     if group is not None:
-        from importlib.metadata import entry_points
+        from bedside.core.registry import entry_points
 
         yield from (Path(point.name) for point in entry_points(group=group))
 
@@ -139,7 +139,7 @@ def protocol_names() -> list[str]:
 
 def export_forms(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The forms that a run is exported in."""
-    from importlib.metadata import entry_points
+    from bedside.core.registry import entry_points
 
     shipped = sorted((_PACKAGE / "reports" / "exports" / "shipped").glob("*/__init__.py"))
     names = [path.parent.name.replace("_", "-") for path in shipped]
@@ -173,7 +173,7 @@ def _metrics(ctx: typer.Context) -> Iterator[Offer]:
     for line in (_PACKAGE / "cli" / "metrics.tsv").read_text("utf-8").splitlines():
         name, _, title = line.partition("\t")
         yield name, title
-    from importlib.metadata import entry_points
+    from bedside.core.registry import entry_points
 
     yield from ((point.name, "") for point in entry_points(group="bedside.metrics"))
     from bedside.judges.deepeval_raters.catalogue import KINDS
@@ -236,7 +236,7 @@ def _simulated(kind: str) -> Iterator[tuple[str, str, str]]:
 
 def simulators(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The protocols that conversations are simulated by, and what other packages add."""
-    from importlib.metadata import entry_points
+    from bedside.core.registry import entry_points
 
     own = [(name, about) for _, name, about in _simulated("protocol")]
     return [*own, *((point.name, "") for point in entry_points(group="bedside.simulators"))]

@@ -8,15 +8,29 @@ data entry's the path of its file.
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import importlib.util
-from collections.abc import Callable, Iterator
-from importlib.metadata import EntryPoint, entry_points
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from bedside.core.errors import RegistryError, one_of
 
 T = TypeVar("T")
+
+
+def entry_points(group: str) -> Iterable[EntryPoint]:
+    """What other packages add to a group."""
+    return _points(tuple(sys.path)).select(group=group)
+
+
+@lru_cache(maxsize=1)
+def _points(path: tuple[str, ...]) -> EntryPoints:
+    # To look through all that is installed takes longer than all else that a registry does.
+    return importlib.metadata.entry_points()
 
 
 class Registry(Generic[T]):
