@@ -202,8 +202,8 @@ def validate(source: RatingSource | View, settings: ValidateSettings) -> Tables[
 
 
 def _study(view: RatingsView, metrics: Sequence[str] | None) -> StudyProgress | None:
-    """How far people are who rate metrics of a run by a plan; None of ratings that are no run's."""
-    if view.run is None:
+    """How far people are who rate metrics of a run by a plan; None of ratings that are no run's, or without a plan."""
+    if view.run is None or not (view.run.path / "annotations").is_dir():
         return None
     import polars as pl
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bedside.stats._resampling import StatisticOfTotals, leave_one_out
 from bedside.stats.arrays import Array
-from bedside.stats.intervals import t_interval, wilson
+from bedside.stats.intervals import t_interval, wilson, wilson_bounds
 from bedside.stats.result import Interval, Result
 
 
@@ -97,12 +97,11 @@ def with_rate_interval(
 
 def _logit_interval(ratio: ClusterRatio, level: float) -> Interval:
     from scipy.special import expit, logit, stdtrit
-    from statsmodels.stats.proportion import proportion_confint
 
     share, error = ratio.estimate, ratio.standard_error or 0.0
     room = share * (1 - share)
     if room <= 1e-12 or error <= 1e-9:
-        low, high = proportion_confint(share * ratio.clusters, ratio.clusters, alpha=1 - level, method="wilson")
+        low, high = wilson_bounds(share, ratio.clusters, level)
         words = "Wilson, as many items as clusters"
     else:
         half = float(stdtrit(ratio.clusters - 1, (1 + level) / 2)) * error / room

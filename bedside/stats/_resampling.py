@@ -22,7 +22,7 @@ from bedside.stats._exact import (
     tail,
     walsh_average,
 )
-from bedside.stats.arrays import Array, Indices, Mask, Seed, constant, generator, seed_in_words
+from bedside.stats.arrays import Array, Indices, Mask, Seed, average_ranks, constant, generator, seed_in_words
 from bedside.stats.result import Interval, Result
 from bedside.stats.sampled_items import SampledItems
 
@@ -681,9 +681,7 @@ def _walsh_averages(ordered: Array) -> Array:
 
 def _signed_rank_p(d: Array) -> float:
     """Two-sided exact p of differences of which none is zero."""
-    from scipy.stats import rankdata
-
-    ranks = rankdata(np.abs(d), method="average")
+    ranks = average_ranks(np.abs(d))
     return tail(signed_rank_distribution(ranks), round(2 * float(ranks[d > 0].sum())), "two-sided")
 
 
@@ -723,9 +721,7 @@ def shift_of_groups(x: Array, y: Array, level: float, *, exact: bool, continuity
 
 def _rank_sum_p(x: Array, y: Array) -> float:
     """Two-sided exact p of two groups."""
-    from scipy.stats import rankdata
-
-    ranks = rankdata(np.concatenate([x, y]), method="average")
+    ranks = average_ranks(np.concatenate([x, y]))
     return tail(rank_sum_distribution(ranks, x.size), round(2 * float(ranks[: x.size].sum())), "two-sided")
 
 

@@ -131,6 +131,13 @@ def constant(values: Array) -> bool:
     return bool(np.ptp(values) <= 1e-12 * np.abs(values).max())
 
 
+def average_ranks(values: Array) -> Array:
+    """Ranks from 1; of equal values, the mean of theirs. ``scipy.stats`` gives the same, and takes .5 s to import."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: Array = (np.cumsum(counts) - (counts - 1) / 2)[places]
+    return ranks
+
+
 def levels(scale: Scale) -> Array:
     """The positions of a scale's levels: their values if numeric, else 0, 1, 2 … in the order given.
 

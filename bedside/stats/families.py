@@ -27,14 +27,14 @@ def adjusted(p_values: Any, *, method: str = "holm") -> Array:
             discovery rate), ``"benjamini-yekutieli"`` (the same under any dependence).
     """
     one_of(method, tuple(CORRECTIONS), "correction", DataError)
-    from scipy.stats import false_discovery_control
-
     values = vector(p_values, "p-values")
     present = np.flatnonzero(~np.isnan(values))
     order = present[np.argsort(values[present], kind="stable")]
     result = np.full(values.size, np.nan)
     rate, ranked = CORRECTIONS[method], values[order]
     if rate is not None:
+        from scipy.stats import false_discovery_control
+
         result[order] = false_discovery_control(ranked, method=rate) if order.size else ranked
     elif method == "bonferroni":
         result[order] = np.minimum(1.0, ranked * order.size)

@@ -35,6 +35,16 @@ def t_interval(mean: float, standard_error: float, df: float, level: float, word
     return Interval(mean - half, mean + half, level, words)
 
 
+def wilson_bounds(share: Any, n: Any, level: float) -> tuple[Any, Any]:
+    """Wilson's score interval (1927) of shares of n, which needn't be whole: arrays or single numbers, 0 … 1."""
+    from scipy.special import ndtri
+
+    z = ndtri((1 + level) / 2)
+    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+    return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
+
+
 def paired_difference_interval(differences: Array, *, level: float = 0.95) -> Interval | None:
     """The t interval of a mean difference within pairs.
 
@@ -182,8 +192,6 @@ def wilson(successes: int, n: int, *, level: float = 0.95) -> Result:
     Raises:
         DataError: ``successes`` is not between 0 and ``n``.
     """
-    from statsmodels.stats.proportion import proportion_confint
-
     if not 0 <= successes <= n:
         raise DataError(f"{successes} successes of {n} are impossible")
     blank = Result(
@@ -191,8 +199,8 @@ def wilson(successes: int, n: int, *, level: float = 0.95) -> Result:
     )
     if n == 0:
         return blank.no_value(NO_VALUES)
-    low, high = proportion_confint(successes, n, alpha=1 - level, method="wilson")
     share = successes / n
+    low, high = wilson_bounds(share, n, level)
     # Rounding can leave the bound at 0 or 1 off by one unit in the last place, outside the estimate.
     bounds = Interval(min(max(float(low), 0.0), share), max(min(float(high), 1.0), share), level, "Wilson")
     return replace(blank, estimate=share, interval=bounds)
@@ -225,7 +233,6 @@ def proportion(values: Any, *, clusters: Any = None, level: float = 0.95) -> Res
 def _clustered(result: Result, present: Array, labels: npt.NDArray[np.str_], level: float) -> Result:
     """The same share with an interval for clustered values."""
     from scipy.special import ndtri, stdtrit
-    from statsmodels.stats.proportion import proportion_confint
 
     groups = np.unique(labels).size
     result = replace(
@@ -240,6 +247,6 @@ def _clustered(result: Result, present: Array, labels: npt.NDArray[np.str_], lev
     effective = min(float(present.size), share * (1 - share) / error**2) if error else float(groups)
     tail = (1 + level) / 2
     effective *= float(ndtri(tail) / stdtrit(groups - 1, tail)) ** 2
-    low, high = proportion_confint(share * effective, effective, alpha=1 - level, method="wilson")
+    low, high = wilson_bounds(share, effective, level)
     bounds = min(max(float(low), 0.0), share), max(min(float(high), 1.0), share)
     return replace(result, interval=Interval(*bounds, level, "Wilson over clusters"), standard_error=error)

@@ -18,6 +18,7 @@ import numpy as np
 from bedside.core.errors import DataError, MissingExtraError, one_of
 from bedside.stats._resampling import draw
 from bedside.stats.arrays import Array, Indices, Seed, coded, generator, scale_of, seed_in_words
+from bedside.stats.intervals import wilson_bounds
 from bedside.stats.result import Interval, Result
 
 LabelFreeMethod = Literal["dawid-skene", "glad", "mace"]
@@ -202,11 +203,9 @@ def _ends(values: Array, shares: Array, counts: Array, part: float, level: float
         part: how many independent units a unit counts for.
         level: nominal coverage.
     """
-    from statsmodels.stats.proportion import proportion_confint
-
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
     number = np.maximum(part * counts, _LEAST)
-    lowest, highest = proportion_confint(shares * number, number, alpha=1 - level, method="wilson")
+    lowest, highest = wilson_bounds(shares, number, level)
     few = counts * np.minimum(shares, 1 - shares) < 1
     return np.where(few, np.minimum(low, lowest), low), np.where(few, np.maximum(high, highest), high)
 

@@ -28,6 +28,7 @@ from bedside.stats.arrays import (
     Alternative,
     Array,
     Seed,
+    average_ranks,
     binary_pairs,
     constant,
     counts_of_two,
@@ -46,29 +47,31 @@ from bedside.stats.result import Interval, Result
 
 def _discordance_test(only_x: int, only_y: int, method: str) -> tuple[float, float]:
     """Statistic and p-value of discordant pairs, of which there is at least one."""
-    from scipy.stats import binom
-    from statsmodels.stats import contingency_tables
+    from scipy.special import betainc, chdtrc
 
-    differ = only_x != only_y
-    tested = contingency_tables.mcnemar(
-        [[0, only_x], [only_y, 0]],
-        exact=method in ("exact", "mid-p"),
-        # Of equal counts there is nothing that the correction could take away.
-        correction=method == "corrected" and differ,
-    )
-    statistic, p = float(tested.statistic), float(tested.pvalue)
-    if method == "mid-p" and differ:
-        p -= float(binom.pmf(statistic, only_x + only_y, 0.5))
-    return statistic, p
+    fewer, pairs, apart = min(only_x, only_y), only_x + only_y, abs(only_x - only_y)
+    if method in ("exact", "mid-p"):
+        p = min(1.0, 2 * float(betainc(pairs - fewer, fewer + 1, 0.5)))
+        return float(fewer), p - _chance_of(fewer, pairs) if method == "mid-p" and apart else p
+    # Of equal counts there is nothing that the correction could take away.
+    statistic = (apart - (method == "corrected" and apart > 0)) ** 2 / pairs
+    return statistic, float(chdtrc(1, statistic))
+
+
+def _chance_of(count: int, pairs: int) -> float:
+    """With which exactly ``count`` of the discordant pairs go one way, where either way is as likely."""
+    from scipy.stats import binom
+
+    return float(binom.pmf(count, pairs, 0.5))
 
 
 def _discordance_tail(only_x: int, only_y: int, alternative: str, method: str) -> float:
     """One-sided p of discordant pairs, exact or mid-p."""
-    from scipy.stats import binom
+    from scipy.special import betainc
 
     leading, pairs = (only_x if alternative == "greater" else only_y), only_x + only_y
-    p = float(binom.sf(leading - 1, pairs, 0.5))
-    return p - float(binom.pmf(leading, pairs, 0.5)) / 2 if method == "mid-p" else p
+    p = float(betainc(leading, pairs - leading + 1, 0.5)) if leading else 1.0
+    return p - _chance_of(leading, pairs) / 2 if method == "mid-p" else p
 
 
 def _discordance_interval(only_x: int, only_y: int, n: int, interval: str, method: str, level: float) -> Interval:
@@ -110,11 +113,9 @@ def signed_ranks(d: Array, zeros: str) -> Array:
     Args:
         zeros: ``"pratt"`` ranks zeros along and then drops their ranks; ``"wilcox"`` drops them first.
     """
-    from scipy.stats import rankdata
-
     ranks = np.zeros(d.size)
     kept = d != 0 if zeros == "wilcox" else np.ones(d.size, dtype=bool)
-    ranks[kept] = rankdata(np.abs(d[kept]), method="average")
+    ranks[kept] = average_ranks(np.abs(d[kept]))
     signed: Array = ranks * np.sign(d)
     return signed
 

@@ -10,7 +10,7 @@ import numpy as np
 from bedside.core.errors import DataError
 from bedside.stats._resampling import aligned
 from bedside.stats.arrays import clean, constant, vector
-from bedside.stats.intervals import mean_t, proportion
+from bedside.stats.intervals import mean_t, proportion, wilson_bounds
 from bedside.stats.result import Interval, Result
 
 #: A smaller standard error, as a share of the scale, is rounding.
@@ -103,11 +103,8 @@ def _loss_of_freedom(groups: int, level: float) -> float:
 
 def _wilson(place: float, error: float, groups: int, level: float) -> tuple[float, float]:
     """Wilson's interval of a mean on a scale from 0 to 1, with its standard error."""
-    from statsmodels.stats.proportion import proportion_confint
-
-    effective = place * (1 - place) / error**2 * _loss_of_freedom(groups, level)
-    low, high = proportion_confint(place * effective, effective, alpha=1 - level, method="wilson")
-    return max(float(low), 0.0), min(float(high), 1.0)
+    low, high = wilson_bounds(place, place * (1 - place) / error**2 * _loss_of_freedom(groups, level), level)
+    return float(low), float(high)
 
 
 def _unseen(place: float, groups: int, level: float, *, clustered: bool) -> tuple[float, float]:

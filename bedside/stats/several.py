@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bedside.core.errors import DataError
-from bedside.stats.arrays import Array, clean, constant, matrix
+from bedside.stats.arrays import Array, average_ranks, clean, constant, matrix
 from bedside.stats.families import family
 from bedside.stats.result import Result
 from bedside.stats.unpaired import EMPTY_GROUP
@@ -37,8 +37,6 @@ def friedman(values: Any) -> Result:
     Estimate: Kendall's W, 0 … 1. p from chi-squared with (systems − 1) degrees of freedom. Details hold each
     system's mean rank, by column number from 0 (1 is the lowest).
     """
-    from scipy import stats
-
     table, dropped = _complete(values, 3)
     n, k = table.shape
     blank = Result(
@@ -46,24 +44,27 @@ def friedman(values: Any) -> Result:
     )
     if n == 0:
         return blank.no_value(_NO_COMPLETE_CASE)
-    ranks = stats.rankdata(table, method="average", axis=1)
+    ranks = np.array([average_ranks(row) for row in table])
     details: dict[str, float | None] = {
         f"mean rank of {column}": float(value) for column, value in enumerate(ranks.mean(axis=0))
     }
     if n < 2 or (ranks == ranks[:, :1]).all():
         return replace(blank, details=details).no_value("one case" if n < 2 else _EQUAL_SYSTEMS)
-    tested = stats.friedmanchisquare(*table.T, axis=0, nan_policy="propagate")
-    return _concordance(blank, tested, k, details)
+    # Conover (1999), equation 5.8.4.
+    between = ((ranks.sum(axis=0) - n * (k + 1) / 2) ** 2).sum()
+    statistic = (k - 1) * between / ((ranks**2).sum() - n * k * (k + 1) ** 2 / 4)
+    return _concordance(blank, float(statistic), k, details)
 
 
-def _concordance(blank: Result, tested: Any, k: int, details: Mapping[str, float | None]) -> Result:
+def _concordance(blank: Result, statistic: float, k: int, details: Mapping[str, float | None]) -> Result:
     """Kendall's W of a chi-squared test of ``k`` systems."""
-    statistic = float(tested.statistic)
+    from scipy.special import chdtrc
+
     return replace(
         blank,
         estimate=statistic / (blank.n * (k - 1)),
         statistic=statistic,
-        p=float(tested.pvalue),
+        p=float(chdtrc(k - 1, statistic)),
         details={**details, "degrees of freedom": float(k - 1)},
     )
 
@@ -73,7 +74,7 @@ def kruskal_wallis(groups: Sequence[Any]) -> Result:
 
     Estimate: epsilon squared, H / (n − 1), 0 … 1. p from chi-squared with (groups − 1) degrees of freedom.
     """
-    from scipy import stats
+    from scipy.special import chdtrc
 
     if len(groups) < 2:
         raise DataError("this test needs at least two groups")
@@ -91,13 +92,16 @@ def kruskal_wallis(groups: Sequence[Any]) -> Result:
         return blank.no_value(EMPTY_GROUP)
     if constant(np.concatenate(values)):
         return blank.no_value("all values are equal")
-    tested = stats.kruskal(*values, axis=0, nan_policy="propagate")
-    statistic = float(tested.statistic)
+    # Kruskal and Wallis (1952): the share of the ranks' squares that lies between the groups.
+    ranks = average_ranks(np.concatenate(values))
+    mean_ranks = [part.mean() for part in np.split(ranks, np.cumsum([group.size for group in values])[:-1])]
+    between = sum(group.size * (mean - (n + 1) / 2) ** 2 for group, mean in zip(values, mean_ranks, strict=True))
+    statistic = float((n - 1) * between / ((ranks - (n + 1) / 2) ** 2).sum())
     return replace(
         blank,
         estimate=statistic / (n - 1),
         statistic=statistic,
-        p=float(tested.pvalue),
+        p=float(chdtrc(len(values) - 1, statistic)),
         details={"degrees of freedom": float(len(values) - 1)},
     )
 
@@ -110,8 +114,6 @@ def cochran_q(values: Any) -> Result:
     Raises:
         DataError: a value is neither 0 nor 1.
     """
-    from statsmodels.stats.contingency_tables import cochrans_q
-
     table, dropped = _complete(values, 3)
     if not np.isin(table, (0.0, 1.0)).all():
         raise DataError("Cochran's Q needs values of 0 and 1")
@@ -124,7 +126,9 @@ def cochran_q(values: Any) -> Result:
     }
     if (table == table[:, :1]).all():
         return replace(blank, details=details).no_value(_EQUAL_SYSTEMS)
-    return _concordance(blank, cochrans_q(table), k, details)
+    of_systems, of_cases = table.sum(axis=0), table.sum(axis=1)
+    spread = (k - 1) * k * ((of_systems - of_systems.mean()) ** 2).sum()
+    return _concordance(blank, float(spread / (of_cases * (k - of_cases)).sum()), k, details)
 
 
 def pairwise(

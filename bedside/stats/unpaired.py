@@ -18,7 +18,17 @@ from bedside.core.errors import DataError, one_of
 from bedside.stats._blocks import block_rows, blocks
 from bedside.stats._exact import melded_bounds, rank_sum_distribution, tail
 from bedside.stats._resampling import shift_of_groups
-from bedside.stats.arrays import Alternative, Array, Seed, clean, constant, counts_of_two, generator, seed_in_words
+from bedside.stats.arrays import (
+    Alternative,
+    Array,
+    Seed,
+    average_ranks,
+    clean,
+    constant,
+    counts_of_two,
+    generator,
+    seed_in_words,
+)
 from bedside.stats.effects import cliffs_delta, cohens_d, cohens_d_from_summary, odds_ratio
 from bedside.stats.intervals import t_interval, welch_error
 from bedside.stats.result import Effect, Interval, Result
@@ -107,10 +117,8 @@ def _rank_sum_test(
     a: Array, b: Array, *, method: str, continuity: bool, alternative: str, resamples: int, seed: Seed
 ) -> tuple[float, float | None]:
     """U of the first group and its p-value; None where all values are equal."""
-    from scipy.stats import rankdata
-
     together = np.concatenate([a, b])
-    ranks = rankdata(together, method="average")
+    ranks = average_ranks(together)
     rank_sum = float(ranks[: a.size].sum())
     u = rank_sum - a.size * (a.size + 1) / 2
     if constant(together):

@@ -15,6 +15,7 @@ import pytest
 from scipy import special, stats
 from statsmodels.stats import inter_rater
 from statsmodels.stats.contingency_tables import Table2x2, mcnemar
+from statsmodels.stats.proportion import proportion_confint
 
 import bedside.stats
 from bedside.stats import effects, intervals, many_raters, paired, sample_size, two_raters, unpaired
@@ -130,6 +131,9 @@ def test_mcnemar_is_that_of_the_formulas(only_x: int, only_y: int) -> None:
     for method, expected in methods.items():
         result = paired.mcnemar_from_table(table, method=method)
         assert (result.statistic, result.p) == same(expected), method
+        if method != "mid-p" and n < 10**6:
+            theirs = mcnemar(table, exact=method == "exact", correction=method == "corrected" and only_x != only_y)
+            assert (result.statistic, result.p) == same((theirs.statistic, theirs.pvalue)), method
 
 
 def test_mcnemar_without_correction_of_equal_counts_is_why_none_is_asked_for() -> None:
@@ -146,6 +150,17 @@ def test_odds_ratio_is_that_of_the_formula() -> None:
         log = np.log(a * d / (b * c))
         assert ends(effect.interval) == same((float(np.exp(log - half)), float(np.exp(log + half))))
         assert effect.estimate == Table2x2(table, shift_zeros=False).oddsratio
+
+
+@pytest.mark.parametrize(("count", "n"), [(0, 7), (3, 7), (7, 7), (41, 5000), (2.3, 6.1)])
+def test_intervals_of_shares_are_those_of_statsmodels(count: float, n: float) -> None:
+    for level in (0.9, 0.95):
+        theirs = proportion_confint(count, n, alpha=1 - level, method="wilson")
+        assert intervals.wilson_bounds(count / n, n, level) == same(theirs)
+    if 0 < count < n and count == int(count):
+        low, high = proportion_confint(count, n, alpha=0.05, method="beta")
+        own = effects.paired_odds_ratio(int(count), int(n - count)).interval
+        assert ends(own) == same((low / (1 - low), high / (1 - high)))
 
 
 def test_all_sign_patterns_are_those_of_scipy_but_for_rounding() -> None:

@@ -24,6 +24,7 @@ from bedside.stats import (
     shape,
     unpaired,
 )
+from bedside.stats.arrays import average_ranks
 from bedside.stats.result import Result
 from tests.reference import statistics as published
 from tests.stats.results import ends, interval_of
@@ -41,6 +42,19 @@ def test_kruskal_published() -> None:
     assert result.statistic == pytest.approx(0.77143, abs=5e-6)
     assert result.p == pytest.approx(0.68, abs=5e-4)
     assert result.details["degrees of freedom"] == 2
+
+
+@pytest.mark.parametrize("levels", [2, 5, 10_000])
+def test_tests_of_several_against_scipy(levels: int) -> None:
+    rng = np.random.default_rng(levels)
+    table = rng.integers(levels, size=(17, 4)).astype(float)
+    groups = [rng.integers(levels, size=size).astype(float) for size in (3, 8, 12)]
+    for own, theirs in (
+        (several.friedman(table), stats.friedmanchisquare(*table.T)),
+        (several.kruskal_wallis(groups), stats.kruskal(*groups)),
+    ):
+        assert (own.statistic, own.p) == pytest.approx((theirs.statistic, theirs.pvalue), rel=1e-12)
+    assert average_ranks(groups[2]).tolist() == stats.rankdata(groups[2]).tolist()
 
 
 def test_cochran_against_statsmodels_and_mcnemar() -> None:
