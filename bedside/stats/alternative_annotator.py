@@ -94,7 +94,7 @@ def alternative_annotator(
         independent.
     """
     one_of(score, ("match", "distance"), "score", DataError)
-    one_of(correction, tuple(CORRECTIONS), "correction", DataError)
+    one_of(correction, CORRECTIONS, "correction", DataError)
     if not 0 <= epsilon < 1:
         raise DataError(f"epsilon is a probability from 0 to below 1, not {epsilon}")
     verdicts, table = _columns(judge, ratings, score)

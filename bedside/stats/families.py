@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +12,7 @@ from bedside.core.errors import DataError, one_of
 from bedside.stats.arrays import Array, vector
 from bedside.stats.result import Result
 
-#: Corrections; the last two are of the false discovery rate, by their names in scipy.
-CORRECTIONS: Mapping[str, Literal["bh", "by"] | None] = {
-    "holm": None, "bonferroni": None, "benjamini-hochberg": "bh", "benjamini-yekutieli": "by",
-}  # fmt: skip
+CORRECTIONS = ("holm", "bonferroni", "benjamini-hochberg", "benjamini-yekutieli")
 
 
 def adjusted(p_values: Any, *, method: str = "holm") -> Array:
@@ -26,20 +23,20 @@ def adjusted(p_values: Any, *, method: str = "holm") -> Array:
         method: ``"holm"`` (Holm 1979, family-wise error), ``"bonferroni"``, ``"benjamini-hochberg"`` (false
             discovery rate), ``"benjamini-yekutieli"`` (the same under any dependence).
     """
-    one_of(method, tuple(CORRECTIONS), "correction", DataError)
+    one_of(method, CORRECTIONS, "correction", DataError)
     values = vector(p_values, "p-values")
     present = np.flatnonzero(~np.isnan(values))
     order = present[np.argsort(values[present], kind="stable")]
     result = np.full(values.size, np.nan)
-    rate, ranked = CORRECTIONS[method], values[order]
-    if rate is not None:
-        from scipy.stats import false_discovery_control
-
-        result[order] = false_discovery_control(ranked, method=rate) if order.size else ranked
-    elif method == "bonferroni":
-        result[order] = np.minimum(1.0, ranked * order.size)
+    ranked, places = values[order], np.arange(1, order.size + 1)
+    if method == "bonferroni":
+        raised = ranked * order.size
+    elif method == "holm":
+        raised = np.maximum.accumulate(ranked * places[::-1])
     else:
-        result[order] = np.minimum(1.0, np.maximum.accumulate(ranked * np.arange(order.size, 0, -1)))
+        under_dependence = (1 / places).sum() if method == "benjamini-yekutieli" else 1.0
+        raised = np.minimum.accumulate((ranked * order.size / places * under_dependence)[::-1])[::-1]
+    result[order] = np.minimum(1.0, raised)
     return result
 
 

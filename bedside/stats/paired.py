@@ -60,9 +60,10 @@ def _discordance_test(only_x: int, only_y: int, method: str) -> tuple[float, flo
 
 def _chance_of(count: int, pairs: int) -> float:
     """With which exactly ``count`` of the discordant pairs go one way, where either way is as likely."""
-    from scipy.stats import binom
+    from scipy.special import gammaln
 
-    return float(binom.pmf(count, pairs, 0.5))
+    ways = gammaln(pairs + 1) - gammaln(count + 1) - gammaln(pairs - count + 1)
+    return float(np.exp(ways - pairs * np.log(2)))
 
 
 def _discordance_tail(only_x: int, only_y: int, alternative: str, method: str) -> float:

@@ -65,6 +65,14 @@ def test_cochran_against_statsmodels_and_mcnemar() -> None:
     assert (result.statistic, result.p) == pytest.approx((theirs.statistic, theirs.pvalue))
 
 
+@pytest.mark.parametrize(("method", "theirs"), [("benjamini-hochberg", "bh"), ("benjamini-yekutieli", "by")])
+def test_false_discovery_rates_are_those_of_scipy(method: str, theirs: str) -> None:
+    p_values = np.random.default_rng(4).random(40) ** 3
+    with_missing = np.insert(p_values, 7, np.nan)
+    expected = np.insert(stats.false_discovery_control(p_values, method=theirs), 7, np.nan)
+    assert families.adjusted(with_missing, method=method) == pytest.approx(expected, rel=1e-12, nan_ok=True)
+
+
 def test_pairwise_is_a_family() -> None:
     rng = np.random.default_rng(2)
     systems = {name: rng.normal(size=20) + shift for name, shift in (("a", 0), ("b", 1), ("c", 0.2))}
