@@ -12,6 +12,8 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 import bedside
 from tests.package_syntax import PACKAGE, modules, names, nodes
 
@@ -241,15 +243,37 @@ def test_the_house_stays_within_its_budget() -> None:
     assert not {name: count for name, count in counts.items() if count > BUDGET[name]}
 
 
-def test_agreement_of_a_sheet_imports_little() -> None:
-    """A question imports what it needs."""
+#: What is asked → what it never imports, as that takes longer than the answer; and the most modules of our own.
+IMPORTS = {
+    "--help": ("numpy polars pydantic scipy", 20),
+    "agree SHEET": ("scipy.stats pandas statsmodels sklearn matplotlib", 150),
+    "compare RUN": ("scipy.stats pandas statsmodels sklearn matplotlib", 170),
+    "validate RUN": ("scipy.stats pandas statsmodels sklearn matplotlib", 240),
+    "score TALKS --out NEW": ("scipy pandas statsmodels sklearn matplotlib bedside.scoring.judging_workers", 226),
+}
+
+
+@pytest.fixture(scope="module")
+def a_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("imports") / "run"
+    bedside.score(bedside.EXAMPLES / "transcripts.jsonl", out=run)
+    return run
+
+
+@pytest.mark.parametrize("asked", IMPORTS)
+def test_a_question_imports_what_it_needs(asked: str, a_run: Path) -> None:
     probe = (
         "import sys\nfrom bedside.cli import main\n"
-        "try: main(['agree', sys.argv[1]])\nexcept SystemExit: pass\n"
-        "print('modules', sum(name.startswith('bedside') for name in sys.modules), 'scipy.stats' in sys.modules)"
+        "try: main(sys.argv[1:])\nexcept SystemExit: pass\n"
+        "print('modules', *sys.modules)"
     )
-    sheet = str(bedside.EXAMPLES / "ratings.csv")
-    done = subprocess.run([sys.executable, "-c", probe, sheet], capture_output=True, text=True, check=True)
-    count, statistics = done.stdout.split("modules ")[-1].split()
-    assert int(count) <= 150
-    assert statistics == "False"
+    places = {
+        "SHEET": bedside.EXAMPLES / "ratings.csv", "RUN": a_run, "TALKS": bedside.EXAMPLES / "transcripts.jsonl",
+        "NEW": a_run.with_name("new"),
+    }  # fmt: skip
+    words = [str(places.get(word, word)) for word in asked.split()]
+    done = subprocess.run([sys.executable, "-c", probe, *words], capture_output=True, text=True, check=True)
+    imported = done.stdout.split("modules ")[-1].split()
+    never, most = IMPORTS[asked]
+    assert not set(never.split()) & set(imported)
+    assert sum(name.startswith("bedside") for name in imported) <= most
