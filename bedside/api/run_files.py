@@ -144,8 +144,8 @@ class ReportWriting(PartOfStudy, MatchedBy, Seeded):
         "--no-text", default=True, heading=OUTPUT, form="unless",
     )  # fmt: skip
     formats: Names | None = option(
-        "Formats of the files: md, latex, html, csv, docx (Word), xlsx (Excel), svg, pdf, png. Without it, all of "
-        "them; with named tables, md, latex and csv.",
+        "Formats of the files: md, latex, html, csv, docx (Word), xlsx (Excel), svg, pdf, png. Without it, all "
+        "but pdf and png; with named tables, md, latex and csv.",
         "--format", default=None, heading=OUTPUT, metavar="A,B", form="names", offers="table_formats",
     )  # fmt: skip
     columns: Literal[1, 2] = option(

@@ -518,9 +518,10 @@ FIGURE_FORMATS = ("svg", "pdf", "png")
 
 
 def usual_formats() -> tuple[str, ...]:
-    """The formats of a report where none are named: all whose library is installed."""
+    """The formats of a report where none are named: those whose library is installed, and of figures SVG, as PDF and
+    PNG take longer than all else."""
     documents = [name for name in DOCUMENT_FORMATS if name != "docx" or find_spec("docx") is not None]
-    return *TABLE_FORMATS, *documents, *FIGURE_FORMATS
+    return *TABLE_FORMATS, *documents, "svg"
 
 
 def build_tables(view: RatingsView, names: Sequence[str] | None = None, seed: int = 0) -> tuple[Table, ...]:
@@ -619,7 +620,7 @@ def write_report(
         ratings: the part of its ratings that the report is about; all of them unless given.
         tables: names of tables, of the run's suites or kinds of tables; all and all figures unless named.
         formats: of ``md``, ``latex``, ``html``, ``csv``, ``docx`` and ``xlsx`` for tables, ``svg``, ``pdf`` and
-            ``png`` for figures; all unless named, without ``docx`` where its library isn't installed. ``html`` is one
+            ``png`` for figures; :func:`usual_formats` unless named. ``html`` is one
             page with every table and figure. ``docx`` and ``xlsx`` are one file of all tables, ``tables.docx``; of
             tables that are named, one of each.
         out: the folder; ``report`` in the run unless named.
