@@ -1,4 +1,4 @@
-"""Scoring a folder beside a plain script over the same files and part by part, memory as the folder grows, start-up.
+"""Scoring a folder beside a plain script over the same files and part by part, and memory as the folder grows.
 
     python benchmarks/score.py [--data ../shared/data/mdd5k]
 
@@ -37,12 +37,6 @@ def plain(folder: Path) -> int:
                 for exchange in dialogue["conversation"]:
                     total += len(exchange.get("doctor", "")) + len(exchange.get("patient", ""))
     return total
-
-
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
 
 
 def taken(work: Callable[[], object]) -> tuple[float, float]:
@@ -149,27 +143,6 @@ def memory(data: Path, scratch: Path) -> None:
     print()
 
 
-def start_up() -> None:
-    rows = {
-        "python -c pass": ["-c", "pass"],
-        "import bedside": ["-c", "import bedside"],
-        "bedside --help": ["-m", "bedside", "--help"],
-    }
-    print(f"{'start-up':32} {'s':>8}")
-    for name, arguments in rows.items():
-        taken = [
-            seconds(lambda: subprocess.run([sys.executable, *arguments], capture_output=True, check=True))  # noqa: B023
-            for _ in range(ROUNDS)
-        ]
-        print(f"{name:32} {statistics.median(taken):8.3f}")
-    done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "bedside", "--help"], capture_output=True, text=True, check=True
-    )
-    lines = [line.removeprefix("import time:").split("|") for line in done.stderr.splitlines() if "|" in line][1:]
-    slowest = sorted(((int(own), name.strip()) for own, _, name in lines), reverse=True)[:8]
-    print("slowest imports of --help: " + ", ".join(f"{name} {own / 1000:.1f} ms" for own, name in slowest))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data" / "mdd5k")
@@ -181,7 +154,6 @@ def main() -> None:
             memory(data, Path(scratch))
         else:
             print(f"no MDD-5k at {data}: speed and memory are left out")
-    start_up()
 
 
 if __name__ == "__main__":
