@@ -13,9 +13,9 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from importlib.metadata import EntryPoint, EntryPoints
+from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from bedside.core.errors import RegistryError, one_of
 
@@ -24,11 +24,12 @@ T = TypeVar("T")
 
 def entry_points(group: str) -> Iterable[EntryPoint]:
     """What other packages add to a group."""
-    return _points(tuple(sys.path)).select(group=group)
+    points: Iterable[EntryPoint] = _points(tuple(sys.path)).select(group=group)
+    return points
 
 
 @lru_cache(maxsize=1)
-def _points(path: tuple[str, ...]) -> EntryPoints:
+def _points(path: tuple[str, ...]) -> Any:
     # To look through all that is installed takes longer than all else that a registry does.
     return importlib.metadata.entry_points()
 

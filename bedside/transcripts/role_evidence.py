@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import chain
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from bedside.core.errors import AmbiguousError
+from bedside.transcripts.told_roles import told_role
 from bedside.transcripts.transcript import ROLE_ALIASES, THIRD_WORDS, Role, Turn, plain_name
 
 #: What sides say, by kind: words of English, German, Spanish, French and Arabic, and pieces of Chinese, Korean and
@@ -436,19 +437,12 @@ def check_roles(
         )
 
 
-def _told_roles(prompts: Iterable[str]) -> set[Role | None]:
-    # The patterns of what prompts tell take long to make; most files have no prompt.
-    from bedside.transcripts.told_roles import told_role
-
-    return {*map(told_role, prompts)}
-
-
 def _sign(said: Mapping[str, Sequence[str]]) -> str | None:
     """What speaks for it, as the end of a sentence; None where nothing does."""
     # Some write the instruction as the first message of the user.
     first = said["user"][0]
     prompts = [*said["system"], first] if _INSTRUCTS.match(first) else said["system"]
-    told = _told_roles(prompts) if prompts else set()
+    told = {*map(told_role, prompts)}
     if "patient" in told:
         return "the instructions tell it to be one"
     if "clinician" in told:

@@ -15,6 +15,13 @@ from typing import Literal
 
 from bedside.transcripts.transcript import PARTNER_WORDS, ROLE_ALIASES, Role
 
+#: Keys beside the messages, without case and underscores, of what may tell whom the model plays, besides those of
+#: prompts; and what a text under them goes on from.
+PART_KEYS: Mapping[str, str] = {
+    **dict.fromkeys(("instructions", "instruction", "persona", "character"), ""),
+    **dict.fromkeys(("chatbotrole", "botrole", "assistantrole", "modelrole"), "You are "),
+}
+
 #: Names of roles that tell nothing of whom a model plays, or that more than the name tells.
 _UNTOLD = {"user", "assistant", "dr.", "th.", "ther.", "pt.", "pat."}
 _MORE: Mapping[Role, str] = {
@@ -50,12 +57,12 @@ _ADJECTIVE = (
     r"charts?|files?|summar\w+|descriptions?|vignettes?|profiles?|quer\w+|statements?|transcripts?|symptoms|services?|"
     r"success|relations|engagement|populations?)\b"
 )
-_NOUN = re.compile(
+# It and _PLAYED take long to compile, and few files have a prompt.
+_NOUN = (
     rf"(?<![^\W{_WIDE}])(?:(?P<patient>(?:{_PATIENT})s?(?![^\W{_WIDE}])(?!{_ADJECTIVE}))|"
     rf"(?P<clinician>(?:{_CLINICIAN})s?(?![^\W{_WIDE}]))|(?P<machine>{_MORE['other']}))"
     # "You are the patient's doctor" names the doctor later; Japanese and Korean mark whom something is done to.
-    r"(?!['’]s\b|的|の(?!役|ふり|ロール)|[をとに](?!演|な)|から|[와과에의가]|를(?! 연기)|을(?! 연기))",
-    re.IGNORECASE,
+    r"(?!['’]s\b|的|の(?!役|ふり|ロール)|[をとに](?!演|な)|から|[와과에의가]|를(?! 연기)|을(?! 연기))"
 )
 _BE = (
     r"\byou(?:['’]re|['’]ll be| are| will be)\b|\bdu bist\b|\bsie sind\b|\btu es\b|\bvous êtes\b|"
@@ -76,10 +83,9 @@ _PLAY = (
 )
 _TELLS = re.compile(rf"(?P<be>{_BE})|(?:{_PLAY})", re.IGNORECASE)
 # Japanese and Korean say the part before the verb, and German may.
-_PLAYED = re.compile(
+_PLAYED = (
     rf"(?:{_PATIENT})\s?(?:役|を演|のふり|になりき|のロール|역할|[를을] 연기|인 척|(?:[^.!?]{{0,20}} )?"
-    r"(?:spielst|spielen|simulierst|simulieren|verkörperst|verkörpern)\b)",
-    re.IGNORECASE,
+    r"(?:spielst|spielen|simulierst|simulieren|verkörperst|verkörpern)\b)"
 )
 # Who visits or calls a clinician, and whom one examines.
 _VISITS = re.compile(
@@ -133,7 +139,7 @@ _REACH = 120
 def told_role(prompt: str) -> Literal["patient", "clinician"] | None:
     """Which of the two a prompt tells the model to be; None where it says nothing of it. The patient goes first: who
     plays him may be called an assistant or a doctor's pupil as well."""
-    if _PLAYED.search(prompt) or _EXAMINED.search(prompt) or _OPPOSITE.search(prompt):
+    if re.search(_PLAYED, prompt, re.IGNORECASE) or _EXAMINED.search(prompt) or _OPPOSITE.search(prompt):
         return "patient"
     part = None
     tells = list(_TELLS.finditer(prompt))
@@ -153,7 +159,7 @@ def told_role(prompt: str) -> Literal["patient", "clinician"] | None:
 def _told(said: str, tell: re.Match[str]) -> Literal["patient", "clinician"] | None:
     """What stands behind a phrase that tells somebody's part."""
     before, of_others = 0, False
-    for noun in _NOUN.finditer(said):
+    for noun in re.finditer(_NOUN, said, re.IGNORECASE):
         between = said[before : noun.start()]
         before = noun.end()
         if noun["machine"]:

@@ -21,6 +21,7 @@ from bedside.transcripts.language import is_language_tag
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading_account import FileAccount
 from bedside.transcripts.role_evidence import check_labels, check_roles
+from bedside.transcripts.told_roles import PART_KEYS
 from bedside.transcripts.transcript import (
     PROVENANCE_KINDS,
     PROVENANCE_SPEAKERS,
@@ -52,12 +53,6 @@ _LEAST_WORDS = 3
 _WORD = re.compile(r"[^\W\d_]+")
 _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff]")
 
-#: Keys beside the messages, without case and underscores, of what may tell whom the model plays, besides those of
-#: prompts; and what a text under them goes on from.
-_PART_KEYS = {
-    **dict.fromkeys(("instructions", "instruction", "persona", "character"), ""),
-    **dict.fromkeys(("chatbotrole", "botrole", "assistantrole", "modelrole"), "You are "),
-}
 #: What provenance may have in a file.
 _PROVENANCE_KEYS = {"before", "kind", "speaker", "text", "meta"}
 
@@ -414,7 +409,7 @@ class TranscriptMaker:
         check_labels(dialogue.labels, turns, self.options.roles, where, own=own)
         instructions = [item.text for item in provenance if item.kind == "system"]
         for key, value in beside.items():
-            if isinstance(value, str) and (part := _PART_KEYS.get(key.replace("_", "").casefold())) is not None:
+            if isinstance(value, str) and (part := PART_KEYS.get(key.replace("_", "").casefold())) is not None:
                 instructions.append(part + value)
         check_roles(dialogue.labels, [turn.text for turn in turns], self.options.roles, where, instructions)
 
