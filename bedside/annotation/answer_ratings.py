@@ -123,7 +123,7 @@ def plan_scales(plan: AnnotationPlan) -> dict[str, Scale]:
     scales: dict[str, Scale] = {}
     for rubric in plan.questions:
         scale = rubric.rating_scale()
-        if scale is None:
+        if scale is None or ("." in rubric.name and scale.ordered):  # a judge's number of a vector is between the steps
             continue
         if plan.mode == "audit":
             scales[audited_metric(rubric.name)] = scale

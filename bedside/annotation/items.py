@@ -81,9 +81,10 @@ def inputs_of(rubrics: Sequence[Rubric], transcript: Transcript, unit: str = TRA
     """The inputs that rubrics need of a transcript's reference, as texts, and what they show of its provenance."""
     names = _shown_references(rubrics)
     texts = {name: _words(transcript.known(name)) for name in names}
-    for rubric in (rubric for rubric in rubrics if rubric.kind == "pairs"):
-        first = next(str(part.of) for part in rubric.answer[0].items if part.type == "index")
-        if transcript.known(first) in ([], ()):  # known, and nothing of it can be linked
+    for rubric in (rubric for rubric in rubrics if rubric.kind in LINKED_KINDS):
+        pair = rubric.answer[0].items if rubric.kind == "pairs" else ()
+        first = next((part.of for part in pair if part.type == "index"), rubric.each)
+        if first is not None and transcript.known(first) in ([], ()):  # known, and nothing of it can be linked
             texts[first] = rubric.words.say("prompt", "none")
     turn = turn_index(unit) if is_turn(unit) else None
     for rubric in rubrics:
@@ -139,8 +140,7 @@ def _lists(rubric: Rubric, transcript: Transcript) -> LinkedLists:
         ValueError: the transcript has none.
     """
     form = link_form(rubric)
-    fewest = 0 if form.one_to_one else 1
-    rows = [rubric.shown().definition] if form.rows is None else _entries(transcript, form.rows, fewest)
+    rows = [rubric.shown().definition] if form.rows is None else _entries(transcript, form.rows, fewest=0)
     if form.of_turns:
         words = page_words(rubric.language)
         turns = [f"{turn['speaker']}: {turn['text']}" for turn in dialogue(words, transcript)]

@@ -66,6 +66,12 @@ def _check_holds(tool: ToolForm, plan: AnnotationPlan) -> None:
             where="`form`",
             todo="export csv or xlsx, or use the rating page or Label Studio",
         )
+    if parts := [rubric.name for rubric in plan.questions if "." in rubric.name]:
+        raise InputError(
+            f"{tool.title} has no such names for its questions as {parts[0]}",
+            where="`form`",
+            todo="export csv or xlsx, or use the rating page or Label Studio",
+        )
     roles = {rubric.role for rubric in plan.questions} if plan.mode == "codes" else set()
     if tool.one_role and len(roles) > 1:
         raise InputError(

@@ -6,6 +6,7 @@ import csv
 import json
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from bedside.annotation.sampling import make_plan
 from bedside.core.errors import DataError, InputError
 from bedside.judges.questions import JudgeAnswer
 from bedside.judges.rubric_ratings import ratings_of
+from bedside.judges.rubrics.answer_form import RubricPart
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
@@ -40,6 +42,7 @@ from tests.annotation.builders import copy_of, fill_csv, fill_xlsx, human, peopl
 from tests.annotation.rating_page.pages import opened, sent
 from tests.annotation.study import RATERS, USERS, exported
 
+EVALUATOR = RUBRICS.load("turn_evaluator")
 MATCHING, CHECK, DIAGNOSIS = map(RUBRICS.load, ("concern_matching", "finding_check", "diagnosis_match"))
 FEAR, COST, MYTH = (
     "emotional discomfort or fear", "financial or insurance concern", "misinformation or misconception",
@@ -56,8 +59,9 @@ FOUND = [
 SAID = ("I am so afraid of needles.", "I cannot pay for all this.")
 
 
-def link_study(folder: Path, count: int = 4, empty: Collection[int] = ()) -> Run:
-    """Conversations with findings that were submitted, concerns, and what Note2Chat asks for; of some, no findings."""
+def link_study(folder: Path, count: int = 4, empty: Collection[int] = (), bare: Collection[int] = ()) -> Run:
+    """Conversations with findings that were submitted, concerns, and what Note2Chat asks for; of some, none was
+    submitted, or noted."""
     lines = []
     for number in range(count):
         texts = ("How are you?", SAID[0], "What else?", SAID[1])
@@ -67,7 +71,7 @@ def link_study(folder: Path, count: int = 4, empty: Collection[int] = ()) -> Run
         ]
         reference = {
             "concerns": CONCERNS, "submitted_findings": [] if number in empty else FOUND[: (3, 1)[number % 2]],
-            "findings": ["Has pain.", "Does not smoke."], "diagnosis": "flu",
+            "findings": [] if number in bare else ["Has pain.", "Does not smoke."], "diagnosis": "flu",
             "ranked_diagnoses": ["cold", "influenza", "asthma"],
         }  # fmt: skip
         lines.append(json.dumps({
@@ -101,6 +105,7 @@ def kept(run: Run, plan: AnnotationPlan, said: Mapping[str, str], transcript: st
     keep_answers(run, plan, [rater_answer(item_of(plan, transcript), "anna", said, **fields)])
 
 
+INTENT = "turn_evaluator.intent_probabilities"
 #: The first finding is the first concern, the second one the second, of another category; the third is none.
 LINKS = {
     "concern_matching__0": "1", "concern_matching__0__category_agrees": "yes", "concern_matching__1": "2",
@@ -271,6 +276,66 @@ def test_the_same_ratings_come_from_each_channel(run: Run, tmp_path: Path, rubri
     assert any("why" in row for row in results[0]) == (rubric is not DIAGNOSIS)
 
 
+@pytest.mark.parametrize("channel", ["studio", "page", "csv", "xlsx"])
+def test_parts_of_a_vector_are_rated_like_levels_and_labels(run: Run, tmp_path: Path, channel: str) -> None:
+    plan = plan_of(run, EVALUATOR, per=2)
+    names = [question.name for question in plan.questions]
+    assert names == [f"turn_evaluator.{part.name}" for part in EVALUATOR.answer]
+    assert [level.value for level in plan.questions[0].scale] == [0, 0.25, 0.5, 0.75, 1]
+    intents = [label.label for label in EVALUATOR.answer[-2].labels]
+
+    def say(item: str, rater: str) -> dict[str, str]:
+        off = len(rater) % 2 + [one.id for one in plan.items].index(item)
+        return {
+            name: intents[off] if name == INTENT else f"{(place + off) % 5 / 4:g}" for place, name in enumerate(names)
+        }
+
+    if channel == "studio":
+        keep_answers(run, plan, read_export(plan, exported(plan, say, USERS, run), RATERS, where="export").answers)
+    elif channel == "page":
+        state, folder = opened(plan, run)
+        for rater, items in plan.assignment.items():
+            for item in items:
+                state.save(rater, item, sent(choices=say(item, rater)))
+        collect(folder, run, plan)
+    else:
+        paths = export_files(plan, run, channel, tmp_path / channel)
+        for path in paths:
+            fill = lambda row: row.update(say(row["item"], row["rater"])) if row["item"] else None  # noqa: E731
+            (fill_csv if channel == "csv" else fill_xlsx)(path, fill)
+        keep_answers(run, plan, read_files(plan, run, paths).answers)
+    for rater in plan.raters:
+        for item in plan.items:
+            said = say(item.id, rater)
+            rows = people(run).filter(
+                pl.col("rater") == f"human:{rater}", transcript_id=item.transcript, unit=item.unit
+            )
+            made = {metric: label or f"{value:g}" for metric, value, label in
+                    rows.select("metric", "value", "label").iter_rows()}  # fmt: skip
+            assert made == said
+
+
+def test_a_judge_and_a_person_are_compared_on_the_parts_of_a_vector(run: Run, tmp_path: Path) -> None:
+    plan = plan_of(run, EVALUATOR)
+    rows = []
+    for number, item in enumerate(plan.items):
+        said = {one.name: (f"{(number % 5) / 4:g}" if one.scale else "plan") for one in plan.questions}
+        keep_answers(run, plan, [rater_answer(item.id, rater, said) for rater in plan.raters])
+        rows.append((item.transcript, "GPT-Secret", "c", item.unit, "turn_evaluator.partnership",
+                     "judge:invented/model", 0, (number % 5) / 4 + 0.1, None, None, None))  # fmt: skip
+    with run.locked():
+        run.add(frame_of(rows).lazy(), run.manifest)
+    view, names = open_ratings_view(run.path), ["turn_evaluator.partnership", INTENT]
+    agreed = {(one.metric, str(one.kind)): one for one in agree(view, metrics=names, seed=1)}
+    # A judge's numbers are between the steps: off by a tenth everywhere.
+    assert agreed["turn_evaluator.partnership", "people"].statistics["icc"].estimate == pytest.approx(1)
+    with_judge = agreed["turn_evaluator.partnership", "person"]
+    assert (with_judge.units, with_judge.statistics["mae"].estimate) == (8, pytest.approx(0.1))
+    assert agreed[INTENT, "people"].units == 8
+    with pytest.raises(InputError, match=r"no such names for its questions as turn_evaluator\.data_gathering"):
+        export_files(plan, run, "argilla", tmp_path / "argilla")
+
+
 def test_a_plan_is_read_as_it_was_written(run: Run, tmp_path: Path) -> None:
     plan = plan_of(run, repeat=0.5)
     write_plan(plan, tmp_path / "plan.json")
@@ -355,8 +420,9 @@ def test_what_cannot_be_linked_is_refused(run: Run, tmp_path: Path) -> None:
             kept(run, plan, said, "hidden-1")
     with pytest.raises(InputError, match="lists of its own"):
         export_files(plan, run, "argilla", tmp_path / "argilla")
+    part = RubricPart(name="whether", type="boolean", descriptor="Whether it is so.")
     with pytest.raises(DataError, match=r"turn_evaluator is of kind vector; mode rate takes"):
-        plan_of(run, RUBRICS.load("turn_evaluator"))
+        plan_of(run, replace(EVALUATOR, answer=(*EVALUATOR.answer, part)))
     (tmp_path / "bare").mkdir()
     bare = link_study(tmp_path / "bare", 1)
     lines = (tmp_path / "bare" / "in.jsonl").read_text().replace('"submitted_findings"', '"other"')
@@ -400,6 +466,25 @@ def test_who_submitted_nothing_has_no_links_without_being_asked(tmp_path: Path) 
     assert sorted(rated.select("rater", "replicate").iter_rows()) == [("human:anna", 0), ("human:anna", 1)]
     found = people(run, "concern_recall").filter(replicate=0)["value"].mean()
     assert found == pytest.approx((2 / 3 + 0) / 2)
+
+
+def test_a_case_without_findings_has_no_places_without_being_asked(tmp_path: Path) -> None:
+    run = link_study(tmp_path, 3, bare=(1,))
+    plan = plan_of(run, CHECK)
+    empty = item_of(plan, "hidden-1")
+    assert (plan.left_out, plan.settled) == ({}, dict.fromkeys(plan.raters, (empty,)))
+    assert all(empty not in order for order in plan.assignment.values())
+    kept(run, plan, {name: said for name, said in PLACES.items() if name.startswith("finding")})
+    rows = people(run, "finding_check").sort("transcript_id").select("transcript_id", "rater", "value", "reason")
+    assert [row[:3] for row in rows.iter_rows()] == [("hidden-0", "human:anna", 1), ("hidden-1", "human:anna", 0)]
+    assert rows["reason"].to_list()[1] == "[]"
+    # Of no finding none is a share.
+    assert rating(run, "history_recall", "hidden-1")[0] is None
+    both = plan_of(run, CHECK, DIAGNOSIS)
+    assert both.settled == {}
+    page = opened(both, run)[0].item("anna", item_of(both, "hidden-1"))
+    assert (page["of_case"]["finding_check"], page["task"]["input_findings"]) == ([], "(none)")
+    assert len(page["of_case"]["diagnosis_match"]) == 1
 
 
 def test_who_takes_over_has_what_nobody_is_asked(tmp_path: Path) -> None:

@@ -35,6 +35,10 @@ PROBABILITY_SLACK = 0.05
 FieldName: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 
 
+#: A rubric's name; with a dot, that of a question that is a part of a vector.
+RubricName: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?$")]
+
+
 FieldText: TypeAlias = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 
 

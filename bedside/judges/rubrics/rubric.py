@@ -35,6 +35,7 @@ from bedside.judges.rubrics.answer_form import (
     Kind,
     Label,
     Level,
+    RubricName,
     RubricPart,
     all_parts,
     check_ascending,
@@ -213,6 +214,8 @@ FROM_TRANSCRIPT: Mapping[str, str] = {
 
 
 #: The key that holds the form of an answer, by kind; ``answer`` for the others.
+#: What people choose from where a judge gives a number from 0 to 1.
+STEPS = tuple(Level(value=step / 4, descriptor=f"{step / 4:g}") for step in range(5))
 _FORMS = {"level": "scale", "label": "labels", "set": "labels", "sheet": "criteria", "flow": "questions"}
 _REFERENCE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 #: Keys that neither judge nor person sees.
@@ -304,7 +307,7 @@ class Rubric:
             from.
     """
 
-    name: FieldName
+    name: RubricName
     title: FieldText
     construct: FieldText
     definition: FieldText
@@ -558,8 +561,25 @@ class Rubric:
 
     @property
     def question_rubrics(self) -> tuple[Rubric, ...]:
-        """The rubrics of single questions that people are asked: a sheet's criteria, a flow's questions, or itself."""
+        """The rubrics of single questions that people are asked: a sheet's criteria, a flow's questions, a vector's
+        ratings, or itself."""
+        if self.kind == "vector":
+            return tuple(self._vector_questions()) or (self,)
         return self.measures[: len(self.questions)] if self.kind == "flow" else self.measures or (self,)
+
+    def _vector_questions(self) -> Iterator[Rubric]:
+        """Each named like the metric of a judge's: numbers in steps, the likeliest label as a choice; none where a part
+        is anything else."""
+        rated = [part for part in self.answer if part.type not in ("text", "quote")]
+        if any(part.optional or part.type not in ("number", "level", "label", "probabilities") for part in rated):
+            return
+        told = self.words.join(self.definition, self.instructions or "")
+        for part in rated:
+            yield replace(
+                self, name=f"{self.name}.{part.name}", title=titled(part.name), definition=part.descriptor,
+                kind="label" if part.labels else "level", answer=(), labels=part.labels, aliases=(),
+                scale=STEPS if part.type == "number" else part.scale, instructions=told if part is rated[0] else None,
+            )  # fmt: skip
 
     def _flow_measures(self) -> Iterator[Rubric]:
         def labelled(name: str, answers: Iterable[FlowAnswer], **texts: Any) -> Rubric:
