@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -75,19 +75,26 @@ def linked_view(view: RatingsView) -> RatingsView:
     rubrics = [rubric for name in rated if (rubric := _linking(view, name)) is not None]
     if not rubrics or view.run is None or not view.run.keeps_text:
         return view
+    made, final = (_of_entries(view, rubrics, table) for table in (view.ratings, view.final))
+    labels = made.group_by("metric").agg(pl.col("label").unique().sort())
+    scales = {metric: Scale(tuple(levels), False) for metric, levels in labels.iter_rows()}
+    return replace(
+        view, ratings=pl.concat([view.ratings, made]), final=pl.concat([view.final, final]),
+        scales={**view.scales, **scales},
+    )  # fmt: skip
+
+
+def _of_entries(view: RatingsView, rubrics: Sequence[Rubric], table: pl.DataFrame) -> pl.DataFrame:
+    """What the ratings in a table, or the final ones, say of each entry."""
     rows = list[dict[str, Any]]()
     for rubric in rubrics:
-        ratings = view.ratings.filter(pl.col("metric") == rubric.name)
-        form = link_form(rubric)
+        ratings, form = table.filter(pl.col("metric") == rubric.name), link_form(rubric)
         counts = _row_counts(view, form, ratings) if form.rows else {}
         for row in ratings.iter_rows(named=True):
             for unit, part, label in _links(form, row, counts.get(row["transcript_id"], 0)):
                 rows.append({**row, "unit": unit, "metric": f"{rubric.name}.{part}", "value": None, "label": label,
                              "error": None, "reason": None})  # fmt: skip
-    made = pl.DataFrame(rows, schema=view.ratings.schema)
-    labels = made.group_by("metric").agg(pl.col("label").unique().sort())
-    scales = {metric: Scale(tuple(levels), False) for metric, levels in labels.iter_rows()}
-    return replace(view, ratings=pl.concat([view.ratings, made]), scales={**view.scales, **scales})
+    return pl.DataFrame(rows, schema=table.schema)
 
 
 def _linking(view: RatingsView, name: str) -> Rubric | None:
@@ -109,6 +116,29 @@ def _row_counts(view: RatingsView, form: LinkForm, ratings: pl.DataFrame) -> Map
     return {name: len(entries) for name, entries in lists.items() if isinstance(entries, list | tuple)}
 
 
+def linked_entries(form: LinkForm, answer: Any, count: int) -> dict[int, tuple[int | None, dict[str, Any]]]:
+    """Number of an entry → what it is linked to, and what else is said of it.
+
+    Where several links of an entry are proposed one to one, they are a largest set without two to the same.
+
+    Args:
+        form: of the rubric.
+        answer: as :func:`~bedside.judges.rubrics.rubric.links_in` takes it.
+        count: how many entries there are.
+
+    Raises:
+        TypeError, ValueError, KeyError, AttributeError: the answer holds no links.
+    """
+    links = [link for link in links_in(form, answer) if link[0] < count]
+    targets = {entry: target for entry, target, _ in links}
+    if form.one_to_one:
+        from bedside.metrics.protocols.medconceal.matching import maximum_matching
+
+        pairs = [(entry, int(target or 0)) for entry, target, _ in links]
+        targets = {**maximum_matching(pairs, count, 1 + max((target for _, target in pairs), default=0))}
+    return {entry: (target, said) for entry, target, said in links if targets.get(entry, -1) == target}
+
+
 def _links(form: LinkForm, row: Mapping[str, Any], count: int) -> Iterator[tuple[str, str, str]]:
     """Unit, part and label of what a rating says of each entry; nothing where it is missing."""
     if form.rows is None:
@@ -119,19 +149,13 @@ def _links(form: LinkForm, row: Mapping[str, Any], count: int) -> Iterator[tuple
     if row["value"] is None:
         return
     try:
-        links = links_in(form, orjson.loads(row["reason"]))
+        links = linked_entries(form, orjson.loads(row["reason"]), count)
     except (TypeError, ValueError, KeyError, AttributeError):
         return  # a number from a file says nothing of single links
-    targets = {entry: target for entry, target, _ in links if entry < count}
-    if form.one_to_one:
-        from bedside.metrics.protocols.medconceal.matching import maximum_matching
-
-        pairs = [(entry, int(target or 0)) for entry, target, _ in links if entry < count]
-        targets = {**maximum_matching(pairs, count, 1 + max((target for _, target in pairs), default=0))}
     for entry in range(count):
-        target = targets.get(entry)
+        target = links[entry][0] if entry in links else None
         yield f"entry:{entry}", LINK, NO_LINK if target is None else str(target)
-    for entry, target, said in links:
-        for part in form.parts if targets.get(entry, -1) == target else ():
+    for entry, (target, said) in links.items():
+        for part in form.parts:
             label = said[part.name] if part.labels else ("no", "yes")[said[part.name]]
             yield f"entry:{entry}:{target}" if form.one_to_one else f"entry:{entry}", part.name, label

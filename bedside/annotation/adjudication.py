@@ -7,7 +7,7 @@ final labels (:mod:`bedside.ratings.rubric_metrics`) of the raters' own round, b
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -15,22 +15,26 @@ import polars as pl
 from bedside.annotation.annotation_plan import (
     KINDS,
     AnnotationPlan,
+    LinkedLists,
     Opinion,
     PlanItem,
     Stratum,
     check_rubrics,
     opaque_id,
     round_of,
+    rubrics_of,
 )
 from bedside.annotation.answer_ratings import NO_ANSWER
 from bedside.annotation.answer_store import FOLDER
-from bedside.annotation.fields import NOT_APPLICABLE
+from bedside.annotation.fields import CASE_KINDS, NOT_APPLICABLE, evidence_field, reason_field
 from bedside.annotation.plan_choices import Mode
 from bedside.annotation.plan_file import read_plan, sealed
+from bedside.annotation.rated_fields import rated_fields
 from bedside.annotation.sampling import check_raters
 from bedside.core.errors import DataError, one_of
 from bedside.core.words import counted
-from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.composites import PointCriterion
+from bedside.judges.rubrics.rubric import Rubric, plain_name
 from bedside.ratings.names import person_name, rated_by_humans
 from bedside.ratings.rubric_metrics import final_labels, unit_words
 from bedside.ratings.run import Run
@@ -48,12 +52,14 @@ class _RaterOpinion:
         choice: the level or label, as a choice of a page.
         place: the place of a level on its scale, from 0; None of a label, and where no answer can be given.
         reason: what the rater wrote.
+        parts: what else the rater says of a link.
     """
 
     rater: str
     choice: str
     place: int | None
     reason: str
+    parts: str = ""
 
 
 @dataclass(slots=True)
@@ -100,9 +106,10 @@ class Adjudication:
 
 @dataclass(slots=True)
 class _Queue:
-    """Unit → rubric → what its raters said, of what is to be settled; and the counts."""
+    """Unit → field → what its raters said, of what is to be settled, and what they agree on; and the counts."""
 
     opinions: dict[tuple[str, str], dict[str, list[_RaterOpinion]]] = field(default_factory=dict)
+    agreed: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
     counts: list[DisagreementCounts] = field(default_factory=list)
 
 
@@ -142,7 +149,10 @@ def adjudicate(
         raise _nothing_to_settle(run, queue)
     rng = random.Random(f"{seed}:adjudication")
     assignment: dict[str, list[str]] = {name: [] for name in adjudicators}
-    items, opinions = [], {}
+    items, opinions, agreed = [], {}, {}
+    shown = {(item.transcript, item.unit): item.id for item in plan.items}
+    criteria: dict[str, dict[str, tuple[PointCriterion, ...]]] = {}
+    lists: dict[str, dict[str, LinkedLists]] = {}
     for unit in sorted(queue.opinions):
         by_rubric = queue.opinions[unit]
         name = opaque_id(plan.run, seed, "adjudicate", round_of(plan), *unit, *sorted(by_rubric))
@@ -158,12 +168,23 @@ def adjudicate(
         assignment[min(free, key=lambda person: len(assignment[person]))].append(name)
         items.append(PlanItem(id=name, transcript=unit[0], unit=unit[1], stratum=0, drawn="disagreement", chance=0.0))
         opinions[name] = {
-            rubric: tuple(Opinion(answer=said.choice, reason=said.reason) for said in _shuffled(of_rubric, rng))
+            rubric: tuple(
+                Opinion(answer=said.choice, reason=". ".join(filter(None, (said.parts, said.reason))))
+                for said in _shuffled(of_rubric, rng)
+            )
             for rubric, of_rubric in by_rubric.items()
         }
+        if own := queue.agreed.get(unit):
+            agreed[name] = own
+        disputed = rubrics_of(by_rubric, asked)
+        for of_items, kept in ((plan.criteria, criteria), (plan.lists, lists)):
+            of_case = {rubric: entries for rubric, entries in of_items.get(shown.get(unit, ""), {}).items()
+                       if rubric in disputed}  # fmt: skip
+            if of_case:
+                kept[name] = of_case  # type: ignore[index]
     for names in assignment.values():
         rng.shuffle(names)
-    used = {rubric for by_rubric in opinions.values() for rubric in by_rubric}
+    used = {name for by_field in opinions.values() for name in rubrics_of(by_field, asked)}
     return Adjudication(
         plan=sealed(
             AnnotationPlan(
@@ -176,7 +197,10 @@ def adjudicate(
                 focus="disagreement",
                 seed=seed,
                 strata=(Stratum(factors={}, available=len(items), wanted=len(items), drawn=len(items)),),
+                criteria=criteria,
+                lists=lists,
                 opinions=opinions,
+                agreed=agreed,
                 items=tuple(sorted(items, key=lambda item: item.id)),
                 assignment={name: tuple(ids) for name, ids in assignment.items()},
             )
@@ -221,25 +245,70 @@ def _queue(run: Run, plan: AnnotationPlan, rubrics: Sequence[Rubric], beyond: in
     queue = _Queue()
     for rubric in rubrics:
         counts = DisagreementCounts(rubric.name)
-        for unit, said in _said(of_round, rubric).items():
-            if len(said) < 2:
+        of_units = _of_case(run, plan, of_round, rubric) if rubric.kind in CASE_KINDS else _of_units(of_round, rubric)
+        for unit, raters, disputed, agreed in of_units:
+            if raters < 2:
                 continue
             counts.rated += 1
-            if len({opinion.choice for opinion in said}) == 1:
+            if not disputed:
                 continue
             counts.differ += 1
-            counts.ties += not _has_majority(said)
+            counts.ties += not all(map(_has_majority, filter(None, disputed.values())))
             if (*unit, rubric.name) in settled:
                 counts.settled += 1
             elif (*unit, rubric.name) in waiting:
                 counts.waiting += 1
-            elif not _is_beyond(said, beyond, ordered=rubric.kind == "level"):
+            elif rubric.kind == "level" and not _is_beyond(disputed[rubric.name], beyond):
                 counts.near += 1
             else:
                 counts.queued += 1
-                queue.opinions.setdefault(unit, {})[rubric.name] = said
+                queue.opinions.setdefault(unit, {}).update(disputed)
+                queue.agreed.setdefault(unit, {}).update(agreed)
         queue.counts.append(counts)
     return queue
+
+
+#: A unit, how many raters answered, field → what they said where they differ, and what they agree on.
+_Disputed = tuple[tuple[str, str], int, dict[str, list[_RaterOpinion]], dict[str, str]]
+
+
+def _of_units(of_round: pl.DataFrame, rubric: Rubric) -> Iterator[_Disputed]:
+    for unit, said in _said(of_round, rubric).items():
+        differ = len({opinion.choice for opinion in said}) > 1
+        yield unit, len(said), {rubric.name: said} if differ else {}, {}
+
+
+def _of_case(run: Run, plan: AnnotationPlan, of_round: pl.DataFrame, rubric: Rubric) -> Iterator[_Disputed]:
+    """The same of a plan's own units by points or links: raters differ on an entry, or on what else is said of it."""
+    every = {(item.transcript, item.unit): plan.every_of(item.id, rubric) for item in plan.items}
+    transcripts = {one.id: one for one in run.transcripts_named({transcript for transcript, _ in every})}
+    rows = of_round.filter(pl.col("metric") == rubric.name, pl.col("replicate") == 0).sort("rater")
+    said: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
+    for row in rows.iter_rows(named=True):
+        unit = row["transcript_id"], row["unit"]
+        fields = rated_fields(rubric, every.get(unit, ()), row, transcripts[unit[0]]) if every.get(unit) else None
+        if fields is not None:
+            said.setdefault(unit, {})[row["rater"]] = fields
+    for unit, by_rater in sorted(said.items()):
+        disputed: dict[str, list[_RaterOpinion]] = {}
+        agreed: dict[str, str] = {}
+        for entry in (asked for asked in every[unit] if asked.said):
+            parts = [asked.name for asked in every[unit] if asked.name.startswith(f"{entry.name}__")]
+            if len({tuple(map(fields.get, (entry.name, *parts))) for fields in by_rater.values()}) > 1:
+                disputed[entry.name] = [
+                    _RaterOpinion(
+                        rater, fields[entry.name], None, fields.get(reason_field(entry.name), "").strip(),
+                        "; ".join(f"{plain_name(part.rpartition('__')[2])}: {fields[part]}"
+                                  for part in parts if part in fields),
+                    )
+                    for rater, fields in by_rater.items()
+                ]  # fmt: skip
+                disputed |= {part: [] for part in parts}
+                continue
+            for fields in reversed(by_rater.values()):  # the first rater's words show a link
+                kept = (entry.name, *parts, evidence_field(entry.name))
+                agreed |= {name: fields[name] for name in kept if name in fields}
+        yield unit, len(by_rater), disputed, agreed
 
 
 def _said(of_round: pl.DataFrame, rubric: Rubric) -> Mapping[tuple[str, str], list[_RaterOpinion]]:
@@ -259,15 +328,15 @@ def _said(of_round: pl.DataFrame, rubric: Rubric) -> Mapping[tuple[str, str], li
 
 
 def _has_majority(said: Sequence[_RaterOpinion]) -> bool:
-    choices = [opinion.choice for opinion in said]
+    choices = [(opinion.choice, opinion.parts) for opinion in said]
     return max(2 * choices.count(choice) for choice in choices) > len(choices)
 
 
-def _is_beyond(said: Sequence[_RaterOpinion], beyond: int, *, ordered: bool) -> bool:
-    """Whether answers are more than so many levels apart."""
+def _is_beyond(said: Sequence[_RaterOpinion], beyond: int) -> bool:
+    """Whether levels are more than so many levels apart."""
     places = [opinion.place for opinion in said]
     numbers = [place for place in places if place is not None]
-    return not ordered or len(numbers) < len(places) or max(numbers) - min(numbers) > beyond
+    return len(numbers) < len(places) or max(numbers) - min(numbers) > beyond
 
 
 def _waiting(run: Run, plan: AnnotationPlan) -> set[tuple[str, str, str]]:
@@ -277,7 +346,7 @@ def _waiting(run: Run, plan: AnnotationPlan) -> set[tuple[str, str, str]]:
         other = read_plan(path)
         if other.mode == "adjudicate" and round_of(other) == round_of(plan):
             waiting |= {
-                (item.transcript, item.unit, rubric) for item in other.items for rubric in other.opinions[item.id]
+                (item.transcript, item.unit, rubric) for item in other.items for rubric in other.disputed(item.id)
             }
     return waiting
 

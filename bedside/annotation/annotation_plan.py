@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -34,7 +34,7 @@ KINDS: Mapping[Mode, tuple[str, ...]] = {
     "findings": ("list",),
     "codes": ("label",),
     "pairs": ("level",),
-    "adjudicate": ("level", "label"),
+    "adjudicate": ("level", "label", "points", "pairs", "index"),
 }
 
 #: What a rater's name looks like: it is part of a rating's rater, and of a file's name.
@@ -188,7 +188,8 @@ class AnnotationPlan(_PlanPart):
         training: the training set, in the order it is shown.
         training_kappa: pooled kappa with the known answers that a rater must reach in training; None for any.
         gold: known items hidden among the others.
-        opinions: in adjudicate mode, item → rubric to be settled → what its raters said, in shuffled order.
+        opinions: in adjudicate mode, item → field to be settled → what its raters said, in shuffled order.
+        agreed: in adjudicate mode, item → field of the case's own ones → what all raters chose or wrote there.
         items: what is rated, in the order of their ids.
         assignment: rater → ids in the order they are shown: the training set, then the rater's items, shuffled, with
             the gold items among them.
@@ -219,6 +220,7 @@ class AnnotationPlan(_PlanPart):
     training_kappa: float | None = Field(default=None, ge=-1, le=1)
     gold: tuple[GoldItem, ...] = ()
     opinions: dict[str, dict[str, tuple[Opinion, ...]]] = {}
+    agreed: dict[str, dict[str, str]] = {}
     items: tuple[PlanItem, ...]
     assignment: dict[str, tuple[str, ...]]
     settled: dict[str, tuple[str, ...]] = {}
@@ -256,11 +258,16 @@ class AnnotationPlan(_PlanPart):
             raise ValueError("the plan doesn't ask all that a sheet or flow is computed of")
         for of_items, kinds in ((self.criteria, ("points",)), (self.lists, LINKED_KINDS)):
             own = {planned.rubric.name for planned in self.rubrics if planned.rubric.kind in kinds}
-            if {item.id: own for item in self.items if own} != {name: set(of) for name, of in of_items.items()}:
+            needed = {
+                item.id: own.intersection(self.disputed(item.id)) if self.mode == "adjudicate" else own
+                for item in self.items
+            }
+            if {name: of for name, of in needed.items() if of} != {name: set(of) for name, of in of_items.items()}:
                 raise ValueError(f"the criteria or lists are not of the items that {' and '.join(kinds)} are asked of")
         if set(self.opinions) != ({item.id for item in self.items} if self.mode == "adjudicate" else set()):
             raise ValueError("what raters said is not of the items that are adjudicated")
-        if not all(set(names["rubric"]).issuperset(by_rubric) for by_rubric in self.opinions.values()):
+        fields = {field for by_field in self.opinions.values() for field in by_field}
+        if any(not {field, field.partition("__")[0]}.intersection(names["rubric"]) for field in fields):
             raise ValueError("raters said something by an unknown rubric")
         return self
 
@@ -281,16 +288,24 @@ class AnnotationPlan(_PlanPart):
         """What is asked, by name."""
         return {rubric.name: rubric for rubric in self.questions}
 
+    def disputed(self, item: str) -> set[str]:
+        """In adjudicate mode, the rubrics by which there is something to settle of an item."""
+        return rubrics_of(self.opinions[item], self.questions)
+
     def asked_of(self, item: str, rubric: Rubric) -> tuple[AskedField, ...]:
-        """What a rubric of :data:`~bedside.annotation.fields.CASE_KINDS` asks of an item."""
+        """What a rubric of :data:`~bedside.annotation.fields.CASE_KINDS` asks of an item; of adjudications, where its
+        raters differ."""
+        every = self.every_of(item, rubric)
+        if self.mode == "adjudicate":
+            return tuple(asked for asked in every if asked.name in self.opinions[item])
+        return every
+
+    def every_of(self, item: str, rubric: Rubric) -> tuple[AskedField, ...]:
+        """The same, and in adjudications what its raters agree on, too."""
         if rubric.kind == "points":
-            criteria = enumerate(self.criteria[item][rubric.name])
-            return tuple(
-                AskedField(code_field(rubric.name, place), criterion.criterion, choices(rubric), said=True)
-                for place, criterion in criteria
-            )
-        lists = self.lists[item][rubric.name]
-        return tuple(link_fields(rubric, lists.rows, lists.targets))
+            return tuple(point_fields(rubric, self.criteria.get(item, {}).get(rubric.name, ())))
+        lists = self.lists.get(item, {}).get(rubric.name)
+        return () if lists is None else tuple(link_fields(rubric, lists.rows, lists.targets))
 
     def fields_of(self, item: str, rubric: Rubric) -> list[str]:
         """The fields that hold answers by a rubric: one, or those of what it asks of the item's case."""
@@ -320,6 +335,18 @@ class AnnotationPlan(_PlanPart):
             for item in self.assignment[rater]:
                 raters_by_item.setdefault(item, []).append(rater)
         return {item: tuple(raters) for item, raters in raters_by_item.items()}
+
+
+def rubrics_of(fields: Collection[str], rubrics: Iterable[Rubric]) -> set[str]:
+    """The rubrics of fields that hold answers, by name."""
+    of_case = {field.partition("__")[0] for field in fields}
+    return {one.name for one in rubrics if one.name in fields or (one.kind in CASE_KINDS and one.name in of_case)}
+
+
+def point_fields(rubric: Rubric, criteria: Sequence[PointCriterion]) -> Iterator[AskedField]:
+    """What is asked of each criterion of a case, by a rubric of points."""
+    for place, criterion in enumerate(criteria):
+        yield AskedField(code_field(rubric.name, place), criterion.criterion, choices(rubric), said=True)
 
 
 def check_rubrics(mode: Mode, rubrics: Sequence[Rubric]) -> None:

@@ -27,6 +27,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import orjson
@@ -191,12 +192,18 @@ def plan_ratings(
         origin = (item.transcript, *origins[item.transcript])
         reasons = {question: reason_of(plan.by_name[question], answer) for question in plan.flow_of}
         missing = SKIPPED if answer.state == "skipped" else None
+        answer = with_agreed(plan, answer)
         computed = list(computed_ratings(plan, item, answer, missing, reasons))
         if item.id in plan.lists:
             transcript = transcripts[item.transcript]
             links = links_of(plan, item, answer, missing, transcript)
             computed += [own for name, made in links.items() for own in _of_links(plan.by_name[name], transcript, made)]
             computed += following.ratings(transcript, people[rater], links)
+        if plan.mode == "adjudicate":
+            # What follows from links that aren't to be settled is missing, and settles nothing.
+            names = plan.disputed(item.id)
+            computed = [(unit, adjudicated_metric(metric), *own) for unit, metric, *own in computed
+                        if own[-1] is None or metric in names]  # fmt: skip
         rows += [
             RatingRow(*origin, unit, metric, people[rater], item.replicate, value, label, reason, error)
             for unit, metric, value, label, reason, error in computed
@@ -268,6 +275,14 @@ def answer_ratings(
                 yield _set(rubric, item.unit, chosen, answer)
             else:
                 yield _rated(rubric, item.unit, rubric.name, chosen, answer, missing or _lack(chosen, UNANSWERED))
+
+
+def with_agreed(plan: AnnotationPlan, answer: RaterAnswer) -> RaterAnswer:
+    """An answer with what an adjudication doesn't ask, as the item's raters agree on it."""
+    agreed = plan.agreed.get(answer.item, {})
+    texts = {name: (said,) for name, said in agreed.items() if name.startswith((evidence_field(""), reason_field("")))}
+    choices = {name: (said,) for name, said in agreed.items() if name not in texts}
+    return replace(answer, choices={**choices, **answer.choices}, texts={**texts, **answer.texts})
 
 
 def _lack(chosen: Sequence[str], reason: str) -> str | None:
@@ -413,7 +428,7 @@ def computed_ratings(
         for unit, metric, value, label, reason, error in computed:
             yield unit, metric, value, label, None if error == NOT_REACHED else reasons.get(metric) or reason, error
     for rubric_name, criteria in plan.criteria.get(item.id, {}).items():
-        fields = plan.fields_of(item.id, plan.by_name[rubric_name])
+        fields = [asked.name for asked in plan.every_of(item.id, plan.by_name[rubric_name])]
         entries = [
             {"item": place, "met": choices[field][0] == MET, "reason": answer.written(reason_field(field))}
             for place, field in enumerate(fields)
@@ -441,7 +456,7 @@ def links_of(
     """
     links = {}
     for rubric in plan.questions:
-        if rubric.kind in LINKED_KINDS:
+        if rubric.name in plan.lists[item.id]:
             # Where there is nothing to ask, who skipped the item left nothing open.
             lacks = missing and plan.asked_of(item.id, rubric)
             content, lack = (None, missing) if lacks else _links(plan, item, rubric, answer, transcript)
@@ -459,7 +474,7 @@ def _links(
         for part in form.texts
         if part.type == "quote"
     }
-    rows = [asked for asked in plan.asked_of(item.id, rubric) if asked.said]
+    rows = [asked for asked in plan.every_of(item.id, rubric) if asked.said]
     chosen = {name: said[0] for name, said in answer.choices.items() if said}
     for place, asked in enumerate(rows):
         target = linked_number(form, chosen[asked.name]) if asked.name in chosen else None

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from bedside.annotation.annotation_plan import AnnotationPlan, Opinion
-from bedside.annotation.fields import NOTES
+from bedside.annotation.fields import NONE, NOTES
 from bedside.annotation.page_words import PageWords, words_of
+from bedside.judges.rubrics.answer_form import LINKED_KINDS
+from bedside.judges.rubrics.rubric import Rubric
 
 # -- What an adjudicator is shown of a unit -------------------------------------------------------------
 
@@ -19,17 +21,29 @@ def said_field(rubric: str) -> str:
     return f"said_{rubric}"
 
 
-def said_by_raters(plan: AnnotationPlan, item: str) -> Iterator[tuple[str, str]]:
-    """Of each rubric of an adjudication, its :func:`said_field` and what the item's raters said by it."""
+def said_by_raters(plan: AnnotationPlan, item: str, fields: Iterable[tuple[str, Rubric]]) -> Iterator[tuple[str, str]]:
+    """Of each field of an adjudication, its :func:`said_field` and what the item's raters said there.
+
+    Args:
+        plan: the plan.
+        item: one of its items.
+        fields: each with its rubric.
+    """
     words = words_of(plan)
-    opinions = plan.opinions[item]
-    for rubric in plan.questions:
-        values = words.values(plan, rubric)
+    for field_name, rubric in fields:
         said = [
-            _said(words, number, values.get(opinion.answer, opinion.answer), opinion)
-            for number, opinion in enumerate(opinions.get(rubric.name, ()), 1)
+            _said(words, number, shown_answer(plan, item, rubric, field_name, opinion.answer), opinion)
+            for number, opinion in enumerate(plan.opinions[item].get(field_name, ()), 1)
         ]
-        yield said_field(rubric.name), "\n\n".join(said) or words.say("nothing_to_settle")
+        yield said_field(field_name), "\n\n".join(said) or words.say("nothing_to_settle")
+
+
+def shown_answer(plan: AnnotationPlan, item: str, rubric: Rubric, name: str, answer: str) -> str:
+    """What is shown of a choice in a field; of a link with what it leads to."""
+    if rubric.kind in LINKED_KINDS and answer != NONE:
+        led_to = next((one.choices for one in plan.every_of(item, rubric) if one.name == name and one.said), ())
+        return next((f"{choice}: {text}" for choice, text in led_to if choice == answer), answer)
+    return words_of(plan).values(plan, rubric).get(answer, answer)
 
 
 def _said(words: PageWords, number: int, answer: str, opinion: Opinion) -> str:

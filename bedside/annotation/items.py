@@ -37,7 +37,7 @@ import polars as pl
 
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, LinkedLists, PlanItem, TrainingItem
 from bedside.annotation.answers import said_by_raters
-from bedside.annotation.fields import MARKED_MODES, AskedField, choices, link_fields
+from bedside.annotation.fields import CASE_KINDS, MARKED_MODES, AskedField, choices, link_fields
 from bedside.annotation.page_words import PageWords, page_words, words_of
 from bedside.core.errors import DataError, InputError
 from bedside.judges.rubrics.answer_form import LINKED_KINDS
@@ -424,7 +424,8 @@ def _data(
         yield "rated_turn", str(turn_index(item.unit))
     for name in most_rows(plan):
         lists = plan.lists.get(item.id, {}).get(name)
-        rows = [criterion.criterion for criterion in plan.criteria[item.id][name]] if lists is None else lists.rows
+        criteria = plan.criteria.get(item.id, {}).get(name, ())
+        rows = [criterion.criterion for criterion in criteria] if lists is None else lists.rows
         for key, texts, most in (
             ("criterion", rows, most_rows(plan)[name]),
             ("target", () if lists is None else lists.targets, most_targets(plan).get(name, 0)),
@@ -436,7 +437,7 @@ def _data(
             turns = dialogue(words, transcript)
             yield f"{role}_turns", [{"turn": str(index), **turns[index]} for index in indices]
     if plan.mode == "adjudicate":
-        yield from ((name, clean(said)) for name, said in said_by_raters(plan, item.id))
+        yield from ((name, clean(said)) for name, said in said_by_raters(plan, item.id, shown_fields(plan)))
     if plan.mode == "audit":
         for rubric in rubrics:
             score, reason = scores[item.transcript, item.unit, rubric.name]
@@ -459,8 +460,15 @@ def most_targets(plan: AnnotationPlan) -> dict[str, int]:
 def most_asked(plan: AnnotationPlan, rubric: Rubric) -> Sequence[AskedField]:
     """What a rubric of points, pairs or an index asks at most of an item, without the texts of any entry."""
     if rubric.kind == "points":
-        return max((plan.asked_of(item.id, rubric) for item in plan.items), key=len)
+        return max((plan.every_of(item.id, rubric) for item in plan.items), key=len)
     return list(link_fields(rubric, [""] * most_rows(plan)[rubric.name], [""] * most_targets(plan)[rubric.name]))
+
+
+def shown_fields(plan: AnnotationPlan) -> Iterator[tuple[str, Rubric]]:
+    """Each field beside which it is said what raters said, with its rubric."""
+    for rubric in plan.questions:
+        every = [asked.name for asked in most_asked(plan, rubric) if asked.said] if rubric.kind in CASE_KINDS else []
+        yield from ((name, rubric) for name in every or [rubric.name])
 
 
 def _of_lists(plan: AnnotationPlan, name: str) -> list[dict[str, tuple[str, ...]]]:

@@ -349,7 +349,8 @@ class _Page:
         yield from _question(rubric, number)
         shown = [item.id for item in self._plan.items if item.id in self._plan.raters_of]
         counts = [sum(asked.said for asked in self._plan.asked_of(item, rubric)) for item in shown]
-        links = rubric.kind in LINKED_KINDS
+        links, settles = rubric.kind in LINKED_KINDS, self._plan.mode == "adjudicate"
+        least = 0 if settles else min(counts)
         place = -1
         for asked in most_asked(self._plan, rubric):
             place += asked.said
@@ -361,6 +362,8 @@ class _Page:
                 when = f' visibleWhen="choice-selected" whenTagName="{asked.of}" whenChoiceValue="{linked}"'
             if not asked.said:
                 yield f'<View{when}><Text name="about__{asked.name}" value={_text(asked.asked)}/>'
+            if settles and asked.said:
+                yield f'<Text name="said__{asked.name}" value="${said_field(asked.name)}"/>'
             layout = "inline" if not of_link else "select" if link_form(rubric).of_turns else "vertical"
             buttons = "".join(
                 f"<Choice value={_text(f'{choice}: ', f'$target_{rubric.name}_{at}')} alias={quoteattr(choice)}/>"
@@ -371,7 +374,7 @@ class _Page:
             missing = _text(self._words.say("studio_answer", title=f"{rubric.title}, {place + 1}"))
             yield (
                 f'<Choices name="{asked.name}" toName="{_ABOUT}" choice="single-radio" layout="{layout}" '
-                f'required="{str(place < min(counts)).lower()}" requiredMessage={missing}{when}>{buttons}</Choices>'
+                f'required="{str(place < least).lower()}" requiredMessage={missing}{when}>{buttons}</Choices>'
             )
             if asked.quoted:
                 yield self._why(asked.name, place, title)

@@ -8,7 +8,7 @@ Columns are ``rater``, ``no`` and ``item``, then
   turns are rated, ``turn`` is the number of the turn (from 0); in adjudicate the same with ``said__<rubric>``, what its
   raters said;
 - rate, by a flow, points or links: a row a question, criterion or entry: ``question``, what is ``asked``, what may be
-  chosen (``choices``), and to fill in ``answer``, ``reason`` and ``evidence``;
+  chosen (``choices``), in adjudicate what its raters ``said``, and to fill in ``answer``, ``reason`` and ``evidence``;
 - findings: the parts of an entry, such as ``category`` and ``text``, some rows an item; one row with
   :data:`~bedside.annotation.fields.NOTHING` as its label says that there is nothing;
 - codes: ``turn`` (from 0), ``speaker``, ``text`` and a column for each code, a row a turn.
@@ -91,6 +91,8 @@ def question_rows(plan: AnnotationPlan, item: str) -> Iterator[tuple[AskedField,
             asked += f"\n{shown.instructions}" if shown.instructions else ""  # the question's examples
             for said, after in flow_leads(flow, rubric.name).items():
                 asked += f"\n{said}: {'no further question' if after is None else f'go on with {after}'}."
+        if plan.mode == "adjudicate" and rubric.name not in plan.disputed(item):
+            continue
         if rubric.kind in CASE_KINDS:
             yield from ((own, rubric) for own in plan.asked_of(item, rubric))
         else:
@@ -149,7 +151,7 @@ def prefilled_columns(plan: AnnotationPlan) -> list[str]:
     """The columns that are filled in already."""
     names = ["rater", "no", "item"]
     if has_question_rows(plan):
-        return [*names, "question", "asked", "choices"]
+        return [*names, "question", "asked", "choices", *(["said"] if plan.mode == "adjudicate" else [])]
     if plan.mode == "codes":
         names += ["turn", "speaker", "text"]
     elif plan.questions[0].unit == "turn":
@@ -175,7 +177,8 @@ def prefilled_rows(
         if has_question_rows(plan):
             for asked, rubric in question_rows(plan, data["external_id"]):
                 told = _choices_told(asked, rubric)
-                yield number, {**row, "question": asked.name, "asked": asked.asked, "choices": told}
+                shown = {"said": data.get(said_field(asked.name), "")} if plan.mode == "adjudicate" else {}
+                yield number, {**row, "question": asked.name, "asked": asked.asked, "choices": told, **shown}
             continue
         if "rated_turn" in data:
             row["turn"] = data["rated_turn"]

@@ -509,14 +509,32 @@ def test_what_has_no_final_label_is_left_out_and_sheets_and_flows_go_by_their_na
         return [counts.rubric for counts in found.counts], notes
 
     parts = ["manners_warm", "manners_clear", "steps_1", "steps_2", "steps_3"]
-    assert settled_rubrics() == (parts, ["Left out, as their answers have no final label: teach."])
+    assert settled_rubrics() == ([*parts, "teach"], [])
     assert settled_rubrics("manners", "steps", "steps_2") == (parts, [])
     assert settled_rubrics("steps") == (parts[2:], [])
-    for names in (["teach"], ["manners", "teach"]):
-        with pytest.raises(DataError, match="teach is of kind points"):
-            settled_rubrics(*names)
-    with pytest.raises(DataError, match="teach is of kind points"):
+    assert settled_rubrics("manners", "teach") == ([*parts[:2], "teach"], [])
+    with pytest.raises(DataError, match="nothing is left to settle"):
         adjudicate(run, plan_of(run, TEACH), ("dora",))
+
+
+def test_criteria_that_raters_differ_on_are_settled(run: Run) -> None:
+    plan = plan_of(run, TEACH)
+    first = {"teach__0": "met", "teach__1": "met", "teach__2": "not met"}
+    both_say(run, plan, {"hidden-0": (first, {**first, "teach__1": "not met"}), "hidden-1": ({"teach__0": "met"},) * 2})
+    second = adjudicate(Run(run.path), plan, ("dora",)).plan
+    (item,) = second.items
+    assert (item.transcript, list(second.opinions[item.id])) == ("hidden-0", ["teach__1"])
+    assert second.agreed[item.id] == {"teach__0": "met", "teach__2": "not met"}
+    state, folder = opened(second, run)
+    assert [one["field"] for one in state.item("dora", item.id)["of_case"]["teach"]] == ["teach__1"]
+    state.save("dora", item.id, sent(choices={"teach__1": "not met"}))
+    collect(folder, run, second)
+    final = {
+        name: value for name, value in people(run).filter(rater="human:dora").select("metric", "value").iter_rows()
+    }
+    # By hand: of 6677 + 3311 points 6677; by safety all, as nothing frightens.
+    assert final == {"teach.adjudicated": pytest.approx(6677 / 9988), "teach_safety.adjudicated": 1}
+    assert open_ratings_view(run.path).final_labels("teach") == {("hidden-0", "transcript"): pytest.approx(6677 / 9988)}
 
 
 def test_a_mean_follows_from_final_levels(run: Run) -> None:

@@ -15,8 +15,10 @@ import pytest
 from sklearn.metrics import cohen_kappa_score, f1_score
 
 from bedside.analysis.agreement import agree
+from bedside.analysis.fresh_view import linked_view
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.analysis.validation import validate
+from bedside.annotation.adjudication import adjudicate
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.fields import NONE
@@ -517,6 +519,113 @@ def test_where_nobody_submitted_anything_nothing_is_left_to_ask(tmp_path: Path) 
     run = link_study(tmp_path, empty=range(4))
     with pytest.raises(DataError, match="nothing is left to rate by concern_matching"):
         plan_of(run, MATCHING)
+
+
+# -- what raters differ on --------------------------------------------------------------------------
+
+
+def disputed(run: Run) -> tuple[AnnotationPlan, AnnotationPlan]:
+    """A plan by which anna and ben differ on the second finding's concern and on whether the opening has the second
+    finding of the note; and the plan by which dora settles it."""
+    plan = plan_of(run)
+    other = {**LINKS, **PLACES, "concern_matching__1": "3", "finding_check__1__opening": "no"}
+    marks = {**MARKED, "reason__concern_matching__1": ("by the letter",)}
+    item = item_of(plan)
+    keep_answers(run, plan, [
+        rater_answer(item, "anna", {**LINKS, **PLACES}, texts=MARKED), rater_answer(item, "ben", other, texts=marks),
+    ])  # fmt: skip
+    return plan, adjudicate(Run(run.path), plan, ("dora",)).plan
+
+
+#: dora goes by ben, and says that the category is the same, too.
+FINAL = {
+    "concern_matching__1": "3", "concern_matching__1__category_agrees": "yes", "finding_check__1": NONE,
+    "finding_check__1__opening": "no",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("channel", ["studio", "page", "csv", "xlsx"])
+def test_entries_that_raters_differ_on_are_settled(run: Run, tmp_path: Path, channel: str) -> None:
+    _, settling = disputed(run)
+    (item,) = (one.id for one in settling.items)
+    if channel == "studio":
+        say = {**FINAL, "evidence__concern_matching__1": [3]}
+        tasks = exported(settling, lambda item, rater: say, {"dora": 1}, run)
+        keep_answers(run, settling, read_export(settling, tasks, {1: "dora"}, where="export").answers)
+    elif channel == "page":
+        state, folder = opened(settling, run)
+        state.save("dora", item, sent(choices=FINAL, texts={"evidence__concern_matching__1": "3"}))
+        collect(folder, run, settling)
+    else:
+
+        def fill(row: dict[str, str]) -> None:
+            row["answer"] = FINAL[row["question"]]
+            row["evidence"] = "3" if row["question"] == "concern_matching__1" else ""
+
+        (path,) = export_files(settling, run, channel, tmp_path / channel)
+        (fill_csv if channel == "csv" else fill_xlsx)(path, fill)
+        keep_answers(run, settling, read_files(settling, run, [path]).answers)
+
+    def final(metric: str) -> tuple[Any, ...]:
+        return rating(run, f"{metric}.adjudicated", rater="human:dora")
+
+    assert final("concern_matching") == (2.0, None, None)
+    # By hand: of 3 findings and 3 concerns two are linked; both are of the concern's category.
+    assert final("concern_precision") == final("concern_recall") == (pytest.approx(2 / 3), None, None)
+    assert final("concern_category_accuracy") == (1.0, None, None)
+    # The first of two findings is found and the second isn't: that the opening has it is what dora denies.
+    assert final("finding_check") == (1.0, None, None)
+    assert final("history_recall") == (1 / 2, None, None)
+    (reason,) = people(run, "concern_matching.adjudicated")["reason"]
+    links = [
+        (one["finding"], one["concern"], one["quote"], one["category_agrees"]) for one in json.loads(reason)["pairs"]
+    ]
+    assert links == [(0, 0, "afraid of needles", True), (1, 2, SAID[1], True)]
+    # What they agree on, such as the rank of the diagnosis, is not settled.
+    assert not [name for name in people(run)["metric"] if name.startswith("diagnosis") and name.endswith("adjudicated")]
+    view = open_ratings_view(run.path)
+    assert view.final_labels("concern_precision") == {("hidden-0", "transcript"): pytest.approx(2 / 3)}
+    entries = linked_view(view).final_labels("concern_matching.link")
+    assert entries == {("hidden-0", f"entry:{at}"): link for at, link in enumerate(("0", "2", "no link"))}
+    with pytest.raises(DataError, match=r"concern_matching, raters differ on 1 of 1 unit: 1 with a final label"):
+        adjudicate(Run(run.path), plan_of(run), ("eva",))
+
+
+def test_only_what_raters_differ_on_is_asked(run: Run, tmp_path: Path) -> None:
+    plan, settling = disputed(run)
+    (item,) = (one.id for one in settling.items)
+    assert set(settling.opinions[item]) == set(FINAL)
+    assert settling.agreed[item] == {
+        "concern_matching__0": "1", "concern_matching__0__category_agrees": "yes", "concern_matching__2": NONE,
+        "evidence__concern_matching__0": "1: afraid of needles", "finding_check__0": "3",
+        "finding_check__0__opening": "no",
+    }  # fmt: skip
+    said = {(one.answer, one.reason) for one in settling.opinions[item]["concern_matching__1"]}
+    assert said == {("2", "category agrees: no"), ("3", "category agrees: no. by the letter")}
+    counts = adjudicate(Run(run.path), plan, ("eva",)).counts
+    assert [(one.rubric, one.rated, one.differ, one.ties) for one in counts] == [
+        ("concern_matching", 1, 1, 1), ("finding_check", 1, 1, 1), ("diagnosis_match", 1, 0, 0),
+    ]  # fmt: skip
+    write_plan(settling, tmp_path / "plan.json")
+    assert read_plan(tmp_path / "plan.json", run) == settling
+    page, _ = opened(settling, run)
+    shown = page.item("dora", item)
+    assert [one["field"] for one in shown["of_case"]["concern_matching"]] == list(FINAL)[:2]
+    assert set(shown["of_case"]) == {"concern_matching", "finding_check"}
+    assert "2: id: b; category: financial or insurance concern; text: Cannot pay: category agrees: no" in \
+        shown["task"]["said_concern_matching__1"]  # fmt: skip
+    # The first concern is the first finding's, by both raters.
+    with pytest.raises(IncompleteEntryError) as caught:
+        page.save("dora", item, sent(choices={**FINAL, "concern_matching__1": "1"},
+                                     texts={"evidence__concern_matching__1": "3"}))  # fmt: skip
+    assert caught.value.wanting["concern_matching__1"].startswith("Two entries are linked to the same")
+    root = ElementTree.fromstring(labelling_page(settling))
+    assert {one.get("required") for one in root.iter("Choices")} == {"false"}
+    told = [one.get("value") for one in root.iter("Text") if str(one.get("name")).startswith("said__concern")]
+    assert told == ["$said_concern_matching__0", "$said_concern_matching__1", "$said_concern_matching__2"]
+    (task,) = label_studio_tasks(settling, run)
+    assert "Its raters agree" in task["data"]["said_concern_matching__0"]
+    assert "Rater 2" in task["data"]["said_concern_matching__1"]
 
 
 # -- what follows from links, and how raters agree on them ------------------------------------------

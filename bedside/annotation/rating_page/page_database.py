@@ -354,7 +354,7 @@ def open_questions(plan: AnnotationPlan, item: str, entry: PageEntry, task: Mapp
     words, beside = words_of(plan), beside_walks(plan, entry.choices)
     for rubric in plan.questions:
         title = rubric.shown().title
-        if plan.mode == "adjudicate" and rubric.name not in plan.opinions[item]:
+        if plan.mode == "adjudicate" and rubric.name not in plan.disputed(item):
             continue
         if plan.mode == "codes":
             for position, turn in enumerate(task[f"{rubric.role}_turns"]):
@@ -388,6 +388,8 @@ def _open_of_case(
     points, linked, words = rubric.kind == "points", set[tuple[str, ...]](), words_of(plan)
     quoted = [] if points else [words.roles[str(part.of)] for part in link_form(rubric).texts if part.type == "quote"]
     said = {who: {at: turn["text"] for at, turn in enumerate(turns) if turn["speaker"] == who} for who in quoted}
+    agreed = plan.agreed.get(item, {})
+    linked |= {(agreed[asked.name],) for asked in plan.every_of(item, rubric) if asked.said and asked.name in agreed}
     for asked in plan.asked_of(item, rubric):
         chosen = entry.choices.get(asked.name, ())
         if asked.of is not None and entry.choices.get(asked.of, (NONE,)) == (NONE,):

@@ -329,8 +329,8 @@ class PageState:
         return {
             "task": task,
             "opinions": {
-                rubric: [{"answer": opinion.answer, "reason": opinion.reason} for opinion in said]
-                for rubric, said in opinions.items()
+                field: [{"answer": opinion.answer, "reason": opinion.reason} for opinion in said]
+                for field, said in opinions.items()
             },
             "of_case": _of_case(self._drawn, item),
             "entry": {

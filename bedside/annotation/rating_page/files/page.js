@@ -297,7 +297,7 @@ function ratingParts(task, opinions, of_case) {
   if (share.mode === "pairs") left.push(twoConversations(task.dialogue, task.dialogue_second));
   else left.push(el("h2", {}, say("conversation")), turnList(task.dialogue, { rated: task.rated_turn ?? null }));
   const right = task.rated_turn === undefined ? [] : [el("p", { class: "task" }, say("rate_turn", { turn: task.rated_turn }))];
-  const asked = share.questions.filter((question) => share.mode !== "adjudicate" || question.name in opinions);
+  const asked = share.questions.filter((question) => share.mode !== "adjudicate" || question.name in opinions || of_case[question.name]?.length);
   const groups = {};
   let walked = new Map();
   const walk = () => {
@@ -308,7 +308,8 @@ function ratingParts(task, opinions, of_case) {
     if (question.of_case) {
       right.push(el("section", { class: "criteria", "aria-label": question.title },
         el("h2", {}, `${place + 1}. ${question.title}`), written("p", question.definition),
-        caseGroups({ question, number: place + 1, asked: of_case[question.name], answer: keeper, changed, stops, marks })));
+        caseGroups({ question, number: place + 1, asked: of_case[question.name], answer: keeper, changed, stops, marks,
+          said: (one) => said(one, opinions[one.field]) })));
       return;
     }
     if (share.mode === "findings") {
@@ -346,7 +347,7 @@ function judged(question, judge, task) {
 
 /** What raters said, where their disagreement is settled. */
 function said(question, opinions) {
-  if (!opinions) return null;
+  if (!opinions?.length) return null;
   return el("div", { class: "judged" }, el("p", {}, el("strong", {}, say("raters_said"))),
     el("ul", {}, opinions.map((opinion) =>
       el("li", {}, written("strong", choiceOf(question, opinion.answer)?.shown ?? opinion.answer), opinion.reason ? written("p", opinion.reason, { class: "said" }) : null))));
