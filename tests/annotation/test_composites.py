@@ -529,9 +529,7 @@ def test_criteria_that_raters_differ_on_are_settled(run: Run) -> None:
     assert [one["field"] for one in state.item("dora", item.id)["of_case"]["teach"]] == ["teach__1"]
     state.save("dora", item.id, sent(choices={"teach__1": "not met"}))
     collect(folder, run, second)
-    final = {
-        name: value for name, value in people(run).filter(rater="human:dora").select("metric", "value").iter_rows()
-    }
+    final = dict(people(run).filter(rater="human:dora").select("metric", "value").iter_rows())
     # By hand: of 6677 + 3311 points 6677; by safety all, as nothing frightens.
     assert final == {"teach.adjudicated": pytest.approx(6677 / 9988), "teach_safety.adjudicated": 1}
     assert open_ratings_view(run.path).final_labels("teach") == {("hidden-0", "transcript"): pytest.approx(6677 / 9988)}

@@ -612,7 +612,7 @@ def test_only_what_raters_differ_on_is_asked(run: Run, tmp_path: Path) -> None:
     shown = page.item("dora", item)
     assert [one["field"] for one in shown["of_case"]["concern_matching"]] == list(FINAL)[:2]
     assert set(shown["of_case"]) == {"concern_matching", "finding_check"}
-    assert "2: id: b; category: financial or insurance concern; text: Cannot pay: category agrees: no" in \
+    assert "2: category: financial or insurance concern; id: b; text: Cannot pay: category agrees: no" in \
         shown["task"]["said_concern_matching__1"]  # fmt: skip
     # The first concern is the first finding's, by both raters.
     with pytest.raises(IncompleteEntryError) as caught:
