@@ -119,7 +119,7 @@ class KnownItem(_PlanPart):
         unit: as of an :class:`PlanItem`.
         content: the transcript (``Transcript.to_json``) where it isn't one of the run's.
         answers: rubric → the level or label; in codes mode, code → turn index (as text) → label; in findings mode,
-            rubric → list of ``{"category": …, "text": …}``.
+            rubric → list of ``{"category": …, "text": …}``; by points and links, rubric → field → choice.
     """
 
     id: str
@@ -260,7 +260,7 @@ class AnnotationPlan(_PlanPart):
             own = {planned.rubric.name for planned in self.rubrics if planned.rubric.kind in kinds}
             needed = {
                 item.id: own.intersection(self.disputed(item.id)) if self.mode == "adjudicate" else own
-                for item in self.items
+                for item in self.everything
             }
             if {name: of for name, of in needed.items() if of} != {name: set(of) for name, of in of_items.items()}:
                 raise ValueError(f"the criteria or lists are not of the items that {' and '.join(kinds)} are asked of")

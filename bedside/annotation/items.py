@@ -35,7 +35,14 @@ from typing import Any, Literal
 
 import polars as pl
 
-from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, LinkedLists, PlanItem, TrainingItem
+from bedside.annotation.annotation_plan import (
+    AnnotationPlan,
+    KnownItem,
+    LinkedLists,
+    PlanItem,
+    TrainingItem,
+    point_fields,
+)
 from bedside.annotation.answers import said_by_raters
 from bedside.annotation.fields import CASE_KINDS, MARKED_MODES, AskedField, choices, link_fields
 from bedside.annotation.page_words import PageWords, page_words, words_of
@@ -103,7 +110,7 @@ def _shown_references(rubrics: Sequence[Rubric]) -> list[str]:
 
 
 def point_criteria(
-    run: Run, rubrics: Sequence[Rubric], items: Sequence[PlanItem]
+    run: Run, rubrics: Sequence[Rubric], items: Sequence[PlanItem | KnownItem]
 ) -> dict[str, dict[str, tuple[PointCriterion, ...]]]:
     """Item → rubric of points → the criteria of its case; empty where no points are given.
 
@@ -113,14 +120,31 @@ def point_criteria(
     places = {rubric.name: rubric.points for rubric in rubrics if rubric.points is not None}
     if not places:
         return {}
-    shown = {transcript.id: transcript for transcript in run.transcripts_named({item.transcript for item in items})}
     return {
-        item.id: {name: points.of(shown[item.transcript].known(points.key)) for name, points in places.items()}
-        for item in items
+        name: {rubric: points.of(transcript.known(points.key)) for rubric, points in places.items()}
+        for name, transcript in _transcripts(run, items).items()
     }
 
 
-def linked_lists(run: Run, rubrics: Sequence[Rubric], items: Sequence[PlanItem]) -> dict[str, dict[str, LinkedLists]]:
+def _transcripts(run: Run, items: Sequence[PlanItem | KnownItem]) -> dict[str, Transcript]:
+    """Item → what is shown, be it the run's or a known item's own."""
+    own = {item.id: item.content for item in items if isinstance(item, KnownItem) and item.content is not None}
+    of_run = run.transcripts_named({item.transcript for item in items if item.id not in own})
+    named = {transcript.id: transcript for transcript in of_run}
+    return {item.id: parse_transcript(own[item.id]) if item.id in own else named[item.transcript] for item in items}
+
+
+def case_fields(rubric: Rubric, transcript: Transcript) -> tuple[AskedField, ...]:
+    """What a rubric of :data:`~bedside.annotation.fields.CASE_KINDS` asks of a transcript that can be shown by it."""
+    if rubric.points is not None:
+        return tuple(point_fields(rubric, rubric.points.of(transcript.known(rubric.points.key))))
+    lists = _lists(rubric, transcript)
+    return tuple(link_fields(rubric, lists.rows, lists.targets))
+
+
+def linked_lists(
+    run: Run, rubrics: Sequence[Rubric], items: Sequence[PlanItem | KnownItem]
+) -> dict[str, dict[str, LinkedLists]]:
     """Item → rubric of pairs or of an index → the lists of its case; empty where no links are made.
 
     Raises:
@@ -129,8 +153,10 @@ def linked_lists(run: Run, rubrics: Sequence[Rubric], items: Sequence[PlanItem])
     linking = [rubric for rubric in rubrics if rubric.kind in LINKED_KINDS]
     if not linking:
         return {}
-    shown = {transcript.id: transcript for transcript in run.transcripts_named({item.transcript for item in items})}
-    return {item.id: {rubric.name: _lists(rubric, shown[item.transcript]) for rubric in linking} for item in items}
+    return {
+        name: {rubric.name: _lists(rubric, transcript) for rubric in linking}
+        for name, transcript in _transcripts(run, items).items()
+    }
 
 
 def _lists(rubric: Rubric, transcript: Transcript) -> LinkedLists:
@@ -460,7 +486,7 @@ def most_targets(plan: AnnotationPlan) -> dict[str, int]:
 def most_asked(plan: AnnotationPlan, rubric: Rubric) -> Sequence[AskedField]:
     """What a rubric of points, pairs or an index asks at most of an item, without the texts of any entry."""
     if rubric.kind == "points":
-        return max((plan.every_of(item.id, rubric) for item in plan.items), key=len)
+        return max((plan.every_of(item.id, rubric) for item in plan.everything), key=len)
     return list(link_fields(rubric, [""] * most_rows(plan)[rubric.name], [""] * most_targets(plan)[rubric.name]))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem
 from bedside.annotation.answer_ratings import answer_ratings, listed_entries
 from bedside.annotation.answers import RaterAnswer
-from bedside.annotation.fields import NONE, label_and_text
+from bedside.annotation.fields import CASE_KINDS, NONE, label_and_text
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.metrics.protocols.medconceal.matching import maximum_matching
 from bedside.metrics.protocols.medconceal.policy import content, overlap
@@ -124,8 +124,9 @@ class KnownComparison:
     Attributes:
         rubric: by which.
         known, said: levels as numbers, other answers as texts; ``said`` is None where no answer was given.
-        right: 1 where they are the same, else 0; of lists, their F1.
+        right: 1 where they are the same, else 0; of lists and links, their F1.
         off: distance of two levels, in the scale's own unit; None where they are not both levels.
+        links: of links, how many are the same, said and known; None otherwise.
     """
 
     rubric: str
@@ -133,6 +134,7 @@ class KnownComparison:
     said: float | str | None
     right: float
     off: float | None
+    links: tuple[int, int, int] | None = None
 
 
 def compared_with_known(
@@ -155,10 +157,44 @@ def compared_with_known(
             score = f1(matched_entries(listed, true), len(listed), len(true))
             yield KnownComparison(rubric.name, f"{len(true)} listed", f"{len(listed)} listed", score, None)
             continue
+        if rubric.kind in CASE_KINDS:
+            yield from _compared_fields(plan, rubric, item, answer)
+            continue
         for rating in answer_ratings(plan, rubric, item, answer, positions, {}):
             of_unit = known.get(str(turn_index(rating.unit))) if plan.mode == "codes" else known
             if of_unit is not None:
                 yield _compared(rubric, of_unit, rating.value, rating.label, answer)
+
+
+def _compared_fields(
+    plan: AnnotationPlan, rubric: Rubric, item: KnownItem, answer: RaterAnswer
+) -> Iterator[KnownComparison]:
+    """Each criterion; or the links as a whole, and what else is said of a link that is right."""
+    known = item.answers[rubric.name]
+    chosen = {name: said[0] for name, said in answer.choices.items() if said}
+    asked = plan.every_of(item.id, rubric)
+    if rubric.kind == "points":
+        for name, true in known.items():
+            yield KnownComparison(rubric.name, true, chosen.get(name), float(chosen.get(name) == true), None)
+        return
+    links = [(known[one.name], chosen.get(one.name, NONE)) for one in asked if one.said]
+    same = sum(true == said != NONE for true, said in links)
+    counts = sum(said != NONE for _, said in links), sum(true != NONE for true, _ in links)
+    yield KnownComparison(
+        rubric.name, f"{counts[1]} linked", f"{counts[0]} linked", f1(same, *counts), None, (same, *counts)
+    )
+    for one in asked:
+        row = one.name.rpartition("__")[0]
+        if not one.said and one.name in known and known[row] == chosen.get(row):
+            true, said = known[one.name], chosen.get(one.name)
+            part = f"{rubric.name}.{one.name.rpartition('__')[2]}"
+            yield KnownComparison(part, true, said, float(said == true), None)
+
+
+def pooled_link_f1(comparisons: Sequence[KnownComparison]) -> float | None:
+    """F1 of all links with the known ones, of one rater; None where none were compared."""
+    counts = [comparison.links for comparison in comparisons if comparison.links is not None]
+    return f1(*map(sum, zip(*counts, strict=True))) if counts else None
 
 
 def _compared(
@@ -212,7 +248,7 @@ def pooled_kappa(comparisons: Sequence[KnownComparison], spans: Mapping[str, flo
         compared, or a single answer was known and given.
     """
     by_rubric: dict[str, list[KnownComparison]] = {}
-    for comparison in comparisons:
+    for comparison in (one for one in comparisons if one.links is None):
         by_rubric.setdefault(comparison.rubric, []).append(comparison)
     observed = by_chance = 0.0
     for rubric, own in by_rubric.items():

@@ -347,7 +347,7 @@ class _Page:
         open. What is asked of a link is in sight once there is one."""
         yield '<View className="bedside-rubric">'
         yield from _question(rubric, number)
-        shown = [item.id for item in self._plan.items if item.id in self._plan.raters_of]
+        shown = [item.id for item in self._plan.everything if item.id in self._plan.raters_of]
         counts = [sum(asked.said for asked in self._plan.asked_of(item, rubric)) for item in shown]
         links, settles = rubric.kind in LINKED_KINDS, self._plan.mode == "adjudicate"
         least = 0 if settles else min(counts)

@@ -69,7 +69,9 @@ def _of_links(form: LinkForm, names: Sequence[str], said: Any, transcript: Trans
         for part in form.texts if target is not None else ():
             if part.type == "quote":
                 # Of several turns with these words the first is named.
-                words = " ".join(clean(own[part.name]).split())
+                words = " ".join(clean(own.get(part.name) or "").split())
+                if not words:
+                    continue  # of known links
                 at = next((turn.index for turn in transcript.of(part.of) if words in " ".join(turn.text.split())), None)  # type: ignore[arg-type]
                 fields |= {} if at is None else {evidence_field(name): mark_of(at, words)}
     return fields

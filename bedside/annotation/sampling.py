@@ -27,7 +27,6 @@ from bedside.annotation.annotation_plan import (
     planned_rubrics,
     run_identity,
 )
-from bedside.annotation.fields import CASE_KINDS
 from bedside.annotation.items import linked_lists, pair_problem, point_criteria
 from bedside.annotation.plan_choices import FOCI, MODES, Focus, Mode
 from bedside.annotation.plan_file import sealed
@@ -35,6 +34,7 @@ from bedside.annotation.strata import DrawableUnit, UnitPool, drawn_units, unit_
 from bedside.annotation.training_cases import TrainingCase
 from bedside.core.errors import DataError, InputError, one_of
 from bedside.core.files import can_name_a_file
+from bedside.judges.rubrics.answer_form import LINKED_KINDS
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import (
     TRANSCRIPT,
@@ -583,15 +583,9 @@ def make_plan(
         for part in (rubric.question_rubrics if mode == "rate" or rubric.kind == "sheet" else (rubric,))
     ]  # fmt: skip
     _check_question(mode, rubrics, focus)
-    if (training or gold) and any(rubric.kind in ("flow", *CASE_KINDS) for rubric in (*wholes, *rubrics)):
-        raise DataError(
-            "a plan with a flow, points or links has no training set or gold items",
-            where="`training`" if training else "`gold`",
-            todo="leave it out, or make a plan for the other rubrics",
-        )
     _check_pairs(mode, by=by, focus=focus, training=training, gold=gold, systems=systems)
     check_gold_share(gold_share)
-    _check_training_kappa(mode, training, training_kappa)
+    _check_training_kappa(mode, rubrics, training, training_kappa)
     check_round(round)
     _check_numbers(raters, per, overlap, {"random_share": random_share, "repeat": repeat})
     run.check_told_apart()
@@ -620,9 +614,9 @@ def make_plan(
     identity = run_identity(run)
     items = _plan_items(drawn, identity, seed, mode)
     repeats = _repeated_items(items, repeat, seed)
-    criteria = point_criteria(run, rubrics, (*items, *repeats.values()))
-    lists = linked_lists(run, rubrics, (*items, *repeats.values()))
     training_items, hidden = _training_items(training, identity, seed), gold_items(gold, identity, seed)
+    every = (*items, *repeats.values(), *training_items, *hidden)
+    criteria, lists = point_criteria(run, rubrics, every), linked_lists(run, rubrics, every)
     assignment = assigned_items(
         items,
         [unit.place for unit, _ in drawn],
@@ -636,7 +630,7 @@ def make_plan(
     settled = {
         name for name, own in lists.items() if len(own) == len(rubrics) and not any(one.rows for one in own.values())
     }
-    if settled and len(settled) == len(lists):
+    if settled.issuperset(item.id for item in items):
         raise _nothing_left(run, pool, [rubric.name for rubric in rubrics])
     if hidden:
         assignment = with_gold(assignment, hidden, before=len(training_items), share=gold_share, seed=seed)
@@ -764,7 +758,9 @@ def _check_question(mode: Mode, rubrics: Sequence[Rubric], focus: str) -> None:
         raise DataError(str(error), where="`rubrics`", todo="choose other rubrics, or another `mode`") from error
 
 
-def _check_training_kappa(mode: Mode, training: Sequence[TrainingCase], wanted: float | None) -> None:
+def _check_training_kappa(
+    mode: Mode, rubrics: Sequence[Rubric], training: Sequence[TrainingCase], wanted: float | None
+) -> None:
     """See that kappa can be told of a training set, for every rubric."""
     if wanted is None:
         return
@@ -776,9 +772,9 @@ def _check_training_kappa(mode: Mode, training: Sequence[TrainingCase], wanted: 
             where="`training_kappa`",
             todo="leave it out" if training else "give a training set with `training`, or leave it out",
         )
-    for rubric in training[0].answers:
+    for rubric in (one.name for one in rubrics if one.kind not in LINKED_KINDS):
         answers = {str(answer) for case in training for answer in _known_answers(case.answers.get(rubric))}
-        if len(answers) < 2:
+        if len(answers) < 2 and any(rubric in case.answers for case in training):
             raise DataError(
                 f"all known answers on {rubric} are the same, and whether a rater tells levels apart can't be seen",
                 where="`training`",

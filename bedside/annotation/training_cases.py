@@ -5,21 +5,24 @@ from __future__ import annotations
 import os
 import random
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
 import polars as pl
 
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_revisions import RevisionHistory
 from bedside.annotation.answers import RaterAnswer
-from bedside.annotation.fields import choices, entry_part
-from bedside.annotation.items import problem
-from bedside.annotation.known_answers import compared_with_known, level_spans, pooled_kappa
+from bedside.annotation.fields import CASE_KINDS, choices, entry_part
+from bedside.annotation.items import case_fields, problem
+from bedside.annotation.known_answers import compared_with_known, level_spans, pooled_kappa, pooled_link_f1
 from bedside.annotation.plan_choices import Mode
+from bedside.annotation.rated_fields import rated_fields
 from bedside.core.errors import DataError, InputError, one_of
-from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.answer_form import LINKED_KINDS
+from bedside.judges.rubrics.rubric import Rubric, link_form
 from bedside.ratings.names import rated_by_humans, unit_name
 from bedside.ratings.run import Run
 from bedside.transcripts.reading import Reading
@@ -49,18 +52,25 @@ class TrainingCase:
 
 
 def read_training(
-    path: str | os.PathLike[str], mode: Mode, rubrics: Sequence[Rubric], *, where: str = "`training`"
+    path: str | os.PathLike[str],
+    mode: Mode,
+    rubrics: Sequence[Rubric],
+    *,
+    where: str = "`training`",
+    walked: Collection[str] = (),
 ) -> tuple[TrainingCase, ...]:
     """A training set, or gold items, from a file of transcripts whose reference holds the known ``answers``.
 
     ``answers`` has a key for each rubric: the level or label; for rubrics about turns, turn (counted from 0) → label;
-    in findings mode, the list of findings.
+    in findings mode, the list of findings; by links the list of a judge's reply, of one link its number or null; by
+    points true or false for each criterion. Questions that the right walk of a flow doesn't ask have none.
 
     Args:
         path: the file.
         mode: how people rate.
         rubrics: by which.
         where: the argument that names the file.
+        walked: the questions of flows.
 
     Raises:
         InputError: no answers, or one that the rubric doesn't have; the transcript is named.
@@ -85,27 +95,35 @@ def read_training(
             raise InputError(
                 f"transcript {transcript.id!r} can't be shown to raters: {reason}", where=transcript.source
             )
-        cases += _cases(transcript, mode, rubrics, answers)
+        cases += _cases(transcript, mode, rubrics, answers, walked)
     return tuple(cases)
 
 
 def _cases(
-    transcript: Transcript, mode: Mode, rubrics: Sequence[Rubric], answers: Mapping[str, Any]
+    transcript: Transcript, mode: Mode, rubrics: Sequence[Rubric], answers: Mapping[str, Any], walked: Collection[str]
 ) -> list[TrainingCase]:
     where = f"{transcript.source}: transcript {transcript.id!r}"
     checked: dict[str, Any] = {}
     for rubric in rubrics:
+        if rubric.name not in answers and rubric.name in walked and any(name in answers for name in walked):
+            continue
         if rubric.name not in answers:
             raise InputError(f"there is no known answer on {rubric.name}", where=where, todo="give one")
         answer = answers[rubric.name]
         if mode == "findings":
             checked[rubric.name] = _known_list(rubric, answer, where)
+        elif rubric.kind in CASE_KINDS:
+            checked[rubric.name] = _known_fields(rubric, answer, transcript, where)
         elif rubric.unit == "turn":
             checked[rubric.name] = _known_turns(rubric, answer, len(transcript.turns), where)
         elif rubric.kind == "set":
             checked[rubric.name] = sorted(_choice(rubric, label, where) for label in answer)
         else:
             checked[rubric.name] = _choice(rubric, answer, where)
+    if not any(answer for answer in checked.values() if isinstance(answer, dict)) and all(
+        rubric.kind in CASE_KINDS for rubric in rubrics
+    ):
+        raise InputError("nothing is asked of the transcript", where=where, todo="leave it out of the file")
     content = transcript.to_json().decode()
     if mode == "codes" or rubrics[0].unit == "transcript":
         return [TrainingCase(transcript.id, checked, content=content)]
@@ -119,6 +137,41 @@ def _cases(
         )
         for turn in turns
     ]
+
+
+def _known_fields(rubric: Rubric, answer: Any, transcript: Transcript, where: str) -> dict[str, str]:
+    """Field → the right choice, of each criterion, entry and link."""
+    asked = case_fields(rubric, transcript)
+    if rubric.kind == "points":
+        said: Any = [{"met": met, "reason": ""} for met in answer] if isinstance(answer, list) else None
+        fits = said is not None and all(isinstance(met, bool) for met in answer)
+    elif (form := link_form(rubric)).one_to_one:
+        said, fits = {"links": answer}, isinstance(answer, list)
+    elif form.rows is None:
+        said, fits = answer, answer is None or isinstance(answer, int)
+    else:
+        fits = isinstance(answer, list) and len(answer) == sum(one.said for one in asked)
+        fits = fits and all(isinstance(entry, Mapping) for entry in answer)
+        said = [{"item": place, **entry} for place, entry in enumerate(answer)] if fits else None
+    single = rubric.kind == "index" and rubric.each is None
+    row = {
+        "value": answer if single else 0.0,
+        "error": f"found no {link_form(rubric).target.name}" if single and answer is None else None,
+        "reason": "" if single else orjson.dumps(said).decode(),
+    }
+    fields = (rated_fields(rubric, asked, row, transcript) if fits else None) or {}
+    known = {one.name: fields[one.name] for one in asked if one.name in fields}
+    given = {one.name: {choice for choice, _ in one.choices} for one in asked}
+    if any(choice not in given[name] for name, choice in known.items()) or not {
+        one.name for one in asked if one.said
+    }.issubset(known):
+        raise InputError(
+            f"the known answer on {rubric.name} is none to what the transcript is asked",
+            where=where,
+            todo='give what a judge\'s reply would hold, such as [{"finding": 0, "concern": 1}], or true or false '
+            "for each criterion",
+        )
+    return known
 
 
 def _known_list(rubric: Rubric, entries: Any, where: str) -> list[dict[str, str]]:
@@ -177,6 +230,12 @@ def training_from_run(
             todo="give a file of transcripts with known answers",
         )
     names = [rubric.name for rubric in rubrics]
+    if of_case := [rubric.name for rubric in rubrics if rubric.kind in CASE_KINDS]:
+        raise DataError(
+            f"consensus on {', '.join(of_case)} is no known answer to each entry or criterion",
+            where="`training`",
+            todo="give a file of transcripts with known answers",
+        )
     consensus = _consensus(run, names)
     if len(consensus) < count:
         raise DataError(
@@ -226,6 +285,8 @@ class TrainingResult:
         off: mean distance from the known level, in the scale's unit; None where there are no levels.
         kappa: :func:`~bedside.annotation.known_answers.pooled_kappa`; None where it can't be computed, and of lists.
         wanted: the kappa that the plan asks for; None where it asks for none.
+        link_f1: F1 of all links with the known ones; None where none are asked for.
+        only_links: whether nothing else is asked for, so that kappa need not be known.
     """
 
     rater: str
@@ -236,6 +297,8 @@ class TrainingResult:
     off: float | None
     kappa: float | None
     wanted: float | None
+    link_f1: float | None = None
+    only_links: bool = False
 
     @property
     def score(self) -> float | None:
@@ -249,8 +312,13 @@ class TrainingResult:
 
     @property
     def passed(self) -> bool:
-        """Whether the rater may go on: nothing is asked for, or the whole set was handed in and kappa is reached."""
-        return self.wanted is None or (self.done and self.kappa is not None and self.kappa >= self.wanted)
+        """Whether the rater may go on: nothing is asked for, or the whole set was handed in and kappa is reached; of
+        links, F1."""
+        if self.wanted is None:
+            return True
+        scores = [score for score in (self.kappa, self.link_f1) if score is not None]
+        known = self.kappa is not None or self.only_links
+        return self.done and known and bool(scores) and min(scores) >= self.wanted
 
 
 def training_result(
@@ -285,6 +353,8 @@ def training_result(
         off=sum(distances) / len(distances) if distances else None,
         kappa=None if plan.mode == "findings" else pooled_kappa(compared, level_spans(plan)),
         wanted=plan.training_kappa,
+        link_f1=pooled_link_f1(compared),
+        only_links=all(rubric.kind in LINKED_KINDS for rubric in plan.questions),
     )
 
 

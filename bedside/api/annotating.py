@@ -212,6 +212,7 @@ def sample(run: RunOrFolder, settings: SampleSettings) -> DrawnSample:
     opened = open_run(run)
     rubrics, left_out = _rubrics(opened, settings)
     parts = [part for rubric in rubrics for part in rubric.question_rubrics]
+    walked = {part.name for rubric in rubrics if rubric.questions for part in rubric.question_rubrics}
     raters, out = settings.raters, Path(settings.out)
     by = [*listed(settings.by, "by")]
     if settings.cascade is not None:
@@ -232,9 +233,9 @@ def sample(run: RunOrFolder, settings: SampleSettings) -> DrawnSample:
         random_share=settings.random_share,
         judge=settings.judge,
         repeat=settings.repeat,
-        training=_training(opened, settings, parts),
+        training=_training(opened, settings, parts, walked),
         training_kappa=settings.training_kappa,
-        gold=_gold(settings, parts),
+        gold=_gold(settings, parts, walked),
         gold_share=settings.gold_share,
         round=settings.round,
         seed=settings.seed,
@@ -265,7 +266,7 @@ def keep_plan(plan: AnnotationPlan, run: Run, out: Path) -> None:
     write_plan(plan.model_copy(update={"folder": place}), out)
 
 
-def _training(run: Run, settings: SampleSettings, rubrics: list[Rubric]) -> Sequence[TrainingCase]:
+def _training(run: Run, settings: SampleSettings, rubrics: list[Rubric], walked: set[str]) -> Sequence[TrainingCase]:
     """The training set: of a file, or of what people agree on in the run."""
     from bedside.annotation.training_cases import read_training, training_from_run
 
@@ -275,10 +276,10 @@ def _training(run: Run, settings: SampleSettings, rubrics: list[Rubric]) -> Sequ
         raise InputError("pairs have no training set", where="`training`", todo="leave it out")
     if isinstance(settings.training, int):
         return training_from_run(run, settings.mode, rubrics, settings.training, settings.seed)
-    return read_training(settings.training, settings.mode, rubrics)
+    return read_training(settings.training, settings.mode, rubrics, walked=walked)
 
 
-def _gold(settings: SampleSettings, rubrics: list[Rubric]) -> Sequence[TrainingCase]:
+def _gold(settings: SampleSettings, rubrics: list[Rubric], walked: set[str]) -> Sequence[TrainingCase]:
     """The gold items of a file."""
     from bedside.annotation.training_cases import read_training
 
@@ -286,7 +287,7 @@ def _gold(settings: SampleSettings, rubrics: list[Rubric]) -> Sequence[TrainingC
         return ()
     if settings.mode == "pairs":
         raise InputError("pairs have no gold items", where="`gold`", todo="leave it out")
-    return read_training(settings.gold, settings.mode, rubrics, where="`gold`")
+    return read_training(settings.gold, settings.mode, rubrics, where="`gold`", walked=walked)
 
 
 def _rubrics(run: Run, settings: SampleSettings) -> tuple[list[Rubric], dict[str, str]]:

@@ -279,13 +279,14 @@ TRAINING_COLUMNS = (
     Column("Right", field="right", value="score", form=decimal),
     Column("Levels off", field="off", form=number),
     Column("κ", field="kappa", form=decimal),
+    Column("F1 of links", field="link_f1", form=decimal),
     recorded("wanted"),
     Column("Training", "left", field="passed", value=lambda result: None if result.wanted is None else result.passed,
            text=training_words),
 )  # fmt: skip
 TRAINING_MEANING = Note(
     "training.meaning",
-    "Right: share of answers that are the known one (of lists, mean F1). Levels off: mean distance from "
+    "Right: share of answers that are the known one (of lists and links, mean F1). Levels off: mean distance from "
     "the known level. κ: with the known answers, over all rubrics. The first answers count. The training set "
     "gives no ratings.",
 )

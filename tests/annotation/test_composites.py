@@ -30,11 +30,12 @@ from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.labelling_page import labelling_page
 from bedside.annotation.offline_files import export_files, read_files
 from bedside.annotation.plan_file import read_plan, write_plan
+from bedside.annotation.plan_progress import plan_progress
 from bedside.annotation.rating_page.page_collection import collect
 from bedside.annotation.rating_page.page_state import IncompleteEntryError
 from bedside.annotation.sampling import make_plan
 from bedside.annotation.sheet_import import SheetImport
-from bedside.annotation.training_cases import TrainingCase
+from bedside.annotation.training_cases import read_training
 from bedside.api.annotating import sample
 from bedside.api.rating_questions import agree as agree_tables
 from bedside.api.run_files import import_ratings
@@ -470,12 +471,51 @@ def test_what_has_no_meaning_is_refused(run: Run, tmp_path: Path) -> None:
         for rubric in (STEPS, TEACH):
             with pytest.raises(DataError, match=rf"{rubric.name} is of kind {rubric.kind}"):
                 make_plan(run, mode=mode, rubrics=[rubric], raters=["anna"], overlap=1)
-    case = TrainingCase("hidden-0", {"steps_1": "Yes"})
-    for known in ({"training": (case,)}, {"gold": (case,)}):
-        with pytest.raises(DataError, match="no training set or gold items"):
-            plan_of(run, STEPS, **known)
     with pytest.raises(InputError, match="criteria of its own"):
         export_files(plan_of(run, TEACH), run, "argilla", tmp_path / "argilla")
+
+
+# -- known answers ----------------------------------------------------------------------------------
+
+
+def known_cases(run: Run, folder: Path, *answers: Mapping[str, Any]) -> tuple[Any, ...]:
+    line = json.loads((run.path.parent / "in.jsonl").read_text().splitlines()[0])
+    lines = []
+    for number, own in enumerate(answers):
+        data = {**line, "id": f"known-{number}", "case_id": f"known-{number}"}
+        data["reference"] = {**data["reference"], "answers": own}
+        lines.append(json.dumps(data))
+    path = folder / "known.jsonl"
+    path.write_text("\n".join(lines) + "\n")
+    parts = [part for rubric in (STEPS, TEACH) for part in rubric.question_rubrics]
+    return read_training(path, "rate", parts, walked={part.name for part in STEPS.question_rubrics})
+
+
+def test_walks_and_criteria_have_known_answers(run: Run, tmp_path: Path) -> None:
+    cases = known_cases(
+        run, tmp_path, {"steps_1": "No", "steps_2": "No", "steps_3": "Yes", "teach": [True, False, False]},
+        {"steps_1": "Yes", "steps_3": "No", "teach": [False, True, False]},
+    )  # fmt: skip
+    assert cases[1].answers["teach"] == {"teach__0": "not met", "teach__1": "met", "teach__2": "not met"}
+    assert "steps_2" not in cases[1].answers
+    plan = make_plan(run, mode="rate", rubrics=[STEPS, TEACH], raters=["anna"], overlap=1, training=cases)
+    first, second = (item.id for item in plan.training)
+    page, folder = opened(plan, run)
+    walk = {"steps_1": "No", "steps_2": "No", "steps_3": "Yes"}
+    page.save("anna", first, sent(choices={**walk, "teach__0": "met", "teach__1": "met", "teach__2": "not met"}))
+    told = [(one["right"], one["known"], one["own"]) for one in page.item("anna", first)["feedback"]]
+    assert told == [
+        (True, "No", "No"), (True, "No", "No"), (True, "Yes", "Yes"), (True, "met", "met"), (False, "not met", "met"),
+        (True, "not met", "not met"),
+    ]  # fmt: skip
+    # By another walk: the first question is answered otherwise, and the one that follows isn't among the known ones.
+    other = {"teach__0": "not met", "teach__1": "met", "teach__2": "not met"}
+    page.save("anna", second, sent(choices={"steps_1": "No", "steps_2": "Yes", "steps_3": "No", **other}))
+    collect(folder, run, plan)
+    (anna,) = plan_progress(run, plan).training
+    assert (anna.answers, anna.right, anna.link_f1) == (6 + 5, 5 + 4, None)
+    assert anna.kappa is not None
+    assert anna.kappa < 1
 
 
 # -- final answers to parts -------------------------------------------------------------------------

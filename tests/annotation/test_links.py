@@ -27,10 +27,12 @@ from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.labelling_page import labelling_page
 from bedside.annotation.offline_files import export_files, read_files
 from bedside.annotation.plan_file import read_plan, write_plan
+from bedside.annotation.plan_progress import plan_progress
 from bedside.annotation.rating_page.page_collection import collect
-from bedside.annotation.rating_page.page_state import IncompleteEntryError
+from bedside.annotation.rating_page.page_state import ClosedItemError, IncompleteEntryError
 from bedside.annotation.reassignment import as_assigned, reassign
 from bedside.annotation.sampling import make_plan
+from bedside.annotation.training_cases import read_training, training_from_run
 from bedside.core.errors import DataError, InputError
 from bedside.judges.questions import JudgeAnswer
 from bedside.judges.rubric_ratings import ratings_of
@@ -519,6 +521,118 @@ def test_where_nobody_submitted_anything_nothing_is_left_to_ask(tmp_path: Path) 
     run = link_study(tmp_path, empty=range(4))
     with pytest.raises(DataError, match="nothing is left to rate by concern_matching"):
         plan_of(run, MATCHING)
+
+
+# -- known answers ----------------------------------------------------------------------------------
+
+#: A case of its own: the first finding is the second concern, the other none; the last rank and turn are known, too.
+KNOWN = {
+    "concern_matching": [
+        {"finding": 0, "concern": 1, "category_agrees": True}, {"finding": 2, "concern": 0, "category_agrees": False},
+    ],
+    "finding_check": [{"message": 3, "opening": False}, {"message": None, "opening": True}],
+    "diagnosis_match": 1,
+}  # fmt: skip
+
+
+def known_file(run: Run, folder: Path, answers: Mapping[str, Any] = KNOWN, name: str = "known") -> Path:
+    """A file of one transcript with known answers, of the form of :func:`link_study`."""
+    data = json.loads((run.path.parent / "in.jsonl").read_text().splitlines()[0])
+    data |= {"id": name, "case_id": name}
+    data["reference"]["answers"] = answers
+    (folder / f"{name}.jsonl").write_text(json.dumps(data) + "\n")
+    return folder / f"{name}.jsonl"
+
+
+def trained(run: Run, folder: Path, *rubrics: Any, **options: Any) -> tuple[AnnotationPlan, str]:
+    cases = read_training(known_file(run, folder), "rate", rubrics)
+    plan = plan_of(run, *rubrics, training=cases, **options)
+    return plan, plan.training[0].id
+
+
+#: One of two links is right, its category not; the other finding is linked to a third concern.
+TRIED = {
+    "concern_matching__0": "2", "concern_matching__0__category_agrees": "no", "concern_matching__1": NONE,
+    "concern_matching__2": "3", "concern_matching__2__category_agrees": "no",
+}  # fmt: skip
+
+
+def test_links_are_trained_with_f1(run: Run, tmp_path: Path) -> None:
+    plan, item = trained(run, tmp_path, MATCHING, training_kappa=0.6)
+    assert plan.training[0].answers == {"concern_matching": {
+        "concern_matching__0": "2", "concern_matching__0__category_agrees": "yes", "concern_matching__1": NONE,
+        "concern_matching__2": "1", "concern_matching__2__category_agrees": "no",
+    }}  # fmt: skip
+    write_plan(plan, tmp_path / "plan.json")
+    assert read_plan(tmp_path / "plan.json", run) == plan
+    page, folder = opened(plan, run)
+    marks = {f"evidence__concern_matching__{at}": "1" for at in (0, 2)}
+    page.save("anna", item, sent(choices=TRIED, texts=marks))
+    right = {**TRIED, "concern_matching__2": "1", "concern_matching__0__category_agrees": "yes"}
+    page.save("ben", item, sent(choices=right, texts=marks))
+    anna, ben = (page.share(rater)["training"] for rater in plan.raters)
+    # By hand: one of two links said and of two known is the same, 2·1 / (2 + 2).
+    assert (anna["done"], anna["passed"], anna["link_f1"]) == (True, False, 0.5)
+    assert (ben["done"], ben["passed"], ben["link_f1"], ben["kappa"]) == (True, True, 1, 1)
+    told = page.item("anna", item)["feedback"]
+    assert [(one["right"], one["known"].split(":")[0], one["own"].split(":")[0]) for one in told] == [
+        (True, "2", "2"), (False, "yes", "no"), (True, NONE, NONE), (False, "1", "3"),
+    ]  # fmt: skip
+    assert "category: emotional discomfort or fear; text: Afraid of needles" in told[0]["title"]
+    assert told[3]["own"] == "3: category: misinformation or misconception; id: c; text: Trusts herbs"
+    collect(folder, run, plan)
+    results = {one.rater: one for one in plan_progress(run, plan).training}
+    assert (results["anna"].right, results["anna"].answers, results["anna"].link_f1) == (0.5, 2, 0.5)
+    assert people(run).is_empty()
+    with pytest.raises(ClosedItemError):
+        page.item("anna", item_of(plan))
+    page.item("ben", item_of(plan))
+
+
+def test_parts_of_links_have_a_kappa(run: Run, tmp_path: Path) -> None:
+    plan, item = trained(run, tmp_path, CHECK, training_kappa=0.6)
+    keep_answers(run, plan, [
+        rater_answer(item, "anna", {"finding_check__0": "3", "finding_check__0__opening": "no",
+                                    "finding_check__1": NONE, "finding_check__1__opening": "no"}),
+    ])  # fmt: skip
+    (anna, _) = plan_progress(run, plan).training
+    # Both entries are as known; by opening (no, yes) against (no, no): 1 of 2 is right, and so by chance.
+    assert (anna.link_f1, anna.kappa, anna.passed) == (1, 0, False)
+
+
+def test_gold_items_of_links_are_counted(run: Run, tmp_path: Path) -> None:
+    cases = read_training(known_file(run, tmp_path), "rate", (MATCHING, CHECK, DIAGNOSIS), where="`gold`")
+    plan = plan_of(run, gold=cases, gold_share=0.2)
+    (gold,) = plan.gold
+    shown = label_studio_tasks(plan, run, "anna")
+    assert gold.id in [task["data"]["external_id"] for task in shown]
+    said = {**TRIED, **PLACES, "diagnosis_match__0": "2"}
+    keep_answers(run, plan, [rater_answer(gold.id, "anna", said)])
+    anna, ben = plan_progress(run, plan).quality
+    # By hand: F1 of the concerns 1/2, category 0, of the places 1, opening 1 and 1, of the rank 1.
+    assert (anna.gold, anna.right) == (1, pytest.approx((1 / 2 + 0 + 1 + 1 + 1 + 1) / 6))
+    assert (ben.gold, ben.right) == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("rubric", "answer"),
+    [
+        ("concern_matching", [{"finding": 0, "concern": 7, "category_agrees": True}]),
+        ("concern_matching", [{"finding": 0, "concern": 1}]), ("concern_matching", {"0": 1}),
+        ("concern_matching", None),
+        ("finding_check", [{"message": 3, "opening": True}]), ("finding_check", [3, None]), ("diagnosis_match", 3),
+        ("diagnosis_match", "cold"),
+    ],
+)  # fmt: skip
+def test_known_answers_are_those_that_are_asked(run: Run, tmp_path: Path, rubric: str, answer: Any) -> None:
+    path = known_file(run, tmp_path, {**KNOWN, rubric: answer})
+    with pytest.raises(InputError, match=f"known answer on {rubric} is none to what the transcript is asked"):
+        read_training(path, "rate", (MATCHING, CHECK, DIAGNOSIS))
+
+
+def test_consensus_on_links_is_no_training_set(run: Run) -> None:
+    with pytest.raises(DataError, match="consensus on concern_matching is no known answer"):
+        training_from_run(run, "rate", (MATCHING,), 1)
 
 
 # -- what raters differ on --------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -12,7 +12,7 @@ from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, pla
 from bedside.annotation.answer_check import AnswerCheck
 from bedside.annotation.answer_ratings import flow_leads, listed_entries
 from bedside.annotation.answer_store import plan_folder
-from bedside.annotation.answers import RaterAnswer
+from bedside.annotation.answers import RaterAnswer, shown_answer
 from bedside.annotation.fields import (
     CASE_KINDS,
     LISTED,
@@ -172,10 +172,30 @@ def training_feedback(plan: AnnotationPlan, answer: RaterAnswer, task: Mapping[s
             lines.append(_line(words, values, title, right, known_entries, own_entries))
         elif plan.mode == "codes":
             lines += _coded_lines(words, values, rubric, title, known, answer, task)
+        elif rubric.kind in CASE_KINDS:
+            lines += _case_lines(plan, words, rubric, title, known, answer)
         else:
             expected = sorted(known) if isinstance(known, list) else [known]
             lines.append(_compared(words, values, title, expected, answer.choices.get(rubric.name, ())))
     return lines
+
+
+def _case_lines(
+    plan: AnnotationPlan, words: PageWords, rubric: Rubric, title: str, known: Mapping[str, str], answer: RaterAnswer
+) -> Iterator[dict[str, Any]]:
+    """A line for each criterion or entry; and for what is said of its link, where both made it."""
+    values, every = words.values(plan, rubric), plan.every_of(answer.item, rubric)
+    entries = {asked.name: asked.asked for asked in every if asked.asked != rubric.shown().definition}
+    for asked in every:
+        row, own = asked.name.rpartition("__")[0], answer.choices.get(asked.name, ())
+        same_link = asked.said or known.get(row) == next(iter(answer.choices.get(row, ())), None)
+        if asked.name in known and same_link:
+            true, mine = (
+                [shown_answer(plan, answer.item, rubric, asked.name, choice) for choice in said]
+                for said in ((known[asked.name],), own)
+            )
+            about = [title, *(clean(entries[name]) for name in dict.fromkeys((row, asked.name)) if name in entries)]
+            yield _line(words, values, ": ".join(about), list(own) == [known[asked.name]], true, mine)
 
 
 def _coded_lines(
@@ -313,6 +333,8 @@ class PageState:
                 "handed_in": handed_in,
             })  # fmt: skip
         result = {"done": training.done, "passed": training.passed, "kappa": training.kappa, "wanted": training.wanted}
+        if training.link_f1 is not None:
+            result["link_f1"] = training.link_f1
         return {**self._common, "rater": rater, "items": items, "training": result}
 
     def item(self, rater: str, item: str) -> dict[str, Any]:

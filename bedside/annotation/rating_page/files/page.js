@@ -174,10 +174,11 @@ async function showList() {
 
 /** How the training went, where something depends on it. */
 function trainingWords() {
-  const { done, passed, kappa, wanted } = share.training;
+  const { done, passed, kappa, wanted, link_f1 } = share.training;
   if (wanted === null || !done) return "";
   const figures = { kappa: kappa === null ? say("kappa_unknown") : kappa.toFixed(2), wanted };
-  return say(passed ? "training_passed" : "training_not_passed", figures);
+  const links = link_f1 === undefined ? "" : ` ${say("training_links", { f1: link_f1.toFixed(2) })}`;
+  return say(passed ? "training_passed" : "training_not_passed", figures) + links;
 }
 
 function showKeys() {
