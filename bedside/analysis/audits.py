@@ -19,7 +19,7 @@ from bedside.ratings.scales import Scale
 from bedside.stats.result import Result
 
 #: A person's own answer beside the judge's, in words where it has a direction.
-HIGHER, LOWER = "higher", "lower"
+HIGHER, LOWER, OTHERS = "higher", "lower", "as many, but others"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Audit:
         by_majority: units that more than half of those who audited them confirm.
         ties: units that half of those who audited them confirm.
         corrections: of the other answers, how many say what: ``higher`` or ``lower`` than the judge where levels
-            have an order, else the label.
+            have an order, else the label; of links, how many there are, or ``as many, but others``.
         uncorrected: those that give no answer of their own.
         missing: answers that were skipped or contradict themselves, which count nowhere.
         chances: how the audited units were drawn.
@@ -234,7 +234,7 @@ def _audit(
     cases = [answer.case for answer in valid]
     chances = _chances(valid)
     others = [answer for answer in valid if answer.opinion != AGREE]
-    corrected = [answer for answer in others if answer.own not in (None, answer.shown)]
+    corrected = [answer for answer in others if isinstance(answer.own, float) or answer.own not in (None, answer.shown)]
     return Audit(
         rubric=rubric,
         title=title,
@@ -268,7 +268,7 @@ def _corrections(answers: Sequence[_AuditAnswer], scale: Scale | None) -> dict[s
         if own is None or shown is None:
             words.append(_text(answer.own))
         else:
-            words.append(HIGHER if own > shown else LOWER)
+            words.append(HIGHER if own > shown else LOWER if own < shown else OTHERS)
     return dict(Counter(words).most_common())
 
 

@@ -30,7 +30,7 @@ from bedside.ratings.table import ROUND
 #: Kinds of rubrics that people can answer in each mode.
 KINDS: Mapping[Mode, tuple[str, ...]] = {
     "rate": ("level", "label", "set", "points", "pairs", "index"),
-    "audit": ("level", "label"),
+    "audit": ("level", "label", "points", "pairs", "index"),
     "findings": ("list",),
     "codes": ("label",),
     "pairs": ("level",),

@@ -124,11 +124,12 @@ def plan_scales(plan: AnnotationPlan) -> dict[str, Scale]:
     scales: dict[str, Scale] = {}
     for rubric in plan.questions:
         scale = rubric.rating_scale()
+        if plan.mode == "audit":
+            scales[agreement_metric(rubric.name)] = Scale((AGREE, DISAGREE), False)
         if scale is None or ("." in rubric.name and scale.ordered):  # a judge's number of a vector is between the steps
             continue
         if plan.mode == "audit":
             scales[audited_metric(rubric.name)] = scale
-            scales[agreement_metric(rubric.name)] = Scale((AGREE, DISAGREE), False)
         elif plan.mode == "adjudicate":
             scales[adjudicated_metric(rubric.name)] = scale
         elif plan.mode == "pairs":
@@ -172,9 +173,11 @@ def plan_ratings(
         answers: (item, rater) → the answer that counts.
         positions: :func:`~bedside.annotation.items.coded_positions`.
     """
+    from bedside.annotation.rated_fields import judge_fields
+
     origins = {name: (system, case) for name, system, case in run.index.select("id", "system", "case_id").iter_rows()}
     shown_scores = judge_scores(plan, run) if plan.mode == "audit" else {}
-    people = plan_people(run, plan)
+    judged, people = judge_fields(plan, run), plan_people(run, plan)
     # Links go by what was said, and nothing else does.
     shown = run.transcripts_named({item.transcript for item in plan.items}) if plan.lists else ()
     transcripts = {transcript.id: transcript for transcript in shown}
@@ -204,6 +207,13 @@ def plan_ratings(
             names = plan.disputed(item.id)
             computed = [(unit, adjudicated_metric(metric), *own) for unit, metric, *own in computed
                         if own[-1] is None or metric in names]  # fmt: skip
+        if plan.mode == "audit":
+            computed = list(_audited_fields(plan, answer, computed, judged))
+            rows += [
+                RatingRow(*origin, item.unit, audited_metric(rubric), str(plan.judge), 0, value, None)
+                for (shown, rubric), (value, said) in judged.items()
+                if said and shown == name and item.replicate == 0 and name not in judged_items
+            ]
         rows += [
             RatingRow(*origin, unit, metric, people[rater], item.replicate, value, label, reason, error)
             for unit, metric, value, label, reason, error in computed
@@ -338,6 +348,25 @@ def _audit(
     implied = chosen or ((judge_choice,) if opinion == AGREE else ())
     lack = missing or _lack(implied, "gives no answer beside the judge's")
     yield _rated(rubric, unit, audited_metric(rubric.name), implied, answer, lack)
+
+
+def _audited_fields(
+    plan: AnnotationPlan,
+    answer: RaterAnswer,
+    computed: Sequence[Unpacked],
+    judged: Mapping[tuple[str, str], tuple[float | None, dict[str, str]]],
+) -> Iterator[Unpacked]:
+    """Of points and links: the rater's own, and whether all of it is what the judge said."""
+    for unit, metric, value, label, reason, error in computed:
+        if (answer.item, metric) in judged:
+            _, shown = judged[answer.item, metric]
+            fields = plan.fields_of(answer.item, plan.by_name[metric])
+            if not fields:
+                continue  # nobody was asked
+            same = all(answer.choices.get(name, ()) == ((shown[name],) if name in shown else ()) for name in fields)
+            opinion = None if error else AGREE if same else DISAGREE
+            yield unit, agreement_metric(metric), None, opinion, None, error
+            yield unit, audited_metric(metric), value, label, reason, error
 
 
 def _findings(rubric: Rubric, unit: str, answer: RaterAnswer, missing: str | None) -> Iterator[AnswerRating]:

@@ -44,7 +44,7 @@ from bedside.annotation.annotation_plan import (
     point_fields,
 )
 from bedside.annotation.answers import said_by_raters
-from bedside.annotation.fields import CASE_KINDS, MARKED_MODES, AskedField, choices, link_fields
+from bedside.annotation.fields import CASE_KINDS, MARKED_MODES, AskedField, choices, link_fields, reason_field
 from bedside.annotation.page_words import PageWords, page_words, words_of
 from bedside.core.errors import DataError, InputError
 from bedside.judges.rubrics.answer_form import LINKED_KINDS
@@ -354,7 +354,9 @@ def label_studio_tasks(plan: AnnotationPlan, run: Run, rater: str | None = None)
         InputError: a transcript is too long for a page, or can't be shown by the plan's rubrics.
     """
     transcripts, seconds = shown_transcripts(plan, run), second_transcripts(plan, run)
-    scores = judge_scores(plan, run) if plan.judge is not None else {}
+    from bedside.annotation.rated_fields import judge_fields
+
+    scores, judged = judge_scores(plan, run) if plan.judge is not None else {}, judge_fields(plan, run)
     settled = {name for names in plan.settled.values() for name in names}
     every = [item.id for item in plan.everything if item.id not in settled]
     order = plan.assignment[rater] if rater is not None else every
@@ -362,7 +364,7 @@ def label_studio_tasks(plan: AnnotationPlan, run: Run, rater: str | None = None)
     tasks: list[dict[str, Any]] = []
     for name in order:
         item, transcript = plan.by_id[name], transcripts[name]
-        data = {"title": titles[name], **dict(_data(plan, item, transcript, seconds.get(name), scores))}
+        data = {"title": titles[name], **dict(_data(plan, item, transcript, seconds.get(name), scores, judged))}
         tasks.append({"data": data})
         if plan.mode == "codes":
             marks = list(turn_marks(words_of(plan), plan.questions, transcript))
@@ -427,6 +429,7 @@ def _data(
     transcript: Transcript,
     second: Transcript | None,
     scores: Mapping[tuple[str, str, str], tuple[str, str]],
+    judged: Mapping[tuple[str, str], tuple[float | None, dict[str, str]]],
 ) -> Iterator[tuple[str, Any]]:
     rubrics, words = plan.questions, words_of(plan)
     if second is None:
@@ -466,6 +469,12 @@ def _data(
         yield from ((name, clean(said)) for name, said in said_by_raters(plan, item.id, shown_fields(plan)))
     if plan.mode == "audit":
         for rubric in rubrics:
+            if rubric.kind in CASE_KINDS:
+                _, said = judged[item.id, rubric.name]
+                for asked in most_asked(plan, rubric):
+                    yield f"judge_{asked.name}", said.get(asked.name, "")
+                    yield f"judge_reason_{asked.name}", said.get(reason_field(asked.name), "")
+                continue
             score, reason = scores[item.transcript, item.unit, rubric.name]
             yield f"judge_{rubric.name}", score
             yield f"judge_reason_{rubric.name}", reason
@@ -509,13 +518,15 @@ def _most(of_items: Sequence[Mapping[str, Sequence[object]]]) -> dict[str, int]:
 
 
 def judge_scores(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str, str], tuple[str, str]]:
-    """What the plan's judge said: (transcript, unit, rubric) → the choice and the reason, of its first pass.
+    """What the plan's judge said by levels and labels: (transcript, unit, rubric) → the choice and the reason, of its
+    first pass.
 
     Raises:
         DataError: it has not rated one of the items.
     """
     table, no_reason = run.ratings, words_of(plan).say("no_reason")
-    names = [rubric.name for rubric in plan.questions]
+    rubrics = [rubric for rubric in plan.questions if rubric.kind not in CASE_KINDS]
+    names = [rubric.name for rubric in rubrics]
     rows = table.filter(pl.col("rater") == plan.judge, pl.col("metric").is_in(names), pl.col("error").is_null()).sort(
         "replicate", maintain_order=True
     )
@@ -525,7 +536,7 @@ def judge_scores(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str, str], t
         choice = label if label is not None else f"{value:g}"
         scores.setdefault((transcript, unit, metric), (choice, clean(reason or "").strip() or no_reason))
     for item in plan.items:
-        for rubric in plan.questions:
+        for rubric in rubrics:
             score = scores.get((item.transcript, item.unit, rubric.name))
             if score is None:
                 raise DataError(

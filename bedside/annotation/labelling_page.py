@@ -272,7 +272,7 @@ class _Page:
                 yield from self._findings(self._rubrics[0])
             case "audit":
                 for number, rubric in enumerate(self._rubrics):
-                    yield from self._audit(rubric, number)
+                    yield from (self._of_case if rubric.kind in CASE_KINDS else self._audit)(rubric, number)
             case "pairs":
                 for number, planned in enumerate(self._plan.rubrics):
                     yield '<View className="bedside-rubric">'
@@ -362,6 +362,11 @@ class _Page:
                 when = f' visibleWhen="choice-selected" whenTagName="{asked.of}" whenChoiceValue="{linked}"'
             if not asked.said:
                 yield f'<View{when}><Text name="about__{asked.name}" value={_text(asked.asked)}/>'
+            if self._plan.mode == "audit":
+                says = _text(self._words.say("judge_says"), f"$judge_{asked.name}")
+                yield f'<Header value={says} size="6"/>'
+                if asked.said:
+                    yield f'<Text name="judge_reason__{asked.name}" value="$judge_reason_{asked.name}"/>'
             if settles and asked.said:
                 yield f'<Text name="said__{asked.name}" value="${said_field(asked.name)}"/>'
             layout = "inline" if not of_link else "select" if link_form(rubric).of_turns else "vertical"

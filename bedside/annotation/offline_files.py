@@ -20,6 +20,7 @@ import orjson
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, rater_of
 from bedside.annotation.answers import CollectedAnswers, RaterAnswer, listed_turns
 from bedside.annotation.fields import (
+    CASE_KINDS,
     LISTED,
     NOTES,
     NOTHING,
@@ -366,6 +367,9 @@ class FilledTable:
             chosen = self._chosen(AnswerColumn(ANSWER, own, rubric.kind == "set"), filled[ANSWER], place)
             if self._choices_of(key, place).setdefault(field, chosen) != chosen:
                 raise InputError(f"{field} is answered twice", where=place, todo="leave one of the answers")
+            if self._plan.mode == "audit" and rubric.kind not in CASE_KINDS:
+                agreed = AGREE if chosen == (cells.get("judge", "").removeprefix("'"),) else DISAGREE
+                self._choices_of(key, place)[agree_field(field)] = (agreed,)
         elif filled[REASON] or filled[EVIDENCE]:
             raise InputError("the row says why and has no answer", where=place, todo="fill it in, or empty the cells")
         if filled[EVIDENCE] and not asked.quoted:

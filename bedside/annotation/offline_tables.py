@@ -8,7 +8,8 @@ Columns are ``rater``, ``no`` and ``item``, then
   turns are rated, ``turn`` is the number of the turn (from 0); in adjudicate the same with ``said__<rubric>``, what its
   raters said;
 - rate, by a flow, points or links: a row a question, criterion or entry: ``question``, what is ``asked``, what may be
-  chosen (``choices``), in adjudicate what its raters ``said``, and to fill in ``answer``, ``reason`` and ``evidence``;
+  chosen (``choices``), in adjudicate what its raters ``said``, in audit what the ``judge`` chose, and to fill in
+  ``answer``, ``reason`` and ``evidence``;
 - findings: the parts of an entry, such as ``category`` and ``text``, some rows an item; one row with
   :data:`~bedside.annotation.fields.NOTHING` as its label says that there is nothing;
 - codes: ``turn`` (from 0), ``speaker``, ``text`` and a column for each code, a row a turn.
@@ -151,7 +152,8 @@ def prefilled_columns(plan: AnnotationPlan) -> list[str]:
     """The columns that are filled in already."""
     names = ["rater", "no", "item"]
     if has_question_rows(plan):
-        return [*names, "question", "asked", "choices", *(["said"] if plan.mode == "adjudicate" else [])]
+        shown = {"adjudicate": ["said"], "audit": ["judge", "judge_reason"]}.get(plan.mode, [])
+        return [*names, "question", "asked", "choices", *shown]
     if plan.mode == "codes":
         names += ["turn", "speaker", "text"]
     elif plan.questions[0].unit == "turn":
@@ -177,7 +179,8 @@ def prefilled_rows(
         if has_question_rows(plan):
             for asked, rubric in question_rows(plan, data["external_id"]):
                 told = _choices_told(asked, rubric)
-                shown = {"said": data.get(said_field(asked.name), "")} if plan.mode == "adjudicate" else {}
+                kinds = ("said", "judge", "judge_reason")  # of adjudications, and of audits
+                shown = {kind: data.get(f"{kind}_{asked.name}", "") for kind in kinds}
                 yield number, {**row, "question": asked.name, "asked": asked.asked, "choices": told, **shown}
             continue
         if "rated_turn" in data:

@@ -6,12 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
+import polars as pl
 
 from bedside.analysis.fresh_view import linked_entries
+from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answers import mark_of
-from bedside.annotation.fields import MET, NO, NONE, NOT_MET, YES, AskedField, evidence_field, reason_field
+from bedside.annotation.fields import CASE_KINDS, MET, NO, NONE, NOT_MET, YES, AskedField, evidence_field, reason_field
 from bedside.annotation.items import clean
+from bedside.core.errors import DataError
 from bedside.judges.rubrics.rubric import LinkForm, Rubric, link_form
+from bedside.ratings.run import Run
 from bedside.transcripts.transcript import Transcript
 
 
@@ -50,6 +54,33 @@ def rated_fields(
         }
     except (TypeError, ValueError, KeyError, AttributeError):
         return None
+
+
+def judge_fields(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str], tuple[float | None, dict[str, str]]]:
+    """(item, rubric of points or links) → what the plan's judge said in its first pass: the rating, and each field.
+
+    Raises:
+        DataError: it has not rated one of the items, or says nothing of single entries.
+    """
+    rubrics = {rubric.name: rubric for rubric in plan.questions if rubric.kind in CASE_KINDS}
+    if plan.judge is None or not rubrics:
+        return {}
+    of_judge = run.ratings.filter(pl.col("rater") == plan.judge, pl.col("metric").is_in([*rubrics])).sort("replicate")
+    rows = {(row["transcript_id"], row["metric"]): row for row in of_judge.reverse().iter_rows(named=True)}
+    transcripts = {one.id: one for one in run.transcripts_named({item.transcript for item in plan.items})}
+    said = {}
+    for item in plan.items:
+        for name, rubric in rubrics.items():
+            row = rows.get((item.transcript, name), {"value": None, "error": None, "reason": None})
+            fields = rated_fields(rubric, plan.every_of(item.id, rubric), row, transcripts[item.transcript])
+            if fields is None:
+                raise DataError(
+                    f"{plan.judge} has not rated transcript {item.transcript!r} on {name}",
+                    where=str(run.path),
+                    todo="have it judged, or make another plan",
+                )
+            said[item.id, name] = row["value"], fields
+    return said
 
 
 def _choice(form: LinkForm, number: int | None) -> str:

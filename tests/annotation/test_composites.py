@@ -468,7 +468,7 @@ def test_a_criterion_that_a_case_lacks_is_refused(run: Run) -> None:
 
 def test_what_has_no_meaning_is_refused(run: Run, tmp_path: Path) -> None:
     for mode in ("audit", "pairs", "codes", "findings"):
-        for rubric in (STEPS, TEACH):
+        for rubric in (STEPS, TEACH)[: 1 if mode == "audit" else 2]:
             with pytest.raises(DataError, match=rf"{rubric.name} is of kind {rubric.kind}"):
                 make_plan(run, mode=mode, rubrics=[rubric], raters=["anna"], overlap=1)
     with pytest.raises(InputError, match="criteria of its own"):

@@ -15,6 +15,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score, f1_score
 
 from bedside.analysis.agreement import agree
+from bedside.analysis.audits import audits
 from bedside.analysis.fresh_view import linked_view
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.analysis.validation import validate
@@ -521,6 +522,115 @@ def test_where_nobody_submitted_anything_nothing_is_left_to_ask(tmp_path: Path) 
     run = link_study(tmp_path, empty=range(4))
     with pytest.raises(DataError, match="nothing is left to rate by concern_matching"):
         plan_of(run, MATCHING)
+
+
+# -- links of a judge -------------------------------------------------------------------------------
+
+#: Of the first conversation the judge's links are LINKS; and it finds the third finding to be the third concern.
+JUDGED = [
+    {"reason": "the same fear", "finding": 0, "concern": 0, "quote": "afraid of needles", "category_agrees": True},
+    {"reason": "money", "finding": 1, "concern": 1, "quote": SAID[1], "category_agrees": False},
+    {"reason": "a letter", "finding": 2, "concern": 2, "quote": SAID[1], "category_agrees": False},
+]  # fmt: skip
+
+
+def audited(folder: Path) -> tuple[Run, AnnotationPlan]:
+    """A judge's links and places, and the plan by which anna and ben correct them."""
+    run, rows = link_study(folder), []
+    for transcript in run.transcripts():
+        many = transcript.id in ("hidden-0", "hidden-2")
+        places = [{"item": 0, "reason": "a", "message": 3, "opening": False},
+                  {"item": 1, "reason": "b", "message": None, "opening": True}]  # fmt: skip
+        links = {"reason": "so", "pairs": JUDGED[: 3 if many else 1]}
+        for rubric, reply in ((MATCHING, links), (CHECK, {"answers": places})):
+            made = ratings_of(rubric, transcript, [JudgeAnswer("transcript", None, reply, None)])
+            rows += [(transcript.id, "GPT-Secret", transcript.case_id, unit, metric, "judge:invented/model", 0, *rated)
+                     for unit, metric, *rated in made]  # fmt: skip
+    with run.locked():
+        run.add(frame_of(rows).lazy(), run.manifest)
+    run = Run(run.path)
+    return run, make_plan(run, mode="audit", rubrics=(MATCHING, CHECK), raters=("anna", "ben"), overlap=2)
+
+
+def correct(plan: AnnotationPlan, item: str, rater: str) -> dict[str, str]:
+    """anna says LINKS, and so takes one of six back; ben agrees, but for one conversation where another is meant."""
+    transcript = plan.by_id[item].transcript
+    said = {**LINKS, **{name: one for name, one in PLACES.items() if name.startswith("finding")}}
+    if rater == "ben":
+        said |= {"concern_matching__2": "3", "concern_matching__2__category_agrees": "no"}
+        said |= {"concern_matching__0": "2"} if transcript == "hidden-3" else {}
+    fields = {field for rubric in plan.questions for field in plan.fields_of(item, rubric)}
+    return {name: choice for name, choice in said.items() if name in fields}
+
+
+@pytest.mark.parametrize("channel", ["studio", "page", "csv", "xlsx"])
+def test_links_of_a_judge_are_corrected(tmp_path: Path, channel: str) -> None:
+    run, plan = audited(tmp_path)
+
+    def say(item: str, rater: str) -> dict[str, Any]:
+        said = correct(plan, item, rater)
+        return {**said, **{f"evidence__{name}": [1] for name in linked(said)}}
+
+    if channel == "studio":
+        keep_answers(run, plan, read_export(plan, exported(plan, say, USERS, run), RATERS, where="export").answers)
+    elif channel == "page":
+        state, folder = opened(plan, run)
+        for rater, items in plan.assignment.items():
+            for item in items:
+                said = correct(plan, item, rater)
+                marks = {f"evidence__{name}": "1" for name in linked(said)}
+                state.save(rater, item, sent(choices=said, texts=marks))
+        collect(folder, run, plan)
+    else:
+
+        def fill(row: dict[str, str]) -> None:
+            said = correct(plan, row["item"], row["rater"])
+            row["answer"] = said.get(row["question"], "")
+            row["evidence"] = "1" if row["question"] in linked(said) else ""
+
+        paths = export_files(plan, run, channel, tmp_path / channel)
+        for path in paths:
+            (fill_csv if channel == "csv" else fill_xlsx)(path, fill)
+        keep_answers(run, plan, read_files(plan, run, paths).answers)
+    rows = people(run).sort("metric", "rater", "transcript_id").select("metric", "rater", "value", "label")
+    made: dict[tuple[str, str], list[Any]] = {}
+    for metric, rater, value, label in rows.iter_rows():
+        made.setdefault((metric, rater), []).append(label if value is None else value)
+    assert made == {
+        ("concern_matching.agrees", "human:anna"): ["disagree", "agree", "disagree", "agree"],
+        ("concern_matching.agrees", "human:ben"): ["agree", "agree", "agree", "disagree"],
+        ("concern_matching.audited", "human:anna"): [2, 1, 2, 1],
+        ("concern_matching.audited", "human:ben"): [3, 1, 3, 1],
+        ("finding_check.agrees", "human:anna"): ["agree"] * 4, ("finding_check.agrees", "human:ben"): ["agree"] * 4,
+        ("finding_check.audited", "human:anna"): [1] * 4, ("finding_check.audited", "human:ben"): [1] * 4,
+    }  # fmt: skip
+    shown = Run(run.path).ratings.filter(rater="judge:invented/model", metric="concern_matching.audited")
+    assert shown.sort("transcript_id")["value"].to_list() == [3, 1, 3, 1]
+    whole = {one.rubric: one for one in audits(open_ratings_view(run.path)) if one.level is None}
+    matching = whole["concern_matching"]
+    assert (matching.answers, matching.confirming, matching.confirmed.estimate) == (8, 5, 5 / 8)
+    assert matching.corrections == {"lower": 2, "as many, but others": 1}
+    assert whole["finding_check"].confirmed.estimate == 1
+    assert [one.rubric for one in plan_progress(run, plan).audits if one.level is None] == [*whole]
+
+
+def test_what_the_judge_linked_is_shown(tmp_path: Path) -> None:
+    run, plan = audited(tmp_path)
+    task = opened(plan, run)[0].item("anna", item_of(plan))["task"]
+    assert [task[f"judge_concern_matching__{at}"] for at in range(3)] == ["1", "2", "3"]
+    assert task["judge_reason_concern_matching__2"] == "a letter"
+    assert task["judge_concern_matching__1__category_agrees"] == "no"
+    assert (task["judge_finding_check__0"], task["judge_finding_check__1"]) == ("3", NONE)
+    few = opened(plan, run)[0].item("anna", item_of(plan, "hidden-1"))["task"]
+    assert few["judge_concern_matching__1"] == ""
+    root = ElementTree.fromstring(labelling_page(plan))
+    assert "The judge says $judge_concern_matching__1" in [one.get("value") for one in root.iter("Header")]
+    (path, _) = export_files(plan, run, "csv", tmp_path / "csv")
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        told = {(row["item"], row["question"]): row["judge"] for row in csv.DictReader(file)}
+    assert told[item_of(plan), "concern_matching__2"] == "3"
+    write_plan(plan, tmp_path / "plan.json")
+    assert read_plan(tmp_path / "plan.json", run) == plan
 
 
 # -- known answers ----------------------------------------------------------------------------------

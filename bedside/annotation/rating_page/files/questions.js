@@ -119,7 +119,7 @@ function pickGroup({ question, field, legend, about, answer, changed, stops }) {
 }
 
 /** What is asked of the item's own case: whether criteria are met, or what entries are linked to. */
-export function caseGroups({ question, number, asked, answer, changed, stops, marks, said }) {
+export function caseGroups({ question, number, asked, answer, changed, stops, marks, said, judge }) {
   const points = !question.linked;
   const shown = asked.map(() => null);
   const follow = () => {
@@ -134,7 +134,8 @@ export function caseGroups({ question, number, asked, answer, changed, stops, ma
     const group = (question.pick && one.reason ? pickGroup : choiceGroup)({
       question: { ...question, choices: one.choices }, field: one.field,
       legend: one.reason ? say(points ? "title_criterion" : "title_entry", { number: `${number}.${entry}` }) : one.asked,
-      about: [one.reason && one.asked !== question.definition ? written("p", one.asked) : null, said(one)],
+      about: [one.reason && one.asked !== question.definition ? written("p", one.asked) : null, ...said(one)],
+      judge: judge(one),
       answer, changed: () => { follow(); changed(); }, stops, compact: points || !one.reason,
     });
     const answered = () => {
