@@ -15,7 +15,6 @@ import polars as pl
 from bedside.annotation.annotation_plan import (
     KINDS,
     AnnotationPlan,
-    LinkedLists,
     Opinion,
     PlanItem,
     Stratum,
@@ -33,7 +32,6 @@ from bedside.annotation.rated_fields import rated_fields
 from bedside.annotation.sampling import check_raters
 from bedside.core.errors import DataError, one_of
 from bedside.core.words import counted
-from bedside.judges.rubrics.composites import PointCriterion
 from bedside.judges.rubrics.rubric import Rubric, plain_name
 from bedside.ratings.names import person_name, rated_by_humans
 from bedside.ratings.rubric_metrics import final_labels, unit_words
@@ -149,10 +147,8 @@ def adjudicate(
         raise _nothing_to_settle(run, queue)
     rng = random.Random(f"{seed}:adjudication")
     assignment: dict[str, list[str]] = {name: [] for name in adjudicators}
-    items, opinions, agreed = [], {}, {}
+    items, opinions, agreed, criteria, lists = [], {}, {}, {}, {}
     shown = {(item.transcript, item.unit): item.id for item in plan.items}
-    criteria: dict[str, dict[str, tuple[PointCriterion, ...]]] = {}
-    lists: dict[str, dict[str, LinkedLists]] = {}
     for unit in sorted(queue.opinions):
         by_rubric = queue.opinions[unit]
         name = opaque_id(plan.run, seed, "adjudicate", round_of(plan), *unit, *sorted(by_rubric))
@@ -176,12 +172,11 @@ def adjudicate(
         }
         if own := queue.agreed.get(unit):
             agreed[name] = own
-        disputed = rubrics_of(by_rubric, asked)
-        for of_items, kept in ((plan.criteria, criteria), (plan.lists, lists)):
-            of_case = {rubric: entries for rubric, entries in of_items.get(shown.get(unit, ""), {}).items()
-                       if rubric in disputed}  # fmt: skip
-            if of_case:
-                kept[name] = of_case  # type: ignore[index]
+        disputed, source = rubrics_of(by_rubric, asked), shown.get(unit, "")
+        if points := {rubric: of for rubric, of in plan.criteria.get(source, {}).items() if rubric in disputed}:
+            criteria[name] = points
+        if links := {rubric: of for rubric, of in plan.lists.get(source, {}).items() if rubric in disputed}:
+            lists[name] = links
     for names in assignment.values():
         rng.shuffle(names)
     used = {name for by_field in opinions.values() for name in rubrics_of(by_field, asked)}

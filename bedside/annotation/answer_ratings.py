@@ -205,8 +205,11 @@ def plan_ratings(
         if plan.mode == "adjudicate":
             # What follows from links that aren't to be settled is missing, and settles nothing.
             names = plan.disputed(item.id)
-            computed = [(unit, adjudicated_metric(metric), *own) for unit, metric, *own in computed
-                        if own[-1] is None or metric in names]  # fmt: skip
+            computed = [
+                (unit, adjudicated_metric(metric), value, label, reason, error)
+                for unit, metric, value, label, reason, error in computed
+                if error is None or metric in names
+            ]
         if plan.mode == "audit":
             computed = list(_audited_fields(plan, answer, computed, judged))
             rows += [

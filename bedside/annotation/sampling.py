@@ -19,6 +19,7 @@ from bedside.annotation.annotation_plan import (
     RATER,
     AnnotationPlan,
     GoldItem,
+    KnownItem,
     PlanItem,
     Stratum,
     TrainingItem,
@@ -615,7 +616,7 @@ def make_plan(
     items = _plan_items(drawn, identity, seed, mode)
     repeats = _repeated_items(items, repeat, seed)
     training_items, hidden = _training_items(training, identity, seed), gold_items(gold, identity, seed)
-    every = (*items, *repeats.values(), *training_items, *hidden)
+    every: list[PlanItem | KnownItem] = [*items, *repeats.values(), *training_items, *hidden]
     criteria, lists = point_criteria(run, rubrics, every), linked_lists(run, rubrics, every)
     assignment = assigned_items(
         items,

@@ -22,7 +22,7 @@ from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.selection import by_raters
 from bedside.analysis.validation import validate
 from bedside.annotation.adjudication import adjudicate
-from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.annotation_plan import AnnotationPlan, check_rubrics
 from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.fields import NOT_APPLICABLE
 from bedside.annotation.items import label_studio_tasks
@@ -44,6 +44,7 @@ from bedside.judges.questions import JudgeAnswer
 from bedside.judges.rubric_ratings import ratings_of
 from bedside.judges.rubrics.composites import FlowExit
 from bedside.judges.rubrics.rubric import Rubric, read
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.reports.annotation import adjudication_tables
@@ -794,3 +795,36 @@ def test_points_are_computed_of_imported_criteria(planned: Run, tmp_path: Path) 
     for cell, words in (("perhaps,", "met or not met, and not 'perhaps'"), (",met", "has 1 criterion")):
         with pytest.raises(InputError, match=words):
             imported(planned, tmp_path, "item,rater,teach__0,teach__1", f"hidden-1,anna,{cell}")
+
+
+# -- what people can be asked -----------------------------------------------------------------------
+
+#: Rubrics of each row of the table in the docs.
+OF_KIND = {
+    "level": ["empathy"], "label": ["open_question"], "set": ["values_detected"], "sheet, by its criteria": [MANNERS],
+    "flow": [STEPS], "points": [TEACH], "pairs and index: links": ["concern_matching", "finding_check"],
+    "vector, by its parts": ["turn_evaluator"], "list": ["finding_extraction"],
+}  # fmt: skip
+
+
+def test_the_docs_say_what_can_be_asked_of_each_kind() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "rubrics.md").read_text()
+    lines = page.partition("### What people can be asked")[2].partition("\n\n- ")[0].strip().splitlines()
+    names, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
+    assert [row[0] for row in rows] == list(OF_KIND)
+    for row in rows:
+        cells = dict(zip(names, row, strict=True))
+        for rubric in (RUBRICS.load(one) if isinstance(one, str) else one for one in OF_KIND[row[0]]):
+            assert takes("findings" if rubric.kind == "list" else "rate", rubric)
+            for mode in ("audit", "codes", "pairs"):
+                assert takes(mode, rubric) == (cells[f"`{mode}`"] != "no")
+            assert takes("adjudicate", rubric) == (cells["settled"] != "no")
+
+
+def takes(mode: Any, rubric: Rubric) -> bool:
+    whole = mode not in ("rate", "adjudicate") and rubric.kind != "sheet"
+    try:
+        check_rubrics(mode, (rubric,) if whole else rubric.question_rubrics)
+    except ValueError:
+        return False
+    return True
