@@ -43,8 +43,16 @@ from bedside.annotation.annotation_plan import (
     TrainingItem,
     point_fields,
 )
-from bedside.annotation.answers import said_by_raters
-from bedside.annotation.fields import CASE_KINDS, MARKED_MODES, AskedField, choices, link_fields, reason_field
+from bedside.annotation.answers import reason_with_evidence, said_by_raters
+from bedside.annotation.fields import (
+    CASE_KINDS,
+    MARKED_MODES,
+    AskedField,
+    choices,
+    evidence_field,
+    link_fields,
+    reason_field,
+)
 from bedside.annotation.page_words import PageWords, page_words, words_of
 from bedside.core.errors import DataError, InputError
 from bedside.judges.rubrics.answer_form import LINKED_KINDS
@@ -473,7 +481,11 @@ def _data(
                 _, said = judged[item.id, rubric.name]
                 for asked in most_asked(plan, rubric):
                     yield f"judge_{asked.name}", said.get(asked.name, "")
-                    yield f"judge_reason_{asked.name}", said.get(reason_field(asked.name), "")
+                    if asked.said:
+                        lack = words.say("no_reason" if asked.name in said else "no_criterion")
+                        marks = [said[name] for name in (evidence_field(asked.name),) if name in said]
+                        why = reason_with_evidence(said.get(reason_field(asked.name), ""), marks)
+                        yield f"judge_reason_{asked.name}", why or lack
                 continue
             score, reason = scores[item.transcript, item.unit, rubric.name]
             yield f"judge_{rubric.name}", score

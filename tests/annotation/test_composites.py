@@ -800,7 +800,7 @@ def test_points_are_computed_of_imported_criteria(planned: Run, tmp_path: Path) 
 # -- what people can be asked -----------------------------------------------------------------------
 
 #: Rubrics of each row of the table in the docs.
-OF_KIND = {
+OF_KIND: dict[str, list[Any]] = {
     "level": ["empathy"], "label": ["open_question"], "set": ["values_detected"], "sheet, by its criteria": [MANNERS],
     "flow": [STEPS], "points": [TEACH], "pairs and index: links": ["concern_matching", "finding_check"],
     "vector, by its parts": ["turn_evaluator"], "list": ["finding_extraction"],

@@ -312,7 +312,7 @@ function ratingParts(task, opinions, of_case) {
         caseGroups({ question, number: place + 1, asked: of_case[question.name], answer: keeper, changed, stops, marks,
           judge: (one) => task[`judge_${one.field}`] || null,
           said: (one) => [
-            task[`judge_${one.field}`] ? judged({ ...one, name: one.field }, task[`judge_${one.field}`], task) : null,
+            one.reason && task[`judge_${one.field}`] ? judged({ ...one, name: one.field }, task[`judge_${one.field}`], task) : null,
             said(one, opinions[one.field]),
           ] })));
       return;
@@ -346,7 +346,7 @@ function judged(question, judge, task) {
   const choice = choiceOf(question, judge);
   return el("div", { class: "judged" },
     el("p", {}, el("strong", {}, say("judge_says")), written("strong", choice?.shown ?? judge), ": ", written("span", choice?.descriptor ?? "")),
-    written("p", task[`judge_reason_${question.name}`] ?? "", { class: "said" }),
+    written("p", task[`judge_reason_${question.name}`], { class: "said" }),
     el("p", { class: "soft" }, say("choose_right")));
 }
 
