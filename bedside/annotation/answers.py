@@ -22,13 +22,7 @@ def said_field(rubric: str) -> str:
 
 
 def said_by_raters(plan: AnnotationPlan, item: str, fields: Iterable[tuple[str, Rubric]]) -> Iterator[tuple[str, str]]:
-    """Of each field of an adjudication, its :func:`said_field` and what the item's raters said there.
-
-    Args:
-        plan: the plan.
-        item: one of its items.
-        fields: each with its rubric.
-    """
+    """Of each field of an adjudication, with its rubric: its :func:`said_field` and what the item's raters said."""
     words = words_of(plan)
     for field_name, rubric in fields:
         said = [
