@@ -75,11 +75,11 @@ def linked_view(view: RatingsView) -> RatingsView:
     rubrics = [rubric for name in rated if (rubric := _linking(view, name)) is not None]
     if not rubrics or view.run is None or not view.run.keeps_text:
         return view
-    made, final = (_of_entries(view, rubrics, table) for table in (view.ratings, view.final))
-    labels = made.group_by("metric").agg(pl.col("label").unique().sort())
+    links, final = (_of_entries(view, rubrics, table) for table in (view.ratings, view.final))
+    labels = links.group_by("metric").agg(pl.col("label").unique().sort())
     scales = {metric: Scale(tuple(levels), False) for metric, levels in labels.iter_rows()}
     return replace(
-        view, ratings=pl.concat([view.ratings, made]), final=pl.concat([view.final, final]),
+        view, ratings=pl.concat([view.ratings, links]), final=pl.concat([view.final, final]),
         scales={**view.scales, **scales},
     )  # fmt: skip
 

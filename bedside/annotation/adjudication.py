@@ -26,9 +26,9 @@ from bedside.annotation.annotation_plan import (
 from bedside.annotation.answer_ratings import NO_ANSWER
 from bedside.annotation.answer_store import FOLDER
 from bedside.annotation.fields import CASE_KINDS, NOT_APPLICABLE, evidence_field, reason_field
+from bedside.annotation.items import rated_fields
 from bedside.annotation.plan_choices import Mode
 from bedside.annotation.plan_file import read_plan, sealed
-from bedside.annotation.rated_fields import rated_fields
 from bedside.annotation.sampling import check_raters
 from bedside.core.errors import DataError, one_of
 from bedside.core.words import counted

@@ -50,7 +50,7 @@ from bedside.annotation.fields import (
     linked_number,
     reason_field,
 )
-from bedside.annotation.items import clean, judge_scores
+from bedside.annotation.items import clean, judge_fields, judge_scores
 from bedside.judges.questions import JudgeAnswer
 from bedside.judges.rubric_ratings import (
     NOT_REACHED,
@@ -173,8 +173,6 @@ def plan_ratings(
         answers: (item, rater) → the answer that counts.
         positions: :func:`~bedside.annotation.items.coded_positions`.
     """
-    from bedside.annotation.rated_fields import judge_fields
-
     origins = {name: (system, case) for name, system, case in run.index.select("id", "system", "case_id").iter_rows()}
     shown_scores = judge_scores(plan, run) if plan.mode == "audit" else {}
     judged, people = judge_fields(plan, run), plan_people(run, plan)

@@ -33,8 +33,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Literal
 
+import orjson
 import polars as pl
 
+from bedside.analysis.fresh_view import linked_entries
 from bedside.annotation.annotation_plan import (
     AnnotationPlan,
     KnownItem,
@@ -43,10 +45,15 @@ from bedside.annotation.annotation_plan import (
     TrainingItem,
     point_fields,
 )
-from bedside.annotation.answers import reason_with_evidence, said_by_raters
+from bedside.annotation.answers import mark_of, reason_with_evidence, said_by_raters
 from bedside.annotation.fields import (
     CASE_KINDS,
     MARKED_MODES,
+    MET,
+    NO,
+    NONE,
+    NOT_MET,
+    YES,
     AskedField,
     choices,
     evidence_field,
@@ -57,7 +64,7 @@ from bedside.annotation.page_words import PageWords, page_words, words_of
 from bedside.core.errors import DataError, InputError
 from bedside.judges.rubrics.answer_form import LINKED_KINDS
 from bedside.judges.rubrics.composites import PointCriterion
-from bedside.judges.rubrics.rubric import Rubric, link_form, plain_name
+from bedside.judges.rubrics.rubric import LinkForm, Rubric, link_form, plain_name
 from bedside.ratings.names import TRANSCRIPT, is_pair, is_turn, second_id, turn_index
 from bedside.ratings.run import Run
 from bedside.ratings.table import parse_transcript
@@ -362,8 +369,6 @@ def label_studio_tasks(plan: AnnotationPlan, run: Run, rater: str | None = None)
         InputError: a transcript is too long for a page, or can't be shown by the plan's rubrics.
     """
     transcripts, seconds = shown_transcripts(plan, run), second_transcripts(plan, run)
-    from bedside.annotation.rated_fields import judge_fields
-
     scores, judged = judge_scores(plan, run) if plan.judge is not None else {}, judge_fields(plan, run)
     settled = {name for names in plan.settled.values() for name in names}
     every = [item.id for item in plan.everything if item.id not in settled]
@@ -563,6 +568,101 @@ def judge_scores(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str, str], t
                     todo="have it judged again, or make another plan",
                 )
     return scores
+
+
+# -- What ratings by points and links say of each criterion or entry -----------------------------------
+
+
+def rated_fields(
+    rubric: Rubric, asked: Sequence[AskedField], row: Mapping[str, Any], transcript: Transcript
+) -> dict[str, str] | None:
+    """Field → choice; and for what is said of an entry and the words that show its link, field → text.
+
+    Args:
+        rubric: of :data:`~bedside.annotation.fields.CASE_KINDS`.
+        asked: all that it asks of the transcript.
+        row: ``value``, ``error`` and ``reason`` of its rating, a person's or a judge's.
+        transcript: where words are found again.
+
+    Returns:
+        None where the rating is missing, or says nothing of single entries, as a number of a file does.
+    """
+    names = [entry.name for entry in asked if entry.said]
+    form = None if rubric.kind == "points" else link_form(rubric)
+    reason = row["reason"] or ""
+    if form is not None and form.rows is None:
+        nothing = str(row["error"] or "").endswith(f"found no {form.target.name}")
+        if row["value"] is None and not nothing:
+            return None
+        number = None if row["value"] is None else int(row["value"])
+        return {names[0]: _choice(form, number), reason_field(names[0]): reason}
+    if row["value"] is None:
+        return None
+    try:
+        said = orjson.loads(reason)
+        if form is not None:
+            return _of_links(form, names, said, transcript)
+        met = dict(zip(names, said, strict=True))
+        return {name: MET if entry["met"] else NOT_MET for name, entry in met.items()} | {
+            reason_field(name): entry["reason"] for name, entry in met.items()
+        }
+    except (TypeError, ValueError, KeyError, AttributeError):
+        return None
+
+
+def judge_fields(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str], tuple[float | None, dict[str, str]]]:
+    """(item, rubric of points or links) → what the plan's judge said in its first pass: the rating, and each field.
+
+    Raises:
+        DataError: it has not rated one of the items, or says nothing of single entries.
+    """
+    rubrics = {rubric.name: rubric for rubric in plan.questions if rubric.kind in CASE_KINDS}
+    if plan.judge is None or not rubrics:
+        return {}
+    of_judge = run.ratings.filter(pl.col("rater") == plan.judge, pl.col("metric").is_in([*rubrics])).sort("replicate")
+    rows = {(row["transcript_id"], row["metric"]): row for row in of_judge.reverse().iter_rows(named=True)}
+    transcripts = {one.id: one for one in run.transcripts_named({item.transcript for item in plan.items})}
+    said = {}
+    for item in plan.items:
+        for name, rubric in rubrics.items():
+            row = rows.get((item.transcript, name), {"value": None, "error": None, "reason": None})
+            fields = rated_fields(rubric, plan.every_of(item.id, rubric), row, transcripts[item.transcript])
+            if fields is None:
+                raise DataError(
+                    f"{plan.judge} has not rated transcript {item.transcript!r} on {name}",
+                    where=str(run.path),
+                    todo="have it judged, or make another plan",
+                )
+            said[item.id, name] = row["value"], fields
+    return said
+
+
+def _choice(form: LinkForm, number: int | None) -> str:
+    return NONE if number is None else str(number + (not form.of_turns))
+
+
+def _of_links(form: LinkForm, names: Sequence[str], said: Any, transcript: Transcript) -> dict[str, str]:
+    fields = {}
+    links = linked_entries(form, said, len(names))
+    for entry, name in enumerate(names):
+        target, own = links.get(entry, (None, {}))
+        fields[name] = _choice(form, target)
+        for part in form.parts if own else ():
+            fields[f"{name}__{part.name}"] = own[part.name] if part.labels else YES if own[part.name] else NO
+        if own.get("reason"):
+            fields[reason_field(name)] = own["reason"]
+        for part in form.texts if target is not None else ():
+            if part.type == "quote":
+                # Of several turns with these words the first is named.
+                words = " ".join(clean(own.get(part.name) or "").split())
+                if not words:
+                    continue  # of known links
+                at = next((turn.index for turn in transcript.of(part.of) if words in " ".join(turn.text.split())), None)  # type: ignore[arg-type]
+                fields |= {} if at is None else {evidence_field(name): mark_of(at, words)}
+    return fields
+
+
+# -- The turns that answers can name --------------------------------------------------------------------
 
 
 def coded_positions(plan: AnnotationPlan, run: Run) -> dict[str, dict[str, Sequence[int]]]:

@@ -177,17 +177,17 @@ def _compared_fields(
         for name, true in known.items():
             yield KnownComparison(rubric.name, true, chosen.get(name), float(chosen.get(name) == true), None)
         return
-    links = [(known[one.name], chosen.get(one.name, NONE)) for one in asked if one.said]
+    links = [(known[field.name], chosen.get(field.name, NONE)) for field in asked if field.said]
     same = sum(true == said != NONE for true, said in links)
     counts = sum(said != NONE for _, said in links), sum(true != NONE for true, _ in links)
     yield KnownComparison(
         rubric.name, f"{counts[1]} linked", f"{counts[0]} linked", f1(same, *counts), None, (same, *counts)
     )
-    for one in asked:
-        row = one.name.rpartition("__")[0]
-        if not one.said and one.name in known and known[row] == chosen.get(row):
-            true, said = known[one.name], chosen.get(one.name)
-            part = f"{rubric.name}.{one.name.rpartition('__')[2]}"
+    for field in asked:
+        row = field.name.rpartition("__")[0]
+        if not field.said and field.name in known and known[row] == chosen.get(row):
+            true, said = known[field.name], chosen.get(field.name)
+            part = f"{rubric.name}.{field.name.rpartition('__')[2]}"
             yield KnownComparison(part, true, said, float(said == true), None)
 
 

@@ -15,11 +15,10 @@ import polars as pl
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_revisions import RevisionHistory
 from bedside.annotation.answers import RaterAnswer
-from bedside.annotation.fields import CASE_KINDS, choices, entry_part
-from bedside.annotation.items import case_fields, problem
+from bedside.annotation.fields import CASE_KINDS, NONE, choices, entry_part
+from bedside.annotation.items import case_fields, problem, rated_fields
 from bedside.annotation.known_answers import compared_with_known, level_spans, pooled_kappa, pooled_link_f1
 from bedside.annotation.plan_choices import Mode
-from bedside.annotation.rated_fields import rated_fields
 from bedside.core.errors import DataError, InputError, one_of
 from bedside.judges.rubrics.answer_form import LINKED_KINDS
 from bedside.judges.rubrics.rubric import Rubric, link_form
@@ -150,7 +149,7 @@ def _known_fields(rubric: Rubric, answer: Any, transcript: Transcript, where: st
     elif form.rows is None:
         said, fits = answer, answer is None or isinstance(answer, int)
     else:
-        fits = isinstance(answer, list) and len(answer) == sum(one.said for one in asked)
+        fits = isinstance(answer, list) and len(answer) == sum(field.said for field in asked)
         fits = fits and all(isinstance(entry, Mapping) for entry in answer)
         said = [{"item": place, **entry} for place, entry in enumerate(answer)] if fits else None
     single = rubric.kind == "index" and rubric.each is None
@@ -160,11 +159,11 @@ def _known_fields(rubric: Rubric, answer: Any, transcript: Transcript, where: st
         "reason": "" if single else orjson.dumps(said).decode(),
     }
     fields = (rated_fields(rubric, asked, row, transcript) if fits else None) or {}
-    known = {one.name: fields[one.name] for one in asked if one.name in fields}
-    given = {one.name: {choice for choice, _ in one.choices} for one in asked}
-    if any(choice not in given[name] for name, choice in known.items()) or not {
-        one.name for one in asked if one.said
-    }.issubset(known):
+    known = {field.name: fields[field.name] for field in asked if field.name in fields}
+    given = {field.name: {choice for choice, _ in field.choices} for field in asked}
+    links = {field.name: known.get(field.name) for field in asked if field.said}
+    lost = isinstance(answer, list) and rubric.kind == "pairs" and len(answer) > sum(NONE != to for to in links.values())
+    if lost or None in links.values() or any(choice not in given[name] for name, choice in known.items()):
         raise InputError(
             f"the known answer on {rubric.name} is none to what the transcript is asked",
             where=where,

@@ -731,7 +731,7 @@ def test_gold_items_of_links_are_counted(run: Run, tmp_path: Path) -> None:
     [
         ("concern_matching", [{"finding": 0, "concern": 7, "category_agrees": True}]),
         ("concern_matching", [{"finding": 0, "concern": 1}]), ("concern_matching", {"0": 1}),
-        ("concern_matching", None),
+        ("concern_matching", None), ("concern_matching", [{"finding": 3, "concern": 1, "category_agrees": True}]),
         ("finding_check", [{"message": 3, "opening": True}]), ("finding_check", [3, None]), ("diagnosis_match", 3),
         ("diagnosis_match", "cold"),
     ],

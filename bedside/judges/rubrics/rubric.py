@@ -573,12 +573,13 @@ class Rubric:
         rated = [part for part in self.answer if part.type not in ("text", "quote")]
         if any(part.optional or part.type not in ("number", "level", "label", "probabilities") for part in rated):
             return
-        told = self.words.join(self.definition, self.instructions or "")
+        instructions = self.words.join(self.definition, self.instructions or "")
         for part in rated:
             yield replace(
                 self, name=f"{self.name}.{part.name}", title=titled(part.name), definition=part.descriptor,
                 kind="label" if part.labels else "level", answer=(), labels=part.labels, aliases=(),
-                scale=STEPS if part.type == "number" else part.scale, instructions=told if part is rated[0] else None,
+                scale=STEPS if part.type == "number" else part.scale,
+                instructions=instructions if part is rated[0] else None,
             )  # fmt: skip
 
     def _flow_measures(self) -> Iterator[Rubric]:
