@@ -615,6 +615,29 @@ def test_links_of_a_judge_are_corrected(tmp_path: Path, channel: str) -> None:
     assert [one.rubric for one in plan_progress(run, plan).audits if one.level is None] == [*whole]
 
 
+def test_an_empty_list_is_not_audited(tmp_path: Path) -> None:
+    """Nobody looked at it: that the judge linked nothing there confirms nothing."""
+    run = link_study(tmp_path, 2, empty=(1,))
+    rows = []
+    for transcript, links in zip(run.transcripts(), (JUDGED, []), strict=True):
+        reply = JudgeAnswer("transcript", None, {"reason": "so", "pairs": links}, None)
+        rows += [(transcript.id, "GPT-Secret", transcript.case_id, unit, metric, "judge:invented/model", 0, *rated)
+                 for unit, metric, *rated in ratings_of(MATCHING, transcript, [reply])]  # fmt: skip
+    with run.locked():
+        run.add(frame_of(rows).lazy(), run.manifest)
+    run = Run(run.path)
+    plan = make_plan(run, mode="audit", rubrics=(MATCHING,), raters=("anna",), overlap=1)
+    assert plan.assignment["anna"] == (item_of(plan),)
+    marks = {f"evidence__concern_matching__{at}": ("1",) for at in range(3)}
+    kept(run, plan, correct(plan, item_of(plan), "ben"), texts=marks)
+    audited = Run(run.path).ratings.filter(pl.col("metric").str.starts_with("concern_matching."))
+    assert set(audited.select("transcript_id", "metric", "rater").iter_rows()) == {
+        ("hidden-0", "concern_matching.agrees", "human:anna"), ("hidden-0", "concern_matching.audited", "human:anna"),
+        ("hidden-0", "concern_matching.audited", "judge:invented/model"),
+    }  # fmt: skip
+    assert rating(run, "concern_matching.agrees") == (None, "agree", None)
+
+
 def test_what_the_judge_linked_is_shown(tmp_path: Path) -> None:
     run, plan = audited(tmp_path)
     task = opened(plan, run)[0].item("anna", item_of(plan))["task"]
