@@ -160,11 +160,11 @@ def _known_fields(rubric: Rubric, answer: Any, transcript: Transcript, where: st
     }
     fields = (rated_fields(rubric, asked, row, transcript) if fits else None) or {}
     known = {field.name: fields[field.name] for field in asked if field.name in fields}
-    given = {field.name: {choice for choice, _ in field.choices} for field in asked}
+    allowed = {field.name: {choice for choice, _ in field.choices} for field in asked}
     links = {field.name: known.get(field.name) for field in asked if field.said}
     linked = sum(choice not in (None, NONE) for choice in links.values())
     lost = rubric.kind == "pairs" and (not fits or linked < len(answer))
-    if lost or None in links.values() or any(choice not in given[name] for name, choice in known.items()):
+    if lost or None in links.values() or any(choice not in allowed[name] for name, choice in known.items()):
         raise InputError(
             f"the known answer on {rubric.name} is none to what the transcript is asked",
             where=where,
