@@ -206,6 +206,30 @@ def adjudicate(
     )
 
 
+def opinions_without(plan: AnnotationPlan, rows: pl.DataFrame) -> tuple[dict[str, dict[str, tuple[Opinion, ...]]], int]:
+    """The opinions of an adjudication without those that a rater's ratings say, and how many these are.
+
+    Opinions carry no name. Where another rater said the very same, either of the two is left out.
+
+    Args:
+        plan: the adjudication.
+        rows: ratings of the rater, of earlier revisions too.
+    """
+    opinions = {item: dict(by_rubric) for item, by_rubric in plan.opinions.items()}
+    count = 0
+    for rubric in plan.questions:
+        said = _said(rows, rubric)
+        for item in plan.items:
+            own = {(opinion.choice, opinion.reason) for opinion in said.get((item.transcript, item.unit), ())}
+            kept = list(opinions[item.id].get(rubric.name, ()))
+            theirs = next((opinion for opinion in kept if (opinion.answer, opinion.reason) in own), None)
+            if theirs is not None:
+                kept.remove(theirs)
+                opinions[item.id][rubric.name] = tuple(kept)
+                count += 1
+    return opinions, count
+
+
 def _shuffled(said: Sequence[_RaterOpinion], rng: random.Random) -> list[_RaterOpinion]:
     return rng.sample(said, len(said))
 

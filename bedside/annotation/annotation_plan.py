@@ -194,6 +194,8 @@ class AnnotationPlan(_PlanPart):
         assignment: rater → ids in the order they are shown: the training set, then the rater's items, shuffled, with
             the gold items among them.
         settled: rater → ids of those of the rater's items whose lists leave nothing to ask; that is their answer.
+        withdrawn: share that nobody has, as its rater withdrew → :func:`name_digest` of the rater's name.
+        drawn_seal: the seal as the plan was drawn, where a person's data were removed from it since; else empty.
         folder: where the run was when the plan was drawn, from the plan's file; empty where that isn't known.
         seal: SHA-256 (hex) of all the rest but the folder.
     """
@@ -224,6 +226,8 @@ class AnnotationPlan(_PlanPart):
     items: tuple[PlanItem, ...]
     assignment: dict[str, tuple[str, ...]]
     settled: dict[str, tuple[str, ...]] = {}
+    withdrawn: dict[RaterName, str] = {}
+    drawn_seal: str = ""
     folder: str = Field(default="", pattern=r"^[^\x00]*$")
     seal: str = ""
 
@@ -327,6 +331,11 @@ class AnnotationPlan(_PlanPart):
         """Items, training and gold items by their id."""
         return {item.id: item for item in self.everything}
 
+    @property
+    def people(self) -> tuple[str, ...]:
+        """The raters who are somebody: all but shares whose raters withdrew."""
+        return tuple(rater for rater in self.raters if rater not in self.withdrawn)
+
     @cached_property
     def raters_of(self) -> Mapping[str, tuple[str, ...]]:
         """Item's id → its raters."""
@@ -386,7 +395,7 @@ def run_identity(run: Run) -> str:
 
 def plan_hash(plan: AnnotationPlan) -> str:
     """The plan's own name: the first 12 digits of its seal."""
-    return plan.seal[:12]
+    return (plan.drawn_seal or plan.seal)[:12]
 
 
 def round_of(plan: AnnotationPlan) -> str:
@@ -401,17 +410,34 @@ def page_version(plan: AnnotationPlan) -> str:
 
 
 def rater_of(plan: AnnotationPlan, name: str, where: str) -> str:
-    """The plan's rater of this name, whatever its case.
+    """As :func:`known_rater`.
 
     Raises:
         InputError: there is none.
     """
-    rater = {rater.casefold(): rater for rater in plan.raters}.get(name.strip().casefold())
+    rater = known_rater(plan, name)
     if rater is None:
         raise InputError(
-            f"{name!r} is not a rater of the plan", where=where, todo=f"its raters: {', '.join(plan.raters)}"
+            f"{name!r} is not a rater of the plan", where=where, todo=f"its raters: {', '.join(plan.people)}"
         )
     return rater
+
+
+def known_rater(plan: AnnotationPlan, name: str) -> str | None:
+    """The plan's rater of this name, whatever its case; of somebody who withdrew, the share they had; None where
+    there is none."""
+    name = name.strip()
+    rater = {rater.casefold(): rater for rater in plan.raters}.get(name.casefold())
+    if rater is None and plan.withdrawn:
+        digest = name_digest(plan, name)
+        rater = next((share for share, own in plan.withdrawn.items() if own == digest), None)
+    return rater
+
+
+def name_digest(plan: AnnotationPlan, name: str) -> str:
+    """By what a plan knows the name of somebody who withdrew, without holding it: the SHA-256 of its first seal and the
+    name, whatever its case."""
+    return hashlib.sha256(f"{plan.drawn_seal or plan.seal}\n{name.strip().casefold()}".encode()).hexdigest()
 
 
 def planned_rubrics(rubrics: Sequence[Rubric]) -> tuple[PlannedRubric, ...]:

@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 import polars as pl
 
-from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, round_of
+from bedside.annotation.annotation_plan import AnnotationPlan, known_rater, plan_hash, round_of
 from bedside.annotation.answer_check import AnswerCheck
 from bedside.annotation.answer_ratings import OPEN, plan_people, plan_ratings, plan_scales
 from bedside.annotation.answer_revisions import Revision, RevisionHistory, times_changed
@@ -33,7 +33,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.table import KEY, SCHEMA
 
 FOLDER = "annotations"
-STORE = "answers.jsonl"
+STORE, PLAN = "answers.jsonl", "plan.json"
 #: What a rating says.
 _SAID = pl.concat_str(pl.col("value").cast(pl.String), "label", separator="\n", ignore_nulls=True).alias("said")
 
@@ -59,6 +59,7 @@ class StoreSummary:
         unfinished: units by rater of which a question has no full answer.
         spelt: rater of the plan → the person's name in the run, where they differ.
         came: rater → new answers.
+        withdrawn: answers among those given of raters who withdrew; they are left out.
     """
 
     new: int
@@ -75,11 +76,34 @@ class StoreSummary:
     unfinished: int = 0
     spelt: Mapping[str, str] = field(default_factory=dict)
     came: Mapping[str, int] = field(default_factory=dict)
+    withdrawn: int = 0
 
 
 def plan_folder(run: Run, plan: AnnotationPlan) -> Path:
     """The folder in the run that holds a plan and its answers."""
     return run.path / FOLDER / plan_hash(plan)
+
+
+def plan_path(run: Run, plan: AnnotationPlan, name: str) -> Path:
+    """Where a file of a plan's folder stands; see :meth:`~bedside.ratings.run.Run.file`."""
+    return run.file(f"{FOLDER}/{plan_hash(plan)}/{name}")
+
+
+def current_plan(run: Run, plan: AnnotationPlan) -> AnnotationPlan:
+    """The plan, as the run holds it where a person's data were removed from it since.
+
+    Raises:
+        PlanError: the run's can't be read.
+    """
+    path = plan_path(run, plan, PLAN)
+    # The seal ends the file: what is as it was drawn needn't be read whole.
+    end = path.read_bytes()[-200:] if path.is_file() else plan.seal.encode()
+    if plan.seal.encode() in end:
+        return plan
+    stored = read_plan(path)
+    if stored.drawn_seal != (plan.drawn_seal or plan.seal):
+        return plan
+    return stored.model_copy(update={"folder": plan.folder})
 
 
 def stored_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -101,7 +125,7 @@ def read_store(run: Run, plan: AnnotationPlan) -> RevisionHistory:
     Raises:
         RunError: the store can't be read.
     """
-    path = plan_folder(run, plan) / STORE
+    path = plan_path(run, plan, STORE)
     history = RevisionHistory()
     answer_check = AnswerCheck(plan, None)
     for number, (place, data) in enumerate(stored_lines(path) if path.is_file() else ()):
@@ -146,7 +170,8 @@ def keep_answers(
 ) -> StoreSummary:
     """Put answers into the run's store and make ratings of all that counts; the run is held meanwhile.
 
-    Putting the same answers in twice changes nothing.
+    Putting the same answers in twice changes nothing. What a rater who withdrew said is left out, and what they made of
+    others' answers.
 
     Args:
         run: the run.
@@ -165,6 +190,13 @@ def keep_answers(
         if answer.state == "submitted":
             answer_check.check(answer)
     with run.locked():
+        # Somebody may have withdrawn since the answers were asked for.
+        now = current_plan(run, plan)
+        names = {name for answer in answers for name in (answer.rater, answer.changed_by) if name is not None}
+        gone = {name for name in names if known_rater(now, name) in now.withdrawn} if now.withdrawn else set()
+        kept = [answer for answer in answers if gone.isdisjoint((answer.rater, answer.changed_by))]
+        withdrawn, answers = len(answers) - len(kept), kept
+        handed_in = [answer for answer in answers if answer.state != "draft"]
         history = read_store(run, plan)
         before = history.answers()
         added = _added(history, handed_in, current)
@@ -175,7 +207,8 @@ def keep_answers(
     drafts = {(answer.item, answer.rater) for answer in answers if answer.state == "draft"}
     came = dict(sorted(Counter(rater for _, rater in new).items()))
     open_drafts = len(drafts - history.counting().keys())
-    return replace(summary, unchanged=len(handed_in) - len(added), drafts=open_drafts, came=came)
+    unchanged = len(handed_in) - len(added)
+    return replace(summary, unchanged=unchanged, drafts=open_drafts, came=came, withdrawn=withdrawn)
 
 
 def _summary(
@@ -283,6 +316,32 @@ def _digest(said: Mapping[str, Any]) -> str:
     return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
+def lines_without(path: Path, rater: str, share: str) -> list[bytes]:
+    """The lines of a store without what a rater said, and what they made of others' answers.
+
+    Where somebody had such a change count, it stays, and goes by the share's name.
+
+    Args:
+        path: the store.
+        rater: who withdrew.
+        share: what is called after nobody since.
+
+    Raises:
+        RunError: the store can't be read.
+    """
+    lines = [line for _, line in stored_lines(path)] if path.is_file() else []
+    restored = {line["restored"] for line in lines}
+    kept: dict[int, bytes] = {}
+    for number, line in enumerate(lines):
+        changed = line["changed_by"] == rater
+        if line["rater"] == rater or (changed and line["restored"] is None and number not in restored):
+            continue
+        place = None if line["restored"] is None else list(kept).index(line["restored"])
+        line |= {"restored": place, "changed_by": share if changed else line["changed_by"]}
+        kept[number] = orjson.dumps({**line, "digest": _digest(line)})
+    return list(kept.values())
+
+
 def _append(run: Run, plan: AnnotationPlan, lines: Sequence[bytes]) -> None:
     folder = plan_folder(run, plan)
     with saying_where(folder):
@@ -345,7 +404,7 @@ def answered_plans(run: Run, rounds: Collection[str], *, every: bool = False) ->
     plans = {}
     for entry in run.manifest["imports"]:
         name = entry.get("plan") or (entry.get("sample") if every else None)
-        file = run.path / FOLDER / (name or "") / "plan.json"
+        file = run.file(f"{FOLDER}/{name or ''}/{PLAN}")
         if name is not None and not set(rounds).isdisjoint(entry["rounds"]) and file.is_file():
             plans[name] = read_plan(file, None if every else run)
     return plans

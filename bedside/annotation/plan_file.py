@@ -48,7 +48,11 @@ def write_plan(plan: AnnotationPlan, path: str | os.PathLike[str]) -> None:
 def _text(plan: AnnotationPlan) -> str:
     """Indented JSON, with one line for each rubric, stratum, item and rater."""
     # Without what came later as before there was any, so that older seals hold.
-    later = {name for name in ("folder", "wholes", "criteria", "lists", "agreed", "settled") if not getattr(plan, name)}
+    later = {
+        name
+        for name in ("folder", "wholes", "criteria", "lists", "agreed", "settled", "withdrawn", "drawn_seal")
+        if not getattr(plan, name)
+    }
     data: dict[str, Any] = plan.model_dump(mode="json", exclude=later)
     for name in {"rubrics", "wholes"} - later:
         data[name] = [

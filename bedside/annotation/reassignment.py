@@ -16,14 +16,24 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from bedside.annotation.annotation_plan import RATER, AnnotationPlan, KnownItem, PlanItem, RaterName, rater_of
-from bedside.annotation.answer_store import plan_folder, read_store
+from bedside.annotation.annotation_plan import (
+    RATER,
+    AnnotationPlan,
+    KnownItem,
+    PlanItem,
+    RaterName,
+    known_rater,
+    rater_of,
+)
+from bedside.annotation.answer_store import current_plan, plan_folder, plan_path, read_store
 from bedside.annotation.plan_file import write_plan
 from bedside.core.errors import InputError, RunError
 from bedside.core.files import make_folder, read_sealed, saying_where, write_sealed
 from bedside.ratings.run import Run
 
 FILE = "reassigned.json"
+#: The file in a plan's folder that is held while that is changed.
+LOCK = "reassigned.lock"
 _NOUN = "file of who rates what now"
 
 
@@ -68,8 +78,30 @@ def as_assigned(run: Run, plan: AnnotationPlan) -> AnnotationPlan:
     Raises:
         RunError: the file that says so is damaged.
     """
-    record = _read(plan_folder(run, plan) / FILE, plan)
+    plan = current_plan(run, plan)
+    record = _read(plan_path(run, plan, FILE), plan)
     return plan if record is None else _assigned(plan, record)
+
+
+def renamed(run: Run, plan: AnnotationPlan, rater: str, share: str) -> dict[str, Any] | None:
+    """What the file says, with a rater called otherwise, about whom nothing is decided any more; None where there is
+    no file."""
+    path = plan_path(run, plan, FILE)
+    if not path.is_file():
+        return None
+    said = read_sealed(path, _NOUN)
+
+    def name(known: str) -> str:
+        return share if known == rater else known
+
+    said["raters"] = list(map(name, said["raters"]))
+    said["assignment"] = {name(known): ids for known, ids in said["assignment"].items()}
+    for change in said["changes"]:
+        moved = {name(known): count for known, count in change["moved"].items()}
+        change |= {"rater": name(change["rater"]), "moved": moved}
+    if "standings" in said:
+        said["standings"].pop(rater, None)
+    return said
 
 
 def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ()) -> Reassignment:
@@ -93,6 +125,7 @@ def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ())
     """
     folder = plan_folder(run, plan)
     with run.locked():
+        plan = current_plan(run, plan)
         record = _read(folder / FILE, plan)
         now = plan if record is None else _assigned(plan, record)
         leaving = rater_of(now, rater, "`rater`")
@@ -182,6 +215,9 @@ def _takers(plan: AnnotationPlan, leaving: str, names: Sequence[str]) -> list[st
     """Who takes over: each as the plan spells the name."""
     known = {rater.casefold(): rater for rater in plan.raters}
     takers = list(dict.fromkeys(known.get(name.casefold(), name) for name in names))
+    for name in names:
+        if known_rater(plan, name) in plan.withdrawn:
+            raise InputError(f"{name} withdrew, or is the share of somebody who did", where="`to`", todo="name another")
     if leaving in takers:
         raise InputError(f"{leaving} can't take over from {leaving}", where="`to`")
     for name in takers:
@@ -191,7 +227,7 @@ def _takers(plan: AnnotationPlan, leaving: str, names: Sequence[str]) -> list[st
             )
     if takers:
         return takers
-    others = [name for name in plan.raters if name != leaving and plan.assignment[name]]
+    others = [name for name in plan.people if name != leaving and plan.assignment[name]]
     if not others:
         raise InputError("nobody else is left", where="`to`", todo="name somebody new")
     return others

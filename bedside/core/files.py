@@ -53,7 +53,7 @@ def replacing(target: Path) -> Iterator[Path]:
         RunError: the file can't be written.
     """
     with saying_where(target):
-        _remove_leftovers(target)
+        remove_leftovers(target)
         held, temporary = _hold_beside(target)
         with held:
             yield temporary
@@ -106,7 +106,7 @@ def folder_held(folder: Path, lock: str, content: str, *, is_ours: Callable[[Set
         yield
 
 
-def _remove_leftovers(target: Path) -> None:
+def remove_leftovers(target: Path) -> None:
     """Remove what killed processes left of ``target``: the system ended their hold, however they ended."""
     leftover = re.compile(rf"(?:{re.escape(BESIDE)})?(\.{re.escape(target.name)}\.[0-9a-f]{{8}}{re.escape(_PARTIAL)})")
     names = (leftover.fullmatch(name) for name in _names(target.parent) if name.endswith(_PARTIAL))

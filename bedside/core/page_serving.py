@@ -21,7 +21,7 @@ import webbrowser
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -219,8 +219,7 @@ class LinkFile:
         Raises:
             RunError: the file is damaged or can't be written.
         """
-        refusal = RunError("another bedside process is making links", where=str(self.path.parent), todo="try again")
-        with holding(self.path.with_suffix(".lock"), refusal, 10.0):
+        with self._held():
             known = self._known()
             missing = [person for person in people if person not in known]
             if missing:
@@ -231,6 +230,18 @@ class LinkFile:
     def links(self, address: str, people: Sequence[str]) -> dict[str, str]:
         """Person → link. The secret stands behind ``#``: browsers never send that part, so that no log can hold it."""
         return {person: f"{address}/#{secret}" for person, secret in self.secrets(people).items()}
+
+    def forget(self, is_gone: Callable[[str], bool]) -> None:
+        """Remove the links of whoever is gone."""
+        with self._held():
+            known = self._known()
+            kept = {person: secret for person, secret in known.items() if not is_gone(person)}
+            if kept != known:
+                write_json(self.path, {"raters": kept})
+
+    def _held(self) -> AbstractContextManager[None]:
+        refusal = RunError("another bedside process is making links", where=str(self.path.parent), todo="try again")
+        return holding(self.path.with_suffix(".lock"), refusal, 10.0)
 
     def _known(self) -> dict[str, str]:
         if not self.path.is_file():

@@ -26,6 +26,7 @@ from bedside.core.files import (
     empty,
     file_digest,
     holding,
+    make_folder,
     making,
     read_json,
     read_json_lines,
@@ -73,6 +74,9 @@ FORMAT = 3
 #: The manifest's key of the runs that a run was merged of: of each its folder as it was named, the SHA-256 of its
 #: ratings, how many transcripts it had, and the rounds in which people rated it.
 PARTS_KEY = "merged"
+#: The manifest's key of what was removed because a rater withdrew: of each plan of theirs the name of the share that
+#: nobody has since, the date, how many answers and ratings, and who removed them, where that was said.
+REMOVED_KEY = "removed"
 #: The file of a merged run that says which transcript is of which runs, by their place in the manifest's list.
 PARTS_FILE = "parts.parquet"
 PARTS_SCHEMA = pl.Schema({"transcript_id": pl.String(), "part": pl.Int32()})
@@ -101,6 +105,7 @@ _MANIFEST_SHAPE = {
     "imports": [{"file": TEXT, "ratings": INTEGER, "scales": ObjectOf([(*TEXT, *NUMBER)])}],
     "rubrics": OrNull(ObjectOf({})),
     PARTS_KEY: OrNull([{"run": TEXT, "sha256": TEXT, "transcripts": INTEGER, "rounds": [TEXT]}]),
+    REMOVED_KEY: OrNull([{"plan": TEXT, "share": TEXT, "date": TEXT, "answers": INTEGER, "ratings": INTEGER}]),
     "learnt": OrNull([{"rater": TEXT, "metric": TEXT, "digests": [TEXT]}]),
     "juries": OrNull(ObjectOf({
         "rater": TEXT, "members": [TEXT], "rule": TEXT, "quorum": INTEGER, "learning": ObjectOf({}),
@@ -410,14 +415,37 @@ class Run:
         with self.sound(RATINGS_FILE):
             replaced = old.join(keys, on=key, how="semi").select(pl.len()).collect().item()
         kept = old.join(keys, on=key, how="anti", maintain_order="left") if replaced else old
+        self.rewrite(pl.concat([kept, ratings]), manifest, sources=sources)
+        return int(replaced)
+
+    def rewrite(
+        self,
+        ratings: pl.LazyFrame,
+        manifest: Mapping[str, Any],
+        *,
+        sources: Iterable[str | os.PathLike[str]] = (),
+        files: Mapping[str, Callable[[Path], object]] | None = None,
+    ) -> None:
+        """Put ratings, the manifest and other files in place of those that are there: all of them, or none.
+
+        What juries say is made anew. The run must be :meth:`locked`.
+
+        Args:
+            ratings: all of the run's.
+            manifest: the new one.
+            sources: as for :meth:`add`.
+            files: name in the run's folder → what writes the file at a path.
+        """
         with self.sound(RATINGS_FILE), making(self.path / _CHANGE) as folder:
-            write_table(folder / RATINGS_FILE, with_juries(pl.concat([kept, ratings]), manifest))
+            write_table(folder / RATINGS_FILE, with_juries(ratings, manifest))
             keep_simulations(folder, sources)
+            for name, write in (files or {}).items():
+                make_folder((folder / name).parent)
+                write(folder / name)
             write_manifest(folder, manifest, others=self.manifest["files"])
         self._settle()
         self.manifest = self._read_manifest()
         self._forget()
-        return int(replaced)
 
     def _forget(self) -> None:
         """Have the ratings read again when they are next asked for."""
@@ -433,12 +461,16 @@ class Run:
         if not change.is_dir():
             return
         with saying_where(self.path):
-            for name in (RATINGS_FILE, SIMULATIONS, MANIFEST):
+            below = [path.relative_to(change) for path in sorted(change.rglob("*"), reverse=True) if path != change]
+            folders = [path for path in below if (change / path).is_dir()]
+            files = [path for path in below if path.parent in folders]
+            for name in (*files, RATINGS_FILE, SIMULATIONS, MANIFEST):
                 with suppress(FileNotFoundError):  # another process was faster
                     os.replace(change / name, self.path / name)
-            sync(self.path)
-            with suppress(FileNotFoundError):
-                change.rmdir()
+            for folder in (*folders, Path()):
+                sync(self.path / folder)
+                with suppress(FileNotFoundError):
+                    (change / folder).rmdir()
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -594,6 +626,15 @@ class RunContents:
             for what, count in counts
         )
         return f"<table><caption><bdi>{escape(title)}</bdi></caption><tbody>{rows}</tbody></table>"
+
+
+def removed_words(manifest: Mapping[str, Any], plan: str = "") -> list[str]:
+    """What was removed of a run, or of a plan by its hash, because raters withdrew: one sentence, or none."""
+    entries = [entry for entry in manifest.get(REMOVED_KEY) or () if entry["plan"] == plan or not plan]
+    raters = len({entry["share"] for entry in entries})
+    whose = "1 rater's" if raters == 1 else f"{raters:,} raters'"
+    counts = [counted(sum(entry[f"{noun}s"] for entry in entries), noun) for noun in ("answer", "rating")]
+    return [f"{whose} data were removed on request: {' and '.join(counts)}."] if entries else []
 
 
 def merged_parts(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import orjson
 
 from bedside.annotation.annotation_plan import AnnotationPlan
-from bedside.annotation.answer_store import STORE, StoreSummary, keep_answers, plan_folder
+from bedside.annotation.answer_store import STORE, StoreSummary, keep_answers, plan_path
 from bedside.annotation.rating_page.page_database import PageDatabase
 from bedside.annotation.rating_page.page_folder import PageFolder
 from bedside.core.errors import RunError
@@ -45,7 +45,7 @@ def collect(folder: PageFolder, run: Run, plan: AnnotationPlan) -> StoreSummary:
 
 def _stored(run: Run, plan: AnnotationPlan) -> set[tuple[str, str]]:
     """The annotation and time of every revision in the run; what is damaged there, who adds to it says."""
-    path = plan_folder(run, plan) / STORE
+    path = plan_path(run, plan, STORE)
     stored = set()
     for line in path.read_bytes().splitlines() if path.is_file() else ():
         with suppress(ValueError, KeyError, TypeError):

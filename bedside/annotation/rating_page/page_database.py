@@ -18,7 +18,7 @@ from typing import Annotated, Any, ClassVar
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
+from bedside.annotation.annotation_plan import AnnotationPlan, known_rater, name_digest, plan_hash
 from bedside.annotation.answer_ratings import beside_walks
 from bedside.annotation.answers import RaterAnswer, State, in_order, marked_words
 from bedside.annotation.fields import (
@@ -51,6 +51,7 @@ CREATE TABLE IF NOT EXISTS revisions (
     number INTEGER PRIMARY KEY AUTOINCREMENT, item TEXT NOT NULL, rater TEXT NOT NULL, state TEXT NOT NULL,
     content BLOB NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS withdrawn (digest TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS revisions_of ON revisions (rater, item);
 """
 #: How long one process waits for another that writes, in seconds.
@@ -96,6 +97,7 @@ class PageDatabase:
     def __init__(self, path: Path, plan: AnnotationPlan) -> None:
         self.path = path
         self._words = words_of(plan)
+        self._plan = plan
         with self._saying_where():
             # It doesn't open what is there: to close it would end the locks of every connection of this process.
             path.touch(0o600)
@@ -127,7 +129,8 @@ class PageDatabase:
             The version that is kept now.
 
         Raises:
-            EntryConflictError: the page was changed since that version, or the answer stays as it is.
+            EntryConflictError: the page was changed since that version, the answer stays as it is, or the rater
+                withdrew.
             RunError: the database can't be written.
         """
         content = orjson.dumps({"choices": entry.choices, "texts": entry.texts, "seconds": entry.seconds})
@@ -135,6 +138,10 @@ class PageDatabase:
             row = self._connection.execute(
                 "SELECT version, mark, created FROM entries WHERE item = ? AND rater = ?", (item, rater)
             ).fetchone()
+            if self._connection.execute(
+                "SELECT 1 FROM withdrawn WHERE digest = ?", (name_digest(self._plan, rater),)
+            ).fetchone():
+                raise EntryConflictError(self._words.say("no_such_item"))
             version, last_mark, created = row or (0, "", _time(datetime.now(UTC)))
             if row is not None and last_mark == mark:
                 return int(version)
@@ -229,6 +236,36 @@ class PageDatabase:
                 "(SELECT 1 FROM revisions r WHERE r.item = e.item AND r.rater = e.rater)"
             ).fetchone()
         return int(row[0])
+
+    def forget(self, plan: AnnotationPlan) -> None:
+        """Remove all of those who withdrew from the plan as it is now, so that no byte of it stays in the files.
+
+        What they send later is refused. Safe to repeat, and while the page is served.
+
+        Raises:
+            RunError: another process reads at this moment, or the database can't be written.
+        """
+        with self._saying_where():
+            self._connection.execute("PRAGMA secure_delete=ON")
+            with self._writing():
+                names = self._connection.execute("SELECT rater FROM entries UNION SELECT rater FROM revisions")
+                gone = [(name,) for (name,) in names if known_rater(plan, name) in plan.withdrawn]
+                digests = [(digest,) for digest in plan.withdrawn.values()]
+                self._connection.executemany("INSERT OR IGNORE INTO withdrawn (digest) VALUES (?)", digests)
+                for table in ("entries", "revisions"):
+                    self._connection.executemany(f"DELETE FROM {table} WHERE rater = ?", gone)
+        self.compact()
+
+    def compact(self) -> None:
+        """Write the database anew, so that what was deleted is in none of its files.
+
+        Raises:
+            RunError: another process reads at this moment, or it can't be written.
+        """
+        with self._saying_where():
+            self._connection.execute("VACUUM")
+            if self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                raise sqlite3.OperationalError("another process reads it")
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -11,7 +11,7 @@ import orjson
 from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, plan_hash
 from bedside.annotation.answer_check import AnswerCheck
 from bedside.annotation.answer_ratings import flow_leads, listed_entries
-from bedside.annotation.answer_store import plan_folder
+from bedside.annotation.answer_store import PLAN, plan_folder
 from bedside.annotation.answers import RaterAnswer, shown_answer
 from bedside.annotation.fields import (
     CASE_KINDS,
@@ -301,8 +301,9 @@ class PageState:
                 "nothing_shown": self.words.say("value_nothing"),
             },
         }
-        self._plan = _Fresh(plan_folder(run, plan) / REASSIGNED, lambda: as_assigned(run, plan))
-        self._raters = _Fresh(folder.links_file, self._raters_by_digest)
+        stands = plan_folder(run, plan)
+        self._plan = _Fresh((stands / REASSIGNED, stands / PLAN), lambda: as_assigned(run, plan))
+        self._raters = _Fresh((folder.links_file,), self._raters_by_digest)
         self.database: PageDatabase = PageDatabase(folder.database, plan)
 
     @property
@@ -311,7 +312,7 @@ class PageState:
         return self._plan.value()
 
     def _raters_by_digest(self) -> dict[bytes, str]:
-        secrets = self._folder.links.secrets(self.plan.raters)
+        secrets = self._folder.links.secrets(self.plan.people)
         return {secret_digest(secret): rater for rater, secret in secrets.items()}
 
     def rater_of(self, secret: str) -> str | None:
@@ -347,7 +348,7 @@ class PageState:
         self._see_it_is_theirs(rater, item)
         entry = self.database.entry(item, rater)
         task = orjson.loads(self._items[item])
-        opinions = self._drawn.opinions.get(item, {})
+        opinions = self.plan.opinions.get(item, {})
         return {
             "task": task,
             "opinions": {
@@ -419,13 +420,13 @@ class PageState:
 
 
 class _Fresh(Generic[T]):
-    """What is made of a file, made again when the file has changed."""
+    """What is made of files, made again when one has changed."""
 
-    def __init__(self, path: Path, make: Callable[[], T]) -> None:
-        self._path = path
+    def __init__(self, paths: Sequence[Path], make: Callable[[], T]) -> None:
+        self._paths = paths
         self._make = make
         self._value: T | None = None
-        self._stamp: tuple[int, int] | None = None
+        self._stamp: list[tuple[int, int] | None] | None = None
 
     def value(self) -> T:
         stamp = self._now()
@@ -434,9 +435,13 @@ class _Fresh(Generic[T]):
             self._stamp = stamp
         return self._value
 
-    def _now(self) -> tuple[int, int] | None:
-        try:
-            status = self._path.stat()
-        except FileNotFoundError:
-            return None
-        return status.st_mtime_ns, status.st_size
+    def _now(self) -> list[tuple[int, int] | None]:
+        return list(map(_stamp, self._paths))
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_mtime_ns, status.st_size
