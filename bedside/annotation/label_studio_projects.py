@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from bedside.annotation.annotation_plan import AnnotationPlan, page_version, plan_hash, rater_of
+from bedside.annotation.annotation_plan import AnnotationPlan, known_rater, page_version, plan_hash, rater_of
 from bedside.annotation.answer_check import AnswerCheck
 from bedside.annotation.answer_store import StoreSummary, keep_answers, plan_folder, read_store
 from bedside.annotation.answers import CollectedAnswers
@@ -158,10 +158,13 @@ def _push(
     text: str,
     progress: TaskProgress,
 ) -> PushSummary:
+    # What is there of raters who withdrew is for the user to delete.
+    gone = {part for part in projects_by_part if known_rater(plan, part) in plan.withdrawn}
+    projects_by_part = {part: projects for part, projects in projects_by_part.items() if part not in gone}
     if strict is None:
         strict = EVERYONE not in projects_by_part if projects_by_part else not _all_rate_all(plan)
     tasks_by_part: dict[str, list[dict[str, Any]]] = (
-        {rater: label_studio_tasks(plan, run, rater) for rater in plan.raters}
+        {rater: label_studio_tasks(plan, run, rater) for rater in plan.people}
         if strict
         else {EVERYONE: label_studio_tasks(plan, run)}
     )
@@ -473,7 +476,6 @@ def _raters(server: LabelStudioClient, plan: AnnotationPlan, users: Mapping[str,
     """The users who are raters of the plan, by id and by address."""
     emails = _emails(server)
     named = {user.casefold(): rater_of(plan, name, "`users`") for user, name in users.items()}
-    plan_raters = {rater.casefold(): rater for rater in plan.raters}
     candidates: dict[str, list[str]] = {}
     rater_by_user: dict[str, str] = {}
     for user, email in emails.items():
@@ -482,7 +484,7 @@ def _raters(server: LabelStudioClient, plan: AnnotationPlan, users: Mapping[str,
         if rater is not None:
             rater_by_user[user] = rater
             continue
-        rater = plan_raters.get(address) or plan_raters.get(address.partition("@")[0])
+        rater = known_rater(plan, address) or known_rater(plan, address.partition("@")[0])
         if rater is not None and rater not in named.values():
             candidates.setdefault(rater, []).append(user)
     for rater, same_named in candidates.items():

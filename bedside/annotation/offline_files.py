@@ -284,7 +284,7 @@ class FilledTable:
                 for name, order in self._plan.assignment.items()
                 if list(order[int(number) - 1 : int(number)]) == [cells["item"]]
             ]
-            if owners and rater not in owners:
+            if owners and rater not in owners and rater not in self._plan.withdrawn:
                 raise InputError(
                     f"the row was made for {' or '.join(owners)}, and its rater is {rater}",
                     where=place,
@@ -510,7 +510,7 @@ def export_files(plan: AnnotationPlan, run: Run, form: str, folder: Path) -> lis
         RunError: the run keeps no text, or the folder can't be written.
     """
     one_of(form, export_forms(), "form", InputError, where="`form`")
-    for rater in plan.raters:
+    for rater in plan.people:
         path = folder / f"{rater}{FORMS.get(form, '')}"
         if path.exists():
             raise InputError(
@@ -528,8 +528,8 @@ def export_files(plan: AnnotationPlan, run: Run, form: str, folder: Path) -> lis
 def _write_files(plan: AnnotationPlan, run: Run, form: str, folder: Path) -> list[Path]:
     if form not in FORMS:
         return write_tool_folders(plan, run, form, folder)
-    paths = [folder / f"{rater}{FORMS[form]}" for rater in plan.raters]
-    for rater, path in zip(plan.raters, paths, strict=True):
+    paths = [folder / f"{rater}{FORMS[form]}" for rater in plan.people]
+    for rater, path in zip(plan.people, paths, strict=True):
         tasks_to_import = label_studio_tasks(plan, run, rater)
         tasks = [task["data"] for task in tasks_to_import]
         if form == "label-studio":

@@ -11,7 +11,7 @@ import polars as pl
 from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.audits import Audit, audits
 from bedside.analysis.ratings_view import RatingsView
-from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, round_of
+from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, plan_hash, round_of
 from bedside.annotation.answer_ratings import computed_metrics, listed_entries, plan_people, plan_scales
 from bedside.annotation.answer_revisions import times_changed
 from bedside.annotation.answer_store import answered_plans, read_store
@@ -25,7 +25,7 @@ from bedside.annotation.training_cases import TrainingResult
 from bedside.core.errors import DataError
 from bedside.ratings.names import TRANSCRIPT, rated_by_humans
 from bedside.ratings.rubric_metrics import adjudicated_metric, agreement_metric, audited_metric, preference_metric
-from bedside.ratings.run import Run
+from bedside.ratings.run import Run, removed_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,7 @@ class PlanProgress:
         agreement: so far, of ratings; empty where no two raters rated the same, and in mode audit.
         audits: so far, in mode audit.
         lists: so far, of lists, in mode findings.
+        removed: what was removed because raters withdrew, in a sentence.
     """
 
     shares: tuple[RaterShare, ...]
@@ -75,6 +76,7 @@ class PlanProgress:
     agreement: tuple[Agreement, ...]
     audits: tuple[Audit, ...]
     lists: tuple[ListAgreement, ...]
+    removed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,7 @@ def plan_progress(run: Run, plan: AnnotationPlan, *, seed: int = 0) -> PlanProgr
         agreement=_agreement(run, plan, answers, seed) if plan.mode not in ("audit", "adjudicate") else (),
         audits=audits(plan_view(run, plan, answers)) if plan.mode == "audit" else (),
         lists=list_agreement(entry_lists(plan, answers), seed=seed) if plan.mode == "findings" else (),
+        removed=tuple(removed_words(run.manifest, plan_hash(plan))),
     )
 
 

@@ -412,14 +412,14 @@ def follow_up_plan(run: Run, plan: AnnotationPlan, proposals: Proposals, seed: i
     people = plan_people(run, plan)
     rng = random.Random(f"{seed}:follow-up")
     focus: Focus = "disagreement" if proposals.aim == "disagreement" else "random"
-    ids_by_rater: dict[str, list[str]] = {rater: [] for rater in plan.raters}
+    ids_by_rater: dict[str, list[str]] = {rater: [] for rater in plan.people}
     # A unit's chance is that of both plans together, and these units were drawn from what the first one left.
     chance = 0.0 if focus == "disagreement" else None
     items = []
     for proposal in proposals.proposals:
         transcript, unit = proposal.transcript, proposal.unit
         rated_by = state.raters.get((transcript, unit), set())
-        candidates = [rater for rater in plan.raters if people[rater] not in rated_by]
+        candidates = [rater for rater in plan.people if people[rater] not in rated_by]
         rng.shuffle(candidates)
         candidates.sort(key=lambda rater: len(ids_by_rater[rater]))
         if not candidates:
@@ -447,7 +447,7 @@ def follow_up_plan(run: Run, plan: AnnotationPlan, proposals: Proposals, seed: i
             rubrics=plan.rubrics,
             wholes=plan.wholes,
             criteria=point_criteria(run, plan.questions, items),
-            raters=plan.raters,
+            raters=plan.people,
             overlap=max(proposal.raters_wanted for proposal in proposals.proposals),
             focus=focus,
             random_share=1.0 if focus == "random" else 0.0,

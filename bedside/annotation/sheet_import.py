@@ -16,9 +16,9 @@ from typing import Any
 
 import polars as pl
 
-from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, round_of
+from bedside.annotation.annotation_plan import AnnotationPlan, known_rater, plan_hash, round_of
 from bedside.annotation.answer_ratings import entry_metrics
-from bedside.annotation.answer_store import FOLDER, plan_folder, rated_keys, with_chances_of_round
+from bedside.annotation.answer_store import FOLDER, current_plan, plan_folder, rated_keys, with_chances_of_round
 from bedside.annotation.fields import MET, NOT_MET
 from bedside.annotation.plan_file import PlanError, read_plan, write_plan
 from bedside.core.errors import InputError
@@ -28,7 +28,7 @@ from bedside.judges.questions import JudgeAnswer
 from bedside.judges.rubric_ratings import BEHIND_OPEN, OFF_WALK, Unpacked, points_ratings, ratings_by_parts
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.rubrics.rubric_files import own_rubrics
-from bedside.ratings.names import TRANSCRIPT, rated_by_humans
+from bedside.ratings.names import TRANSCRIPT, is_human, person_name, rated_by_humans
 from bedside.ratings.rating_files import RatingFile, import_ratings
 from bedside.ratings.run import Run
 from bedside.ratings.table import IMPORTED, KEY
@@ -133,6 +133,7 @@ def import_sheet(
         drawn_by = _fitting_plan(run, people, str(path))
     draw: dict[str, Any] = {}
     if drawn_by is not None:
+        _check_withdrawn(run, drawn_by, file, str(path))
         draw = {"sample": plan_hash(drawn_by), "by": list(drawn_by.by), "plan_format": drawn_by.format}
         file = _as_drawn(run, file, drawn_by, round_of(drawn_by) if round == IMPORTED else round)
     file, standing = _beside_answers(run, file, round)
@@ -222,6 +223,14 @@ def _check_named(plan: AnnotationPlan, people: pl.DataFrame, where: str, stated:
         what = f"{transcript!r}" if unit == TRANSCRIPT else f"{unit} of {transcript!r}"
         more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
         raise InputError(f"plan {plan_hash(plan)} hasn't drawn {what}{more}", where=where, todo="leave `plan` out")
+
+
+def _check_withdrawn(run: Run, plan: AnnotationPlan, file: RatingFile, where: str) -> None:
+    """Raise InputError where a rater of a file withdrew from its plan."""
+    now = current_plan(run, plan)
+    for rater, place in zip(file.ratings["rater"], file.places, strict=True) if now.withdrawn else ():
+        if is_human(rater) and known_rater(now, person_name(rater)) in now.withdrawn:
+            raise InputError("this rater withdrew", where=place, todo="take their ratings out of the file")
 
 
 def _fitting_plan(run: Run, people: pl.DataFrame, where: str) -> AnnotationPlan | None:

@@ -44,12 +44,12 @@ def write_tool_folders(plan: AnnotationPlan, run: Run, name: str, folder: Path) 
     """
     tool = TOOL_FORMS.load(name)
     _check_holds(tool, plan)
-    for rater in plan.raters:
+    for rater in plan.people:
         for place, text in tool.files(tool_page(plan, rater), tool_tasks(plan, run, rater)).items():
             path = folder / rater / place
             make_folder(path.parent)
             write_text(path, text)
-    return [folder / rater for rater in plan.raters]
+    return [folder / rater for rater in plan.people]
 
 
 def _check_holds(tool: ToolForm, plan: AnnotationPlan) -> None:

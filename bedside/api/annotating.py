@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from bedside.annotation.rating_page.page_folder import PageFolder
     from bedside.annotation.reassignment import Reassignment
     from bedside.annotation.training_cases import TrainingCase
+    from bedside.annotation.withdrawal import Withdrawal
     from bedside.core.page_serving import PagePlace
     from bedside.judges.rubrics.rubric import Rubric
     from bedside.ratings.run import Run
@@ -252,7 +253,7 @@ def keep_plan(plan: AnnotationPlan, run: Run, out: Path) -> None:
         InputError: the file holds another plan.
     """
     from bedside.annotation.annotation_plan import plan_hash
-    from bedside.annotation.answer_store import plan_folder
+    from bedside.annotation.answer_store import current_plan, plan_folder
     from bedside.annotation.plan_file import read_plan, write_plan
     from bedside.core.files import make_folder, saying_where
 
@@ -261,6 +262,7 @@ def keep_plan(plan: AnnotationPlan, run: Run, out: Path) -> None:
     folder = plan_folder(run, plan)
     with saying_where(folder):
         make_folder(folder)
+    plan = current_plan(run, plan)
     write_plan(plan, folder / "plan.json")
     place = os.path.relpath(run.path.resolve(), out.resolve().parent).encode("utf-8", "replace").decode()
     write_plan(plan.model_copy(update={"folder": place}), out)
@@ -829,7 +831,7 @@ def rating_page(plan: PlanOrFile, settings: PageSettings) -> RatingPage:
     place = settings.place(settings.address)
     page = partial(RatingPage, read, run, folder, place)
     if settings.links:
-        return page(folder.links.links(folder.address() or place.address, read.raters))
+        return page(folder.links.links(folder.address() or place.address, read.people))
     if settings.collect:
         return page({}, collect(folder, Run(run.path), read))
     settings.check_current(read, plan)
@@ -855,7 +857,7 @@ def _serve(page: Callable[[Mapping[str, str]], RatingPage], text: str, settings:
 
     def started() -> None:
         served.folder.remember_address(served.place.address)
-        links.update(served.folder.links.links(served.place.address, served.plan.raters))
+        links.update(served.folder.links.links(served.place.address, served.plan.people))
         if settings.started is not None:
             settings.started(page(links))
 
@@ -985,6 +987,39 @@ def reassign(plan: PlanOrFile, settings: ReassignSettings) -> PlanOutcome[Reassi
 
     read, run = settings.opened(plan)
     return PlanOutcome(read, run, reassign_items(run, read, settings.rater, listed(settings.to, "to")))
+
+
+@settings_class
+class WithdrawSettings(OfPlan):
+    """Remove all of a rater's data: from the run, all its plans and the rating page.
+
+    What is kept says that a rater's data were removed, and when; answers of theirs that come later are left out. Their
+    items are open again.
+    """
+
+    rater: str = option("The rater who withdraws.", heading=OPTIONS, metavar="NAME", kw_only=False)
+    by: str = option("Who removes it, for the record.", default="", heading=OPTIONS, metavar="NAME")
+
+
+@question(WithdrawSettings, _PLAN)
+def withdraw(plan: PlanOrFile, settings: WithdrawSettings) -> PlanOutcome[Withdrawal]:
+    """The plan's file goes on without the rater's name.
+
+    Raises:
+        BedsideError: a plan that can't be read, or a name that isn't of its raters.
+    """
+    from bedside.annotation.annotation_plan import AnnotationPlan
+    from bedside.annotation.answer_store import PLAN, plan_path
+    from bedside.annotation.plan_file import read_plan, write_plan
+    from bedside.annotation.rating_page.page_folder import page_folder
+    from bedside.annotation.withdrawal import withdraw as remove_data
+
+    read, run = settings.opened(plan)
+    done = remove_data(run, read, page_folder(run, read), settings.rater, by=settings.by)
+    if not isinstance(plan, AnnotationPlan):
+        drawn = read_plan(plan_path(run, read, PLAN))
+        write_plan(drawn.model_copy(update={"folder": read_plan(plan).folder}), plan)
+    return PlanOutcome(done.plan, run, done)
 
 
 @settings_class

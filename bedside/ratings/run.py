@@ -461,10 +461,10 @@ class Run:
         if not change.is_dir():
             return
         with saying_where(self.path):
-            below = [path.relative_to(change) for path in sorted(change.rglob("*"), reverse=True) if path != change]
-            folders = [path for path in below if (change / path).is_dir()]
-            files = [path for path in below if path.parent in folders]
-            for name in (*files, RATINGS_FILE, SIMULATIONS, MANIFEST):
+            below = sorted(change.rglob("*"), reverse=True)  # what is in a folder stands before it
+            folders = [path.relative_to(change) for path in below if path.is_dir()]
+            files = [path.relative_to(change) for path in below if path.parent != change and not path.is_dir()]
+            for name in (*files, *map(Path, (RATINGS_FILE, SIMULATIONS, MANIFEST))):
                 with suppress(FileNotFoundError):  # another process was faster
                     os.replace(change / name, self.path / name)
             for folder in (*folders, Path()):

@@ -243,7 +243,10 @@ SHARE_COLUMNS = (
 
 
 def _shares_table(plan: AnnotationPlan, progress: PlanProgress) -> Table:
-    said = (f"Plan {plan_hash(plan)}. Median time over the items done.", *noted((others_answers, apart_yet), progress))
+    said = (
+        f"Plan {plan_hash(plan)}. Median time over the items done.",
+        *noted((others_answers, withdrawn, apart_yet), progress),
+    )
     table = table_of("status", "Where the raters are", progress.shares, SHARE_COLUMNS,
                      group=lambda share: share.rater, notes=said)  # fmt: skip
     rows = [
@@ -262,6 +265,12 @@ def others_answers(progress: PlanProgress) -> Iterator[str]:
         yield f"Answers of {rater} were changed by somebody else, which doesn't count: {changes}."
     if progress.outside:
         yield f"{progress.outside} answers are of items that their rater wasn't assigned; they count."
+
+
+@note("status.withdrawn")
+def withdrawn(progress: PlanProgress) -> Iterator[str]:
+    """What was removed because raters withdrew."""
+    yield from progress.removed
 
 
 @note("status.apart")

@@ -16,7 +16,7 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.core.words import counted
 from bedside.ratings.juries import Jury, juries_in
 from bedside.ratings.names import LABEL_FREE_RULES, LABEL_FREE_WORDS, is_human
-from bedside.ratings.run import Run
+from bedside.ratings.run import Run, removed_words
 from bedside.ratings.table import missing_counts
 from bedside.ratings.values import causes, is_failure
 from bedside.reports.comparison_notes import CONFOUNDED_TOO
@@ -72,6 +72,7 @@ def methods(run: Run, view: RatingsView, tables: Sequence[Table] = ()) -> tuple[
         *_judged_paragraphs(run, view),
         *compared_words(view, run.manifest.get("preferences", ())),
         *_imported_words(run),
+        *removed_words(run.manifest),
         *map(jury_words, juries_in(run.manifest)),
         *deviation_words(view),
     ]

@@ -43,6 +43,7 @@ from bedside.ratings.run import (
     PARTS_FILE,
     PARTS_KEY,
     RATINGS_FILE,
+    REMOVED_KEY,
     SIMULATIONS,
     Run,
     merge_simulations,
@@ -406,6 +407,9 @@ def merged_manifest(
         "imports": _imports(sources),
         PARTS_KEY: parts,
     }
+    removed = _once(entry for own in manifests for entry in own.get(REMOVED_KEY) or ())
+    if removed:
+        manifest[REMOVED_KEY] = removed
     preferences = _once(entry for own in manifests for entry in own.get("preferences") or ())
     if preferences:
         manifest["preferences"] = preferences
