@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         reassign as reassign,
         sample as sample,
         serve_label_studio as serve_label_studio,
+        withdraw as withdraw,
     )
     from bedside.api.benchmarking import (
         benchmark as benchmark,
@@ -111,7 +112,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "bedside.api.annotating": (
         "adjudicate annotation_status answer_revisions export_tasks import_answers propose_next pull push rating_page "
-        "reassign sample serve_label_studio"
+        "reassign sample serve_label_studio withdraw"
     ),
     "bedside.api.benchmarking": "benchmark extend_benchmark preview_benchmark",
     "bedside.api.chosen_ratings": "View",

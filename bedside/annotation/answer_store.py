@@ -398,14 +398,16 @@ def _plans_of_round(run: Run, plan: AnnotationPlan) -> dict[str, AnnotationPlan]
 
 
 def answered_plans(run: Run, rounds: Collection[str], *, every: bool = False) -> dict[str, AnnotationPlan]:
-    """The plans of rounds whose answers are in the run, by their hashes, in the order they came; with ``every`` those
-    of runs that were merged into it, and those whose answers came in sheets, too."""
+    """The plans of rounds whose answers are in the run, as they are assigned now, by their hashes, in the order they
+    came; with ``every`` those of runs that were merged into it, and those whose answers came in sheets, too."""
+    from bedside.annotation.reassignment import as_assigned  # which reads stores to see what is open
+
     plans = {}
     for entry in run.manifest["imports"]:
         name = entry.get("plan") or (entry.get("sample") if every else None)
         file = run.file(f"{FOLDER}/{name or ''}/{PLAN}")
         if name is not None and not set(rounds).isdisjoint(entry["rounds"]) and file.is_file():
-            plans[name] = read_plan(file, None if every else run)
+            plans[name] = as_assigned(run, read_plan(file, None if every else run))
     return plans
 
 

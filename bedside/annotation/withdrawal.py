@@ -51,7 +51,7 @@ ELSEWHERE = (
     "Delete the rater's own files: spreadsheets that were filled in, exports of other tools.",
     "Make reports, exports and copies outside of the run again, and delete the old ones.",
 )
-#: How long to wait for another process that changes who rates what, in seconds.
+#: How long to wait for another process that changes the run or who rates what, in seconds.
 _PATIENCE = 20.0
 
 
@@ -100,7 +100,7 @@ def withdraw(run: Run, plan: AnnotationPlan, folder: PageFolder, rater: str, *, 
         RunError: another process holds the run or a rating page, or something can't be read or written.
     """
     with ExitStack() as held:
-        held.enter_context(run.locked())
+        held.enter_context(run.locked(_PATIENCE))
         places = sorted({plan_folder(run, plan), *(path.parent for path in (run.path / FOLDER).glob(f"*/{PLAN}"))})
         for place in (place for place in places if place.is_dir()):
             refusal = RunError("another process changes who rates what", where=str(place), todo="try again")

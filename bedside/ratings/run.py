@@ -473,28 +473,32 @@ class Run:
                     (change / folder).rmdir()
 
     @contextmanager
-    def hold(self) -> Iterator[None]:
+    def hold(self, patience: float = 0.0) -> Iterator[None]:
         """Keep others from changing the run while it is read; its manifest is read again: it may have changed before.
+
+        Args:
+            patience: how long to wait for another process that changes it, in seconds.
 
         Raises:
             RunError: another process holds it, or a link stands in it.
         """
         check_no_links(self.path, "a run")
         what = ": ".join(["another bedside process is changing this run", *self.waiting()[:1]]).rstrip(".")
-        with holding(self.path / ".lock", RunError(what, where=str(self.path), todo="wait until it ends")):
+        refusal = RunError(what, where=str(self.path), todo="wait until it ends")
+        with holding(self.path / ".lock", refusal, patience):
             self.manifest = self._read_manifest()
             self._forget()
             yield
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the run while it is changed, as :meth:`held` does; what a killed process left in the middle of a change
+    def locked(self, patience: float = 0.0) -> Iterator[None]:
+        """Hold the run while it is changed, as :meth:`hold` does; what a killed process left in the middle of a change
         is put in its place, or removed.
 
         Raises:
             RunError: another process holds it, or a link stands in it.
         """
-        with self.hold():
+        with self.hold(patience):
             for kind in _SCRATCH:
                 empty(self.path, f"{kind}*")
             self._settle()

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from bedside.annotation.annotation_plan import AnnotationPlan
@@ -13,6 +14,10 @@ from bedside.annotation.answer_store import read_store
 from bedside.annotation.label_studio_client import LabelStudioClient
 from bedside.annotation.label_studio_projects import pull, push
 from bedside.annotation.plan_file import write_plan
+from bedside.annotation.rating_page.page_folder import page_folder
+from bedside.annotation.reassignment import as_assigned
+from bedside.annotation.withdrawal import withdraw
+from bedside.api.annotating import keep_plan
 from bedside.core.errors import LabelStudioError
 from bedside.ratings.run import Run
 from tests.annotation.label_studio_stand_in import Studio, studio
@@ -162,3 +167,27 @@ def test_a_watch_says_what_came_and_is_quiet_where_nothing_did(
     assert "it doesn't answer" in lines[2]
     assert lines[3:] == ["1 new answer of ben; 5 of 12 expected.", "1 correction; 5 of 12 expected."]
     assert (code, out.startswith("0 new answers, 1 correction, 4 there already; 5 count")) == (0, True)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_who_withdrew_comes_back_by_no_pull_and_no_push(run: Run, server: Studio, strict: bool, tmp_path: Path) -> None:
+    plan = small_plan(run)
+    keep_plan(plan, run, tmp_path / "plan.json")
+    push(plan, run, client(server), strict=strict)
+    first, second = plan.assignment["anna"][:2]
+    for rater in plan.raters:
+        server.rate(rater, GIVEN, first)
+    assert pull(plan, run, client(server)).stored.new == 2
+    before = Run(run.path).ratings.filter(pl.col("rater") != "human:anna")
+    withdraw(Run(run.path), plan, page_folder(run, plan), "anna")
+    server.rate("anna", GIVEN, second)
+    now, count = as_assigned(Run(run.path), plan), len(server.projects)
+    # Whether the address says who it is, or the user does.
+    for users in ({}, {"anna@example.org": "anna"}):
+        pulled = pull(now, Run(run.path), client(server), users=users)
+        assert (pulled.stored.new, pulled.collected.strangers) == (0, {})
+        assert pulled.stored.withdrawn > 1
+    assert Run(run.path).ratings.equals(before)
+    # Nobody gets a project for nobody; what is there of hers is the owner's to delete.
+    assert push(now, Run(run.path), client(server)).sent == 0
+    assert len(server.projects) == count

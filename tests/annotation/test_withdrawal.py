@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import html
+import itertools
 import json
+import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+import threading
+import time
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import httpx
 import polars as pl
 import pytest
 
 import bedside
 from bedside.annotation.adjudication import adjudicate
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, round_of
-from bedside.annotation.answer_store import keep_answers, plan_folder, read_store, restore_answer
+from bedside.annotation.answer_store import keep_answers, read_store, restore_answer
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.offline_files import export_files
 from bedside.annotation.plan_file import read_plan
@@ -32,15 +35,17 @@ from bedside.annotation.reassignment import as_assigned, reassign
 from bedside.annotation.withdrawal import ELSEWHERE, withdraw
 from bedside.api.annotating import keep_plan, withdraw as withdraw_by_file
 from bedside.api.verifying import all_as_written, verify
-from bedside.core.errors import BedsideError, InputError, RunError
-from bedside.core.page_serving import secret_digest
+from bedside.core.errors import InputError, RunError
 from bedside.ratings.names import human_rater, rated_by_humans
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.reports.annotation import status_tables
 from tests.annotation.builders import fill_csv, rater_answer
-from tests.annotation.rating_page.pages import opened, sent
+from tests.annotation.rating_page.pages import opened, sent, serving
 from tests.annotation.study import exported, level_of, levels, rating_plan
+from tests.durability.recorder import Record, Recording
+from tests.durability.states import is_temporary, see_run
+from tests.forked import CONTEXT
 
 #: Who withdraws, and the word that stands in each text of theirs, by the way it came.
 GONE = "quetzal"
@@ -107,6 +112,7 @@ def made(study_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     collect(page, run, plan)
     export_files(plan, run, "csv", folder / "sheets")
     for rater in RATERS:
+
         def fill(row: dict[str, str], rater: str = rater) -> None:
             if row["item"] in by_sheet:
                 choices, texts = say("sheetwords", rater, row["item"])
@@ -123,10 +129,12 @@ def made(study_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
                            users={str(number): rater for rater, number in USERS.items()})  # fmt: skip
     other = rating_plan(Run(run.path), raters=(GONE.title(), "dora"), overlap=2, seed=12, round="second", per=2)
     keep_plan(other, Run(run.path), folder / "second.json")
+    notes = {other.raters[0]: "elsewords", "dora": "mine"}
     answers = [
-        rater_answer(item.id, rater, levels_of(item.id, rater), texts={"notes": (f"{'elsewords' if rater != 'dora' else 'mine'}",)})
-        for item in other.items for rater in other.raters
-    ]  # fmt: skip
+        rater_answer(item.id, rater, levels_of(item.id, rater), texts={"notes": (note,)})
+        for item in other.items
+        for rater, note in notes.items()
+    ]
     keep_answers(Run(run.path), other, answers)
     settling = adjudicate(Run(run.path), plan, ["dora"]).plan
     keep_plan(settling, Run(run.path), folder / "settling.json")
@@ -185,7 +193,8 @@ def test_no_byte_of_theirs_stays_and_all_of_others_does(study: Study) -> None:
     assert traces(study) == []
     place = run.path.with_name("run-rating-page")
     assert not [path for path in place.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
-    assert of_others(run).equals(before) and run.ratings.equals(before)
+    assert of_others(run).equals(before)
+    assert run.ratings.equals(before)
     # 12 items by the first plan and 2 by the second, with two rubrics each.
     assert (done.answers, done.ratings, gone) == (14, 28, 28)
     assert done.shares == {plan_hash(study.plan): "unassigned-1", plan_hash(study.other): "unassigned-1"}
@@ -193,16 +202,19 @@ def test_no_byte_of_theirs_stays_and_all_of_others_does(study: Study) -> None:
     assert page_of(study).links.secrets(["ben", "cleo"]) == links
     plan = as_assigned(run, study.plan)
     kept = read_store(run, plan).answers()
-    assert kept == {key: answer for key, answer in stored.items() if key[1] != GONE} and len(kept) == 24
+    assert kept == {key: answer for key, answer in stored.items() if key[1] != GONE}
+    assert len(kept) == 24
     with closing(PageDatabase(page_of(study).database, plan)) as database:
-        assert {answer.rater for answer in database.answers()} == {"ben", "cleo"} and database.drafts() == 0
+        assert {answer.rater for answer in database.answers()} == {"ben", "cleo"}
+        assert database.drafts() == 0
     assert page_of(study).database.with_name("answers.sqlite-wal").exists() is False
 
 
 def test_the_run_is_as_written_and_can_be_asked(study: Study) -> None:
     removed(study)
     checks = verify([study.run.path]).results
-    assert all_as_written(checks) and not [check for check in checks if check.state == "changed"]
+    assert all_as_written(checks)
+    assert not [check for check in checks if check.state == "changed"]
     (row, *_) = bedside.agree(study.anew(), metrics="empathy", rounds=round_of(study.plan)).results
     assert (row.units, set(row.raters)) == (12, {"human:ben", "human:cleo"})
     assert bedside.estimate(study.anew(), metrics="empathy", rounds=round_of(study.plan)).results
@@ -238,7 +250,9 @@ def test_opinions_go_from_what_others_settle(study: Study) -> None:
     done = removed(study)
     after = as_assigned(study.anew(), study.settling).opinions
     counts = [(len(before[item][rubric]), len(after[item][rubric])) for item in before for rubric in before[item]]
-    assert counts and set(counts) == {(3, 2)} and done.opinions == len(counts)
+    assert counts
+    assert set(counts) == {(3, 2)}
+    assert done.opinions == len(counts)
     assert not [opinion for of in after.values() for said in of.values() for opinion in said if GONE in opinion.reason]
     # The file that the user has of it is the one as drawn.
     state, _ = opened(as_assigned(study.anew(), study.settling), study.anew())
@@ -268,7 +282,8 @@ def test_the_same_name_elsewhere_is_not_theirs(study: Study) -> None:
     with study.run.locked():
         study.run.add(frame_of(rows, "files of others").lazy(), study.run.manifest)
     done = withdraw(study.anew(), study.plan, page_of(study), f" {GONE.upper()} ")
-    assert done.same_name == {"files of others": 1} and done.ratings == 28
+    assert done.same_name == {"files of others": 1}
+    assert done.ratings == 28
     assert sorted(study.anew().ratings.filter(metric="warmth")["rater"]) == sorted(row[5] for row in rows)
     with pytest.raises(InputError, match="not a rater of the plan"):
         withdraw(study.anew(), study.plan, page_of(study), f"{GONE}x")
@@ -291,7 +306,8 @@ def test_what_they_made_of_others_answers_goes_unless_it_counts(study: Study) ->
     kept = [revision for revision in history.revisions if revision.answer.changed_by is not None]
     assert [(each.answer.notes, each.answer.changed_by) for each in kept] == [("kept", "unassigned-1")] * 2
     assert history.revisions[kept[1].restored or 0] == kept[0]
-    assert study.anew().ratings.equals(before) and traces(study) == []
+    assert study.anew().ratings.equals(before)
+    assert traces(study) == []
     kept_again = keep_answers(study.anew(), study.plan, changes, current=True)
     assert (kept_again.withdrawn, kept_again.revised) == (2, 0)
 
@@ -304,25 +320,30 @@ def test_files_bring_nothing_back(study: Study) -> None:
     before, seal = study.anew().ratings, study.anew().manifest["seal"]
     stored = study.import_all().stored
     assert (stored.new, stored.withdrawn, stored.unchanged) == (0, 8, 16)
-    assert study.anew().ratings.equals(before) and study.anew().manifest["seal"] == seal
+    assert study.anew().ratings.equals(before)
+    assert study.anew().manifest["seal"] == seal
     assert traces(study) == []
 
 
 def test_a_plan_as_it_was_drawn_brings_nothing_back(study: Study) -> None:
     drawn, stale = study.plan, study.anew()
     removed(study)
-    assert read_plan(study.file).people == ("ben", "cleo") and plan_hash(read_plan(study.file)) == plan_hash(drawn)
+    assert read_plan(study.file).people == ("ben", "cleo")
+    assert plan_hash(read_plan(study.file)) == plan_hash(drawn)
     said = levels_of(drawn.items[0].id, GONE)
-    kept = keep_answers(stale, drawn, [rater_answer(drawn.items[0].id, rater, said) for rater in (GONE, "unassigned-1")])
+    kept = keep_answers(
+        stale, drawn, [rater_answer(drawn.items[0].id, rater, said) for rater in (GONE, "unassigned-1")]
+    )
     assert (kept.withdrawn, kept.new) == (2, 0)
     # Drawn again in the same words, it is the plan without them.
     keep_plan(drawn, study.anew(), study.folder / "again.json")
-    assert read_plan(study.folder / "again.json").people == ("ben", "cleo") and traces(study) == []
+    assert read_plan(study.folder / "again.json").people == ("ben", "cleo")
+    assert traces(study) == []
+    sheet = study.folder / "sheet.csv"
+    rows = [f"{item.transcript},{GONE},empathy,3" for item in drawn.items]
+    sheet.write_text("\n".join(("item,rater,metric,value", *rows)) + "\n")
     with pytest.raises(InputError, match="withdrew"):
-        sheet = study.folder / "sheet.csv"
-        rows = [f"{item.transcript},{GONE},empathy,3" for item in drawn.items]
-        sheet.write_text("\n".join(("item,rater,metric,value", *rows)) + "\n")
-        bedside.import_ratings(study.anew(), sheet, scales={"empathy": "1-5"})
+        bedside.import_ratings(study.anew(), sheet, scales="1-5", plan=plan_hash(drawn))
 
 
 def test_the_page_brings_nothing_back(study: Study) -> None:
@@ -341,7 +362,9 @@ def test_the_page_brings_nothing_back(study: Study) -> None:
             stale.save(item, GONE, entry, "attempt-of-before")
     before = study.anew().ratings
     collected = bedside.rating_page(study.file, collect=True).stored
-    assert collected is not None and collected.new == 0 and study.anew().ratings.equals(before)
+    assert collected is not None
+    assert collected.new == 0
+    assert study.anew().ratings.equals(before)
     assert bedside.rating_page(study.file, links=True).links.keys() == {"ben", "cleo"}
     assert traces(study) == []
     state.database.close()
@@ -355,14 +378,132 @@ def test_where_it_was_interrupted_the_same_call_goes_on(study: Study, monkeypatc
     monkeypatch.setattr("bedside.annotation.withdrawal.clear_page", _fail)
     with pytest.raises(RunError):
         removed(study)
-    assert all("run-rating-page" in trace for trace in traces(study)) and traces(study)
+    assert all("run-rating-page" in trace for trace in traces(study))
+    assert traces(study)
     assert (study.import_all().stored.withdrawn, collect(page_of(study), study.anew(), study.plan).withdrawn) == (8, 4)
     monkeypatch.undo()
     done = removed(study)
     assert (done.answers, done.ratings, traces(study)) == (14, 28, [])
     assert len(study.anew().manifest["removed"]) == 3
-    assert removed(study).answers == 14 and len(study.anew().manifest["removed"]) == 3
+    assert removed(study).answers == 14
+    assert len(study.anew().manifest["removed"]) == 3
 
 
 def _fail(*_: object) -> None:
     raise RunError("stopped")
+
+
+def _withdrawing(folder: Path, before: Record) -> None:
+    """In a process of its own."""
+    os.chdir(folder)
+    end = before()
+    withdraw_by_file("plan.json", GONE)
+    end()
+
+
+def _look(study: Study, before: pl.DataFrame, whole: pl.DataFrame) -> bool:
+    """What was stopped left the run as it was, or as it is to be; whether it is that."""
+    run = study.anew()
+    see_run(run.path)
+    done = run.ratings.equals(before)
+    assert done or run.ratings.equals(whole)
+    plan = as_assigned(run, study.plan)
+    assert (GONE in plan.raters) != done
+    answers = read_store(run, plan).answers()
+    assert sum(rater == GONE for _, rater in answers) == (0 if done else 12)
+    assert len(answers) == (24 if done else 36)
+    assert sum(share.done for share in plan_progress(run, plan).shares if share.stratum is None) == len(answers)
+    assert all_as_written(verify([run.path]).results)
+    return done
+
+
+@pytest.mark.slow
+def test_killed_at_any_step_the_run_is_whole_and_the_same_call_ends(study: Study, tmp_path: Path) -> None:
+    before, whole = of_others(study.run), study.run.ratings
+    recording = Recording(tmp_path / "recording")
+    child = CONTEXT.Process(target=_withdrawing, args=(study.folder, Record(recording.path)))
+    child.start()
+    child.join(120)
+    assert child.exitcode == 0
+    assert traces(study) == []
+    states = list(recording.states())
+    seen = []
+    for number, (_, _, tree) in enumerate(states):
+        folder = recording.put(tree, tmp_path / "states" / str(number))
+        left = replace(study, folder=folder, run=Run(folder / "run"))
+        seen.append(_look(left, before, whole))
+        removed(left)
+        assert _look(left, before, whole)
+        assert traces(left) == []
+        assert len(left.anew().manifest["removed"]) == 3
+        assert not [path for path in folder.rglob("*") if is_temporary(str(path.relative_to(folder)))]
+        shutil.rmtree(folder)
+    assert len(states) > 40
+    assert set(seen) == {True, False}
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments_the_page_is_whole_too(study: Study, tmp_path: Path) -> None:
+    """What SQLite does is no event that Python knows of."""
+    before, whole = of_others(study.run), study.run.ratings
+    for number in range(12):
+        folder = Path(shutil.copytree(study.folder, tmp_path / f"killed-{number}"))
+        left = replace(study, folder=folder, run=Run(folder / "run"))
+        ready, go = CONTEXT.Event(), CONTEXT.Event()
+        child = CONTEXT.Process(target=_withdrawing_when, args=(folder, ready, go))
+        child.start()
+        ready.wait(60)
+        go.set()
+        time.sleep(0.02 * number)
+        child.kill()
+        child.join(60)
+        _look(left, before, whole)
+        removed(left)
+        assert _look(left, before, whole)
+        assert traces(left) == []
+        with closing(sqlite3.connect(page_of(left).database)) as database:
+            assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def _withdrawing_when(folder: Path, ready: Any, go: Any) -> None:
+    os.chdir(folder)
+    ready.set()
+    go.wait(60)
+    withdraw_by_file("plan.json", GONE)
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_while_the_page_is_served(study: Study) -> None:
+    """Another process serves the page, and somebody sends to it all the time."""
+    with serving(study.plan, study.run) as page, httpx.Client(base_url=page.address, timeout=20) as client:
+        headers = {rater: {"Authorization": f"Bearer {page.secret(rater)}", "Origin": page.address} for rater in RATERS}
+        ended, statuses = threading.Event(), []
+
+        def send() -> None:
+            for number, item in enumerate(itertools.cycle(study.plan.assignment[GONE][4:])):
+                entry = sent("draft", texts={"notes": "draftwords"}).model_dump() | {"mark": f"while-served-{number}"}
+                version = client.get(f"/items/{item}", headers=headers[GONE])
+                if version.status_code == 200:
+                    entry["version"] = version.json()["entry"]["version"]
+                statuses.append(client.put(f"/items/{item}", json=entry, headers=headers[GONE]).status_code)
+                if ended.is_set():
+                    return
+
+        sending = threading.Thread(target=send)
+        sending.start()
+        while len(statuses) < 5:
+            time.sleep(0.01)
+        removed(study)
+        time.sleep(0.3)
+        ended.set()
+        sending.join()
+        assert 200 in statuses
+        assert statuses[-1] == 401
+        assert traces(study) == []
+        shares = [client.get("/share", headers=headers[rater]).raise_for_status().json() for rater in RATERS[1:]]
+        assert [sum(item["handed_in"] is not None for item in share["items"]) for share in shares] == [4, 4]
+        code, said = page.stop()
+        assert code == 0, said
+    assert traces(study) == []
+    assert study.anew().ratings.filter(pl.col("rater") == human_rater(GONE)).is_empty()

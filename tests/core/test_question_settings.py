@@ -38,7 +38,7 @@ COMMANDS = {
 #: What ``compare`` calls fields of the questions that it puts for an option.
 CALLED = {("preferences", "rubrics"): "metrics", ("deviation", "reference"): "against"}
 #: Functions that no command has, but with others.
-ALONE = {"judge", "probe", "tables", "figure", "read_ratings"}
+ALONE = {"judge", "probe", "tables", "figure", "read_ratings", "withdraw"}
 COMMANDED = sorted(name for name in QUESTIONS if name not in ALONE and not name.startswith("preview_"))
 
 
