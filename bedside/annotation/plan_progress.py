@@ -20,6 +20,7 @@ from bedside.annotation.fields import NOTHING, label_and_text
 from bedside.annotation.items import coded_positions
 from bedside.annotation.known_answers import Entry, ListAgreement, list_agreement
 from bedside.annotation.rater_quality import RaterQuality, rater_quality
+from bedside.annotation.reassignment import as_assigned
 from bedside.annotation.training_cases import TrainingResult
 from bedside.core.errors import DataError
 from bedside.ratings.names import TRANSCRIPT, rated_by_humans
@@ -105,7 +106,8 @@ def study_progress(run: Run, rounds: Collection[str]) -> StudyProgress:
     states: list[str] = []
     transcripts: set[str] = set()
     unfinished: set[str] = set()
-    for name, plan in answered_plans(run, rounds, every=True).items():
+    for name, stored in answered_plans(run, rounds, every=True).items():
+        plan = as_assigned(run, stored)
         if plan.mode in ("adjudicate", "audit", "pairs"):
             continue
         answers, in_sheets = read_store(run, plan).answers(), _raters_in_sheets(run, plan, name)

@@ -188,8 +188,8 @@ def _removed(run: Run, plans: Mapping[str, AnnotationPlan], person: str, by: str
     for name, rater in own.items():
         plan, store = plans[name], plan_path(run, plans[name], STORE)
         history = read_store(run, plan)
-        given = _ratings_given(run, plan, history, rater, person)
-        said += given
+        revisions = _ratings_given(run, plan, history, rater, person)
+        said += revisions
         lines = lines_without(store, rater, share)
         content = b"".join(line + b"\n" for line in lines)
         if store.is_file():
@@ -198,7 +198,7 @@ def _removed(run: Run, plans: Mapping[str, AnnotationPlan], person: str, by: str
         if reassigned is not None:
             files[f"{FOLDER}/{name}/{REASSIGNED}"] = partial(write_sealed, value=reassigned)
         of_round = ratings.filter(pl.col("round") == round_of(plan))
-        of_plan = of_round.join(pl.concat([said[0].clear(), *given]).select(KEY), on=KEY, how="semi")
+        of_plan = of_round.join(pl.concat([said[0].clear(), *revisions]).select(KEY), on=KEY, how="semi")
         in_files = of_round.join(of_plan.select(KEY), on=KEY, how="anti")
         ratings = ratings.join(of_round.select(KEY), on=KEY, how="anti")
         stored = {"sha256": hashlib.sha256(content).hexdigest(), "revisions": len(lines)}
