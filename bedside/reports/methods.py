@@ -16,7 +16,7 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.core.words import counted
 from bedside.ratings.juries import Jury, juries_in
 from bedside.ratings.names import LABEL_FREE_RULES, LABEL_FREE_WORDS, is_human
-from bedside.ratings.run import Run, removed_words
+from bedside.ratings.run import REMOVED_KEY, Run, removed_words
 from bedside.ratings.table import missing_counts
 from bedside.ratings.values import causes, is_failure
 from bedside.reports.comparison_notes import CONFOUNDED_TOO
@@ -198,7 +198,8 @@ def _imported_words(run: Run) -> list[str]:
             if entry.get("shows"):
                 words += f", whose raters were shown {_shown_words(entry['shows'])}"
             if standing < entry["ratings"]:
-                words += f" (of {entry['ratings']:,}, the others having been replaced later)"
+                gone = "replaced or removed" if run.manifest.get(REMOVED_KEY) else "replaced"
+                words += f" (of {entry['ratings']:,}, the others having been {gone} later)"
             paragraphs.insert(0, words + (f" (scales: {scales})." if scales else "."))
     return paragraphs
 

@@ -197,7 +197,7 @@ def test_no_byte_of_theirs_stays_and_all_of_others_does(study: Study) -> None:
     assert run.ratings.equals(before)
     # 12 items by the first plan and 2 by the second, with two rubrics each.
     assert (done.answers, done.ratings, gone) == (14, 28, 28)
-    assert done.shares == {plan_hash(study.plan): "unassigned-1", plan_hash(study.other): "unassigned-1"}
+    assert (done.share, set(done.plans)) == ("unassigned-1", {plan_hash(study.plan), plan_hash(study.other)})
     assert (done.open, done.elsewhere, done.same_name) == (14, ELSEWHERE, {})
     assert page_of(study).links.secrets(["ben", "cleo"]) == links
     plan = as_assigned(run, study.plan)
@@ -222,7 +222,8 @@ def test_the_run_is_as_written_and_can_be_asked(study: Study) -> None:
     page = html.unescape((study.folder / "report" / "report.html").read_text())
     assert "1 rater's data were removed on request: 14 answers and 28 ratings." in page
     entry = next(one for one in study.anew().manifest["imports"] if one.get("plan") == plan_hash(study.plan))
-    assert (entry["ratings"], entry["revisions"], entry["metrics"]) == (48, 24, {"empathy": 24, "goal_alignment": 24})
+    assert entry["revisions"] == 24
+    assert f"48 ratings were made of people's answers to plan {plan_hash(study.plan)} (of 72, the others having" in page
 
 
 def test_status_says_it_and_their_items_are_open_for_somebody_else(study: Study) -> None:
@@ -266,7 +267,7 @@ def test_who_settles_can_withdraw_too(study: Study) -> None:
     labels = study.anew().ratings.filter(pl.col("metric").str.ends_with(".adjudicated"))
     assert set(labels["rater"]) == {"human:dora"}
     done = withdraw(study.anew(), study.settling, page_folder(study.run, study.settling), "dora")
-    assert set(done.shares) == {plan_hash(study.settling), plan_hash(study.other)}
+    assert set(done.plans) == {plan_hash(study.settling), plan_hash(study.other)}
     assert study.anew().ratings.filter(pl.col("rater") == "human:dora").is_empty()
 
 

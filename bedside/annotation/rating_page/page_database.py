@@ -138,9 +138,8 @@ class PageDatabase:
             row = self._connection.execute(
                 "SELECT version, mark, created FROM entries WHERE item = ? AND rater = ?", (item, rater)
             ).fetchone()
-            if self._connection.execute(
-                "SELECT 1 FROM withdrawn WHERE digest = ?", (name_digest(self._plan, rater),)
-            ).fetchone():
+            digest = name_digest(self._plan, rater)
+            if self._connection.execute("SELECT 1 FROM withdrawn WHERE digest = ?", (digest,)).fetchone():
                 raise EntryConflictError(self._words.say("no_such_item"))
             version, last_mark, created = row or (0, "", _time(datetime.now(UTC)))
             if row is not None and last_mark == mark:
@@ -254,15 +253,6 @@ class PageDatabase:
                 self._connection.executemany("INSERT OR IGNORE INTO withdrawn (digest) VALUES (?)", digests)
                 for table in ("entries", "revisions"):
                     self._connection.executemany(f"DELETE FROM {table} WHERE rater = ?", gone)
-        self.compact()
-
-    def compact(self) -> None:
-        """Write the database anew, so that what was deleted is in none of its files.
-
-        Raises:
-            RunError: another process reads at this moment, or it can't be written.
-        """
-        with self._saying_where():
             self._connection.execute("VACUUM")
             if self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
                 raise sqlite3.OperationalError("another process reads it")
