@@ -170,8 +170,8 @@ def _remove(
     counts = dict(said[0].group_by("round").len().iter_rows())
     files: dict[str, Callable[[Path], object]] = {}
     imports = list(run.manifest["imports"])
-    nothing = {"share": share, "date": datetime.now(UTC).isoformat(timespec="seconds"), **more}
-    nothing |= dict.fromkeys(("answers", "ratings", "opinions"), 0)
+    date = datetime.now(UTC).isoformat(timespec="seconds")
+    nothing: dict[str, Any] = {"share": share, "date": date, "answers": 0, "ratings": 0, "opinions": 0, **more}
     records: dict[str, dict[str, Any]] = {}
     for other, rater in own.items():
         plan, store = plans[other], plan_path(run, plans[other], STORE)
