@@ -26,8 +26,7 @@ from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.items import coded_positions
 from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.core.errors import InputError, RunError
-from bedside.core.files import file_digest, make_folder, read_json_lines, read_sealed, replacing, saying_where
-from bedside.core.json_shape import TEXT
+from bedside.core.files import file_digest, make_folder, read_json_lines, replacing, saying_where
 from bedside.judges.rubrics.rubric import as_data
 from bedside.ratings.names import person_name
 from bedside.ratings.run import Run
@@ -35,8 +34,6 @@ from bedside.ratings.table import KEY, SCHEMA
 
 FOLDER = "annotations"
 STORE, PLAN = "answers.jsonl", "plan.json"
-#: The file that says who rates what now; see :mod:`~bedside.annotation.reassignment`.
-REASSIGNED = "reassigned.json"
 #: What a rating says.
 _SAID = pl.concat_str(pl.col("value").cast(pl.String), "label", separator="\n", ignore_nulls=True).alias("said")
 
@@ -408,15 +405,8 @@ def answered_plans(run: Run, rounds: Collection[str], *, every: bool = False) ->
         name = entry.get("plan") or (entry.get("sample") if every else None)
         file = run.file(f"{FOLDER}/{name or ''}/{PLAN}")
         if name is not None and not set(rounds).isdisjoint(entry["rounds"]) and file.is_file():
-            plans[name] = _with_takers(run, read_plan(file, None if every else run))
+            plans[name] = read_plan(file, None if every else run)
     return plans
-
-
-def _with_takers(run: Run, plan: AnnotationPlan) -> AnnotationPlan:
-    """The plan with those among its raters who took something over since: what they said is in its store."""
-    path = plan_path(run, plan, REASSIGNED)
-    raters = read_sealed(path, "file of who rates what now", {"raters": [TEXT]})["raters"] if path.is_file() else ()
-    return plan.model_copy(update={"raters": tuple(dict.fromkeys((*plan.raters, *raters)))})
 
 
 def rated_keys(run: Run, rounds: Collection[str]) -> pl.DataFrame:

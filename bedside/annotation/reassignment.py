@@ -25,13 +25,13 @@ from bedside.annotation.annotation_plan import (
     known_rater,
     rater_of,
 )
-from bedside.annotation.answer_store import REASSIGNED, current_plan, plan_folder, plan_path, read_store
+from bedside.annotation.answer_store import current_plan, plan_folder, plan_path, read_store
 from bedside.annotation.plan_file import write_plan
 from bedside.core.errors import InputError, RunError
 from bedside.core.files import make_folder, read_sealed, saying_where, write_sealed
 from bedside.ratings.run import Run
 
-FILE = REASSIGNED
+FILE = "reassigned.json"
 #: The file in a plan's folder that is held while that is changed.
 LOCK = "reassigned.lock"
 _NOUN = "file of who rates what now"

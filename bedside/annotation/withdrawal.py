@@ -32,12 +32,12 @@ from bedside.annotation.annotation_plan import (
     run_identity,
 )
 from bedside.annotation.answer_ratings import plan_people, plan_ratings
-from bedside.annotation.answer_store import FOLDER, PLAN, REASSIGNED, STORE, lines_without, plan_path, read_store
+from bedside.annotation.answer_store import FOLDER, PLAN, STORE, lines_without, plan_path, read_store
 from bedside.annotation.items import coded_positions
 from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.annotation.rating_page.page_database import PageDatabase
 from bedside.annotation.rating_page.page_folder import PageFolder, page_folder
-from bedside.annotation.reassignment import LOCK, as_assigned, renamed
+from bedside.annotation.reassignment import FILE as REASSIGNED, LOCK, as_assigned, renamed
 from bedside.core.errors import RunError
 from bedside.core.files import holding, read_sealed, remove_leftovers, saying_where, write_bytes, write_sealed
 from bedside.ratings.run import REMOVED_KEY, Run

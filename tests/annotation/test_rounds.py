@@ -377,18 +377,6 @@ def test_somebody_new_takes_over_training_and_all(run: Run) -> None:
     assert again.moved == {"finn": len(plan.items) - 1}
 
 
-def test_what_a_taker_said_stands_beside_a_later_plan_of_the_round(run: Run) -> None:
-    plan = shared_plan(run)
-    now = reassign(run, plan, "ben", ["eve"]).plan
-    keep_answers(run, now, [rated(now.assignment["eve"][0], "eve")])
-    later = follow_up_plan(run, now, propose(Run(run.path), now, count=2), seed=1)
-    assert round_of(later) == round_of(plan)
-    keep_answers(
-        Run(run.path), later, [rated(later.items[0].id, rater) for rater in later.raters_of[later.items[0].id]]
-    )
-    assert "human:eve" in people(run)["rater"].to_list()
-
-
 def test_where_nobody_can_take_over_nothing_changes(run: Run) -> None:
     plan = shared_plan(run)
     with pytest.raises(InputError, match="ben hasn't answered"):
