@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         reassign as reassign,
         sample as sample,
         serve_label_studio as serve_label_studio,
+        study_people as study_people,
         withdraw as withdraw,
     )
     from bedside.api.benchmarking import (
@@ -112,7 +113,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "bedside.api.annotating": (
         "adjudicate annotation_status answer_revisions export_tasks import_answers propose_next pull push rating_page "
-        "reassign sample serve_label_studio withdraw"
+        "reassign sample serve_label_studio study_people withdraw"
     ),
     "bedside.api.benchmarking": "benchmark extend_benchmark preview_benchmark",
     "bedside.api.chosen_ratings": "View",

@@ -130,7 +130,13 @@ class KnownItem(_PlanPart):
 
 
 class TrainingItem(KnownItem):
-    """A known item that everyone rates first, and knows to be training."""
+    """A known item that everyone rates first, and knows to be training.
+
+    Attributes:
+        again: whether it is of the second set, which only who fails the first is shown.
+    """
+
+    again: bool = False
 
 
 class GoldItem(KnownItem):
@@ -159,6 +165,20 @@ class LinkedLists(_PlanPart):
 
     rows: tuple[str, ...]
     targets: tuple[str, ...] = Field(min_length=1)
+
+
+class RaterStanding(_PlanPart):
+    """What was decided about a rater; see :func:`~bedside.annotation.reassignment.decide`.
+
+    Attributes:
+        let_in: whether the rater goes on without having passed the training.
+        excluded: whether the rater is asked nothing more, and what they said doesn't count.
+        retrained: from when on answers to the training set count, as ISO 8601; empty where all do.
+    """
+
+    let_in: bool = False
+    excluded: bool = False
+    retrained: str = ""
 
 
 class AnnotationPlan(_PlanPart):
@@ -194,6 +214,7 @@ class AnnotationPlan(_PlanPart):
         assignment: rater → ids in the order they are shown: the training set, then the rater's items, shuffled, with
             the gold items among them.
         settled: rater → ids of those of the rater's items whose lists leave nothing to ask; that is their answer.
+        standings: rater → what was decided about them since; nothing in a plan as it was drawn.
         withdrawn: share that nobody has, as its rater withdrew → :func:`name_digest` of the rater's name.
         drawn_seal: the seal as the plan was drawn, where a person's data were removed from it since; else empty.
         folder: where the run was when the plan was drawn, from the plan's file; empty where that isn't known.
@@ -226,6 +247,7 @@ class AnnotationPlan(_PlanPart):
     items: tuple[PlanItem, ...]
     assignment: dict[str, tuple[str, ...]]
     settled: dict[str, tuple[str, ...]] = {}
+    standings: dict[RaterName, RaterStanding] = {}
     withdrawn: dict[RaterName, str] = {}
     drawn_seal: str = ""
     folder: str = Field(default="", pattern=r"^[^\x00]*$")
@@ -330,6 +352,15 @@ class AnnotationPlan(_PlanPart):
     def by_id(self) -> Mapping[str, PlanItem | KnownItem]:
         """Items, training and gold items by their id."""
         return {item.id: item for item in self.everything}
+
+    @property
+    def first_training(self) -> list[str]:
+        """The ids of the training set that everyone begins with."""
+        return [item.id for item in self.training if not item.again]
+
+    def standing(self, rater: str) -> RaterStanding:
+        """What was decided about a rater."""
+        return self.standings.get(rater, RaterStanding())
 
     @property
     def people(self) -> tuple[str, ...]:

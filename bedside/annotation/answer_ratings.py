@@ -83,7 +83,7 @@ from bedside.ratings.table import RatingRow, frame_of
 from bedside.scoring.pipeline import Pipeline, pipelines_for
 from bedside.transcripts.transcript import Transcript
 
-SKIPPED = "skipped by the rater"
+SKIPPED, EXCLUDED = "skipped by the rater", "the rater was excluded"
 LINKS_ANSWERED, LINKED_TWICE, NO_WORDS = "entries are answered", "entries are linked to one", "show the link"
 UNCODED = "not coded"
 #: What is said of ratings that are missing because their answer is open.
@@ -237,7 +237,11 @@ def plan_ratings(
                 rows.append(RatingRow(*origin, item.unit, metric, str(plan.judge), 0, value, label))
         chances += [item.chance] * (len(rows) - len(chances))
         judged_items.add(name)
-    return frame_of(rows, round_of(plan), chances)
+    table = frame_of(rows, round_of(plan), chances)
+    gone = pl.col("rater").is_in([people[rater] for rater, standing in plan.standings.items() if standing.excluded])
+    said = [pl.when(~gone).then(pl.col(name)).alias(name) for name in ("value", "label", "reason")]
+    lack = pl.when(gone).then(pl.lit(EXCLUDED)).otherwise("error").alias("error")
+    return table.with_columns(*said, lack) if plan.standings else table
 
 
 def answer_ratings(

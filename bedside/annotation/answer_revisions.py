@@ -93,6 +93,8 @@ class RevisionHistory:
         self.revisions: list[Revision] = []
         self._histories: dict[AnswerKey, _AnswerHistory] = {}
         self._timed: dict[tuple[AnswerKey, str], list[tuple[Any, ...]]] = {}
+        #: Raters whose answers don't count.
+        self.excluded: frozenset[str] = frozenset()
         for revision in revisions:
             self.add(revision)
 
@@ -123,8 +125,15 @@ class RevisionHistory:
 
     def counting(self) -> dict[AnswerKey, Revision]:
         """Item and rater → the revision that counts."""
+        return {key: revision for key, revision in self._last().items() if key[1] not in self.excluded}
+
+    def _last(self) -> dict[AnswerKey, Revision]:
         counting = {key: history.counting() for key, history in self._histories.items()}
         return {key: revision for key, revision in counting.items() if revision is not None}
+
+    def with_excluded(self) -> dict[AnswerKey, RaterAnswer]:
+        """As :meth:`answers`, with those of raters who were excluded: their ratings are missing for that."""
+        return {key: revision.answer for key, revision in self._last().items()}
 
     def answers(self) -> dict[AnswerKey, RaterAnswer]:
         """Item and rater → the answer that counts."""

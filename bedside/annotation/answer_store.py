@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 import polars as pl
 
-from bedside.annotation.annotation_plan import AnnotationPlan, known_rater, plan_hash, round_of
+from bedside.annotation.annotation_plan import AnnotationPlan, RaterStanding, known_rater, plan_hash, round_of
 from bedside.annotation.answer_check import AnswerCheck
 from bedside.annotation.answer_ratings import OPEN, plan_people, plan_ratings, plan_scales
 from bedside.annotation.answer_revisions import Revision, RevisionHistory, times_changed
@@ -26,7 +26,8 @@ from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.items import coded_positions
 from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.core.errors import InputError, RunError
-from bedside.core.files import file_digest, make_folder, read_json_lines, replacing, saying_where
+from bedside.core.files import file_digest, make_folder, read_json_lines, read_sealed, replacing, saying_where
+from bedside.core.json_shape import TEXT
 from bedside.judges.rubrics.rubric import as_data
 from bedside.ratings.names import person_name
 from bedside.ratings.run import Run
@@ -126,6 +127,7 @@ def read_store(run: Run, plan: AnnotationPlan) -> RevisionHistory:
     """
     path = plan_path(run, plan, STORE)
     history = RevisionHistory()
+    history.excluded = frozenset(rater for rater, standing in plan.standings.items() if standing.excluded)
     answer_check = AnswerCheck(plan, None)
     for number, (place, data) in enumerate(stored_lines(path) if path.is_file() else ()):
         try:
@@ -197,7 +199,7 @@ def keep_answers(
         withdrawn, answers = len(answers) - len(kept), kept
         handed_in = [answer for answer in answers if answer.state != "draft"]
         history = read_store(run, plan)
-        before = history.answers()
+        before = history.with_excluded()
         added = _added(history, handed_in, current)
         if added:
             _append(run, plan, list(map(_line, added)))
@@ -222,8 +224,10 @@ def _summary(
 ) -> StoreSummary:
     """Make ratings of what counts, where ``before`` did; what was done."""
     counting = history.answers()
-    ratings = plan_ratings(run, plan, counting, positions)
-    sources = _sources_of_round(run, plan, ratings, plan_ratings(run, plan, before, positions))
+    ratings = plan_ratings(run, plan, history.with_excluded(), positions)
+    # Before anybody was excluded.
+    was = plan.model_copy(update={"standings": {}})
+    sources = _sources_of_round(run, plan, ratings, plan_ratings(run, was, before, positions))
     kept, whose = _kept(sources, ratings)
     own = pl.Series(whose == plan_hash(plan))
     rows = kept.filter(own)
@@ -278,7 +282,7 @@ def restore_answer(run: Run, plan: AnnotationPlan, number: int) -> StoreSummary:
                 todo="bedside annotate revisions shows them",
             )
         revision = history.revisions[number]
-        before = history.answers()
+        before = history.with_excluded()
         counting = history.counting().get(revision.key)
         if counting is not None and number in (counting.number, counting.restored):
             raise InputError(f"revision {number} counts already", where=revision.answer.where or "`number`")
@@ -372,7 +376,7 @@ def _sources_of_round(
     for other_name, other in _plans_of_round(run, plan).items():
         rows = ratings
         if other_name != name:
-            answers = read_store(run, other).answers()
+            answers = read_store(run, other).with_excluded()
             rows = plan_ratings(run, other, answers, coded_positions(other, run))
         plans[other_name] = with_chances_of_round(run, other, rows)
     plans.setdefault(name, with_chances_of_round(run, plan, ratings))
@@ -405,14 +409,24 @@ def answered_plans(run: Run, rounds: Collection[str], *, every: bool = False) ->
         name = entry.get("plan") or (entry.get("sample") if every else None)
         file = run.file(f"{FOLDER}/{name or ''}/{PLAN}")
         if name is not None and not set(rounds).isdisjoint(entry["rounds"]) and file.is_file():
-            plans[name] = read_plan(file, None if every else run)
+            plans[name] = _with_newcomers(read_plan(file, None if every else run), file.with_name("reassigned.json"))
     return plans
+
+
+def _with_newcomers(plan: AnnotationPlan, file: Path) -> AnnotationPlan:
+    """The plan with the raters who came since it was drawn, and what was decided about any."""
+    if not file.is_file():
+        return plan
+    said = read_sealed(file, "file of who rates what now", {"raters": [TEXT]})
+    raters = tuple(dict.fromkeys((*plan.raters, *said["raters"])))
+    standings = {name: RaterStanding(**standing) for name, standing in said.get("standings", {}).items()}
+    return plan.model_copy(update={"raters": raters, "standings": standings})
 
 
 def rated_keys(run: Run, rounds: Collection[str]) -> pl.DataFrame:
     """The keys of the ratings that answers to plans of some rounds give."""
     tables = [
-        plan_ratings(run, plan, read_store(run, plan).answers(), coded_positions(plan, run))
+        plan_ratings(run, plan, read_store(run, plan).with_excluded(), coded_positions(plan, run))
         for plan in answered_plans(run, rounds).values()
     ]
     rated = pl.concat(tables) if tables else pl.DataFrame(schema=SCHEMA)

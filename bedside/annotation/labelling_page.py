@@ -155,18 +155,26 @@ def instructions_page(plan: AnnotationPlan, markdown: str = "") -> str:
     Raises:
         MissingExtraError: the library that reads Markdown is missing.
     """
-    try:
-        from markdown_it import MarkdownIt
-    except ImportError as error:
-        raise MissingExtraError("markdown-it-py is not installed", todo='pip install "bedside[annotate]"') from error
-    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
-    parts = [reader.render(clean(markdown))] if markdown.strip() else []
+    parts = [html_of(markdown)] if markdown.strip() else []
     for rubric in plan.questions:
         shown = rubric.shown()
         about = f"{shown.definition} {shown.instructions or ''}".strip()
         lines = "<br>".join(map(escape, clean(about).splitlines()))
         parts.append(f"<h3>{escape(clean(shown.title))}</h3><p>{lines}</p>")
     return "\n".join(parts)
+
+
+def html_of(markdown: str) -> str:
+    """Markdown as HTML; HTML in it is shown as text.
+
+    Raises:
+        MissingExtraError: the library that reads Markdown is missing.
+    """
+    try:
+        from markdown_it import MarkdownIt
+    except ImportError as error:
+        raise MissingExtraError("markdown-it-py is not installed", todo='pip install "bedside[annotate]"') from error
+    return str(MarkdownIt("commonmark", {"html": False}).enable("table").render(clean(markdown)))
 
 
 def _text(text: str, variable: str = "") -> str:

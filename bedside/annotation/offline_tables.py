@@ -235,7 +235,7 @@ def csv_table(plan: AnnotationPlan, rater: str, tasks: Sequence[Mapping[str, Any
         told = "" if begun else guide[:CELL_LENGTH]
         begun.add(number)
         cells = [*(row.get(name, "") for name in prefilled_columns(plan)), *("" for _ in columns), told, *pieces]
-        writer.writerow([_safe(cell) for cell in cells] + [""] * (most - len(pieces)))
+        writer.writerow([safe_cell(cell) for cell in cells] + [""] * (most - len(pieces)))
     return out.getvalue()
 
 
@@ -248,6 +248,6 @@ def _pieces(plan: AnnotationPlan, data: Mapping[str, Any]) -> list[str]:
     return [text[at : at + CELL_LENGTH] for at in range(0, len(text), CELL_LENGTH)]
 
 
-def _safe(cell: str) -> str:
+def safe_cell(cell: str) -> str:
     """A cell that a spreadsheet won't take for a formula."""
     return "'" + cell if cell.startswith(_FORMULA) else cell

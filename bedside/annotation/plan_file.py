@@ -50,10 +50,15 @@ def _text(plan: AnnotationPlan) -> str:
     # Without what came later as before there was any, so that older seals hold.
     later = {
         name
-        for name in ("folder", "wholes", "criteria", "lists", "agreed", "settled", "withdrawn", "drawn_seal")
+        for name in (
+            "folder", "wholes", "criteria", "lists", "agreed", "settled", "standings", "withdrawn", "drawn_seal",
+        )  # fmt: skip
         if not getattr(plan, name)
     }
     data: dict[str, Any] = plan.model_dump(mode="json", exclude=later)
+    for item in data["training"]:
+        if not item["again"]:
+            del item["again"]
     for name in {"rubrics", "wholes"} - later:
         data[name] = [
             {"version": planned.version, "rubric": as_data(planned.rubric)} for planned in getattr(plan, name)

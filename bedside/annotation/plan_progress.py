@@ -170,7 +170,7 @@ def plan_progress(run: Run, plan: AnnotationPlan, *, seed: int = 0) -> PlanProgr
 def _shares(plan: AnnotationPlan, rater: str, answers: Mapping[tuple[str, str], RaterAnswer]) -> list[RaterShare]:
     groups: dict[str | None, list[str]] = {None: []}
     if plan.training:
-        groups["training"] = [item.id for item in plan.training]
+        groups["training"] = [item.id for item in plan.training if item.id in plan.assignment[rater]]
     for stratum in plan.strata:
         groups.setdefault(stratum.name, [])
     for name in plan.assignment[rater]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -22,19 +23,25 @@ from bedside.annotation.annotation_plan import (
     KnownItem,
     PlanItem,
     RaterName,
+    RaterStanding,
     known_rater,
     rater_of,
 )
 from bedside.annotation.answer_store import current_plan, plan_folder, plan_path, read_store
 from bedside.annotation.plan_file import write_plan
 from bedside.core.errors import InputError, RunError
-from bedside.core.files import make_folder, read_sealed, saying_where, write_sealed
+from bedside.core.files import holding, make_folder, read_sealed, saying_where, write_sealed
 from bedside.ratings.run import Run
 
 FILE = "reassigned.json"
 #: The file in a plan's folder that is held while that is changed.
 LOCK = "reassigned.lock"
 _NOUN = "file of who rates what now"
+#: How long to wait for another process that changes who rates what, in seconds.
+_PATIENCE = 20.0
+
+#: What is decided about a rater; ``second set``: who failed the first training set is shown the second.
+Decision = Literal["let in", "retrain", "second set", "exclude"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +69,8 @@ class _Record(BaseModel):
     Attributes:
         raters: all raters now.
         assignment: rater → ids in the order they are shown.
-        changes: when, who dropped out and who took how many items, in order.
+        changes: when, who dropped out and who took how many items, or what was decided about whom, in order.
+        standings: of the raters about whom something was decided.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -70,6 +78,7 @@ class _Record(BaseModel):
     raters: list[RaterName] = Field(min_length=1)
     assignment: dict[str, list[str]]
     changes: list[dict[str, Any]]
+    standings: dict[str, RaterStanding] = {}
 
 
 def as_assigned(run: Run, plan: AnnotationPlan) -> AnnotationPlan:
@@ -123,11 +132,7 @@ def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ())
             nobody can take over anything, as all others have it.
         RunError: another process holds the run, or it can't be written.
     """
-    folder = plan_folder(run, plan)
-    with run.locked():
-        plan = current_plan(run, plan)
-        record = _read(folder / FILE, plan)
-        now = plan if record is None else _assigned(plan, record)
+    with run.locked(), _changed(run, plan) as (now, record):
         leaving = rater_of(now, rater, "`rater`")
         takers = _takers(now, leaving, to)
         answered = read_store(run, now).counting()
@@ -135,8 +140,8 @@ def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ())
         items = [item.id for item in now.items if item.id in is_open]
         if not items:
             raise InputError(f"{leaving} has nothing open", where="`rater`")
-        training = [item.id for item in now.training]
-        assignment = {name: list(now.assignment.get(name, training)) for name in (*now.raters, *takers)}
+        assignment = record.assignment
+        assignment |= {name: now.first_training for name in takers if name not in assignment}
         loads = {name: sum((item, name) not in answered for item in assignment[name]) for name in takers}
         moved: Counter[str] = Counter()
         gone: set[str] = set()
@@ -169,19 +174,104 @@ def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ())
         # Gold items and training are for who goes on: they leave with the last of the others.
         gone |= set() if kept else is_open
         assignment[leaving] = [name for name in assignment[leaving] if name not in gone]
-        date = datetime.now(UTC).isoformat(timespec="seconds")
-        changes = [] if record is None else record.changes
-        new = _Record(
-            raters=list(assignment),
-            assignment=assignment,
-            changes=[*changes, {"date": date, "rater": leaving, "moved": dict(moved)}],
+        record.changes.append(_change(leaving, moved))
+    return Reassignment(as_assigned(run, plan), leaving, dict(moved), untaken, repeats)
+
+
+def hand_over(run: Run, plan: AnnotationPlan, leaving: str, taker: str, answered: Collection[str] = ()) -> bool:
+    """Give all that a rater hasn't answered to one other, in its order; the run isn't held for it.
+
+    A second showing whose first the rater has answered falls away.
+
+    Args:
+        run: the run.
+        plan: the plan as it was drawn.
+        leaving: the rater.
+        taker: who takes over; may be new.
+        answered: ids of what stays with the rater.
+
+    Returns:
+        Whether there was anything.
+    """
+    with _changed(run, plan) as (now, record):
+        training = {item.id for item in now.training}
+        own = now.assignment.get(leaving, ())
+        shown_by = {(item.transcript, item.unit): item for item in now.items if not item.replicate}
+        moved = []
+        for item in (now.by_id[name] for name in own if name not in training and name not in answered):
+            first = _first_showing(item, shown_by)
+            moved += [item.id] if first is None or first.id not in answered else []
+        works = {item.id for item in now.items}.intersection(moved)
+        record.assignment[leaving] = [name for name in own if name in answered]
+        if works:
+            order = {name: place for place, name in enumerate(plan.assignment.get(taker, ()))}
+            others = [name for name in record.assignment.get(taker, ()) if name not in training]
+            rest = sorted((*others, *moved), key=lambda name: order.get(name, len(order)))
+            kept = [name for name in record.assignment.get(taker, ()) if name in training]
+            record.assignment[taker] = [*(kept or now.first_training), *rest]
+        record.changes.append(_change(leaving, {taker: len(works)} if works else {}))
+    return bool(works)
+
+
+def decide(run: Run, plan: AnnotationPlan, rater: str, decision: Decision) -> AnnotationPlan:
+    """Have a rater go on, rate the training set again, or be asked nothing more; the run isn't held for it.
+
+    Who is retrained is shown the second training set, or rates the last one again where there is none to come. Either
+    decision but ``exclude`` ends an exclusion.
+
+    Returns:
+        The plan as it is assigned now.
+
+    Raises:
+        InputError: the rater is none of the plan's, or there is no training.
+    """
+    with _changed(run, plan) as (now, record):
+        name = rater_of(now, rater, "`rater`")
+        if decision != "exclude" and not now.training and not now.standing(name).excluded:
+            raise InputError("the plan has no training set", where="`rater`", todo="draw one with `training`")
+        standing = RaterStanding(let_in=decision == "let in", excluded=decision == "exclude")
+        if decision in ("retrain", "second set"):
+            own = record.assignment[name]
+            second = [item.id for item in now.training if item.again and item.id not in own]
+            place = sum(now.by_id[item] in now.training for item in own)
+            own[place:place] = second
+            time = "" if second else datetime.now(UTC).isoformat(timespec="microseconds")
+            standing = RaterStanding(retrained=time or now.standing(name).retrained)
+        elif decision == "exclude":
+            standing = standing.model_copy(update={"retrained": now.standing(name).retrained})
+        record.standings[name] = standing
+        record.changes.append({**_change(name, {}), "decision": decision})
+    return as_assigned(run, plan)
+
+
+def _change(rater: str, moved: Mapping[str, int]) -> dict[str, Any]:
+    return {"date": datetime.now(UTC).isoformat(timespec="seconds"), "rater": rater, "moved": dict(moved)}
+
+
+@contextmanager
+def _changed(run: Run, plan: AnnotationPlan) -> Iterator[tuple[AnnotationPlan, _Record]]:
+    """The plan as it is assigned now, and what is to be changed of that: it is written when the block ends well."""
+    folder = plan_folder(run, plan)
+    with saying_where(folder):
+        make_folder(folder)
+    refusal = RunError("another process changes who rates what", where=str(folder), todo="try again")
+    with holding(folder / LOCK, refusal, _PATIENCE):
+        plan = current_plan(run, plan)
+        record = _read(folder / FILE, plan)
+        now = plan if record is None else _assigned(plan, record)
+        draft = _Record(
+            raters=list(now.raters),
+            assignment={name: list(now.assignment[name]) for name in now.raters},
+            changes=[] if record is None else list(record.changes),
+            standings={} if record is None else dict(record.standings),
         )
-        with saying_where(folder):
-            make_folder(folder)
+        yield now, draft
         if not (folder / "plan.json").is_file():
             write_plan(plan, folder / "plan.json")
-        write_sealed(folder / FILE, new.model_dump(mode="json"))
-    return Reassignment(_assigned(plan, new), leaving, dict(moved), untaken, repeats)
+        data = {**draft.model_dump(mode="json"), "raters": list(draft.assignment)}
+        if not draft.standings:
+            del data["standings"]
+        write_sealed(folder / FILE, data)
 
 
 def _replicate(item: PlanItem | KnownItem) -> int:
@@ -241,7 +331,8 @@ def _assigned(plan: AnnotationPlan, record: _Record) -> AnnotationPlan:
             # Who has handed in nothing leaves what nobody is asked, too.
             taker = max(change["moved"], key=change["moved"].__getitem__)
             settled[taker] = tuple(dict.fromkeys((*settled.get(taker, ()), *settled.pop(change["rater"], ()))))
-    assigned = plan.model_copy(update={"raters": tuple(record.raters), "assignment": assignment, "settled": settled})
+    update = {"raters": tuple(record.raters), "assignment": assignment, "settled": settled}
+    assigned = plan.model_copy(update={**update, "standings": dict(record.standings)})
     # What was worked out of the plan as it was drawn goes along with a copy.
     assigned.__dict__.pop("raters_of", None)
     return assigned

@@ -8,6 +8,7 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations, pairwise
 from math import comb
 
@@ -534,6 +535,8 @@ def make_plan(
     repeat: float = 0.0,
     training: Sequence[TrainingCase] = (),
     training_kappa: float | None = None,
+    training_again: Sequence[TrainingCase] = (),
+    share_size: int | None = None,
     gold: Sequence[TrainingCase] = (),
     gold_share: float = GOLD_SHARE,
     without: Iterable[tuple[str, str]] = (),
@@ -567,6 +570,9 @@ def make_plan(
             themselves.
         training: the training set, in order.
         training_kappa: the kappa with the known answers that a rater must reach in training.
+        training_again: a second training set, for who doesn't reach it in the first.
+        share_size: most items that a rater gets beside training, gold and second showings, in the place of ``per``:
+            as many units are drawn as fill all shares, and what doesn't come out even is not drawn.
         gold: units with known answers, hidden among the others and never counted as ratings.
         gold_share: share of what a rater is shown that they are.
         without: (transcript, unit) to leave out, such as those rated already.
@@ -587,6 +593,8 @@ def make_plan(
     _check_pairs(mode, by=by, focus=focus, training=training, gold=gold, systems=systems)
     check_gold_share(gold_share)
     _check_training_kappa(mode, rubrics, training, training_kappa)
+    _check_second_set(mode, training, training_again, training_kappa)
+    _check_share_size(share_size, per)
     check_round(round)
     _check_numbers(raters, per, overlap, {"random_share": random_share, "repeat": repeat})
     run.check_told_apart()
@@ -596,7 +604,7 @@ def make_plan(
         raise DataError(
             f"mode {mode} shows no judge's scores", where="`judge`", todo="leave it out, or choose `mode=audit`"
         )
-    check_hidden(gold, training)
+    check_hidden(gold, (*training, *training_again))
     known = (*gold, *(case for case in training if case.content is None))
     excluded = {*without, *((case.transcript, case.unit) for case in known)}
     if mode == "pairs":
@@ -604,19 +612,43 @@ def make_plan(
     else:
         pool = unit_pool(run, mode, rubrics, by, judge, excluded)
     priority = {} if focus == "random" else priorities(run, focus, rubrics)
-    strata, drawn = _drawn_strata(
-        pool, by=by, per=per, priority=priority, focus=focus, random_share=random_share,
-        seed=_seed_of_draw(seed, excluded),
-    )  # fmt: skip
+    identity = run_identity(run)
+
+    def draw(pool: UnitPool, per: int | None) -> tuple[list[Stratum], list[tuple[DrawableUnit, int]]]:
+        return _drawn_strata(
+            pool, by=by, per=per, priority=priority, focus=focus, random_share=random_share,
+            seed=_seed_of_draw(seed, excluded),
+        )  # fmt: skip
+
+    def largest_share(per: int) -> int:
+        copied = UnitPool({values: [replace(unit) for unit in units] for values, units in pool.strata.items()})
+        _, trial = draw(copied, per)
+        shares = assigned_items(
+            _plan_items(trial, identity, seed, mode), [unit.place for unit, _ in trial], {}, (), raters,
+            overlap=overlap, shared=shared, seed=seed,
+        )  # fmt: skip
+        return max(map(len, shares.values()))
+
+    if share_size is not None and pool.strata:
+        per = _per_of_shares(pool, share_size, len(raters), overlap, shared)
+        while per and largest_share(per) > share_size:
+            per -= 1
+        if not per:
+            raise DataError(
+                f"no share of {share_size} can hold all transcripts of a case and stratum",
+                where="`each`",
+                todo="give a higher number",
+            )
+    strata, drawn = draw(pool, per)
     if not drawn:
         raise _nothing_left(run, pool, [rubric.name for rubric in rubrics])
     if mode == "pairs":
         in_random_order(drawn, seed)
-    identity = run_identity(run)
     items = _plan_items(drawn, identity, seed, mode)
     repeats = _repeated_items(items, repeat, seed)
     training_items, hidden = _training_items(training, identity, seed), gold_items(gold, identity, seed)
-    every: list[PlanItem | KnownItem] = [*items, *repeats.values(), *training_items, *hidden]
+    second_set = _training_items(training_again, identity, seed, again=True)
+    every: list[PlanItem | KnownItem] = [*items, *repeats.values(), *training_items, *second_set, *hidden]
     criteria, lists = point_criteria(run, rubrics, every), linked_lists(run, rubrics, every)
     assignment = assigned_items(
         items,
@@ -654,7 +686,7 @@ def make_plan(
             seed=seed,
             strata=tuple(strata),
             left_out=dict(sorted(pool.left_out.items())),
-            training=training_items,
+            training=(*training_items, *second_set),
             training_kappa=training_kappa,
             gold=hidden,
             items=tuple(sorted((*items, *repeats.values()), key=lambda item: item.id)),
@@ -735,7 +767,9 @@ def _repeated_items(items: Sequence[PlanItem], share: float, seed: int) -> dict[
     }
 
 
-def _training_items(training: Sequence[TrainingCase], identity: str, seed: int) -> tuple[TrainingItem, ...]:
+def _training_items(
+    training: Sequence[TrainingCase], identity: str, seed: int, *, again: bool = False
+) -> tuple[TrainingItem, ...]:
     return tuple(
         TrainingItem(
             id=opaque_id(identity, seed, "training", case.transcript, case.unit),
@@ -743,9 +777,66 @@ def _training_items(training: Sequence[TrainingCase], identity: str, seed: int) 
             unit=case.unit,
             content=case.content,
             answers=dict(case.answers),
+            again=again,
         )
         for case in training
     )
+
+
+def _per_of_shares(pool: UnitPool, share_size: int, raters: int, overlap: int, shared: int) -> int:
+    """How many units of each stratum fill all shares, rounded down.
+
+    Raises:
+        DataError: there are fewer, or a cascade draws them.
+    """
+    if any(TO_PEOPLE in values for values in pool.strata):
+        raise DataError("a cascade says how many are drawn", where="`each`", todo="leave out `cascade`")
+    whole = shared + raters * (share_size - shared) // overlap
+    per, fewest = whole // len(pool.strata), min(map(len, pool.strata.values()))
+    if per > fewest:
+        what = f"{raters} shares of {share_size} with an overlap of {overlap} take {whole} units"
+        if len(pool.strata) > 1:
+            what += f", {per} of each stratum"
+        raise DataError(
+            f"{what}, and there are {fewest}",
+            where="`each`",
+            todo="give a lower number, fewer `raters`, or a larger `overlap`",
+        )
+    return per
+
+
+def _check_share_size(share_size: int | None, per: int | None) -> None:
+    if share_size is None:
+        return
+    if share_size < 1:
+        raise DataError(
+            f"a share holds an item or more, and {share_size} is less", where="`each`", todo="give 20 or so"
+        )
+    if per is not None:
+        raise DataError("shares and strata both say how many are drawn", where="`each`", todo="leave out `per`")
+
+
+def _check_second_set(
+    mode: Mode, training: Sequence[TrainingCase], again: Sequence[TrainingCase], wanted: float | None
+) -> None:
+    """See that somebody can fail the first training set, and isn't shown it again."""
+    if not again:
+        return
+    if not training or wanted is None:
+        raise DataError(
+            "a second training set is for who fails the first",
+            where="`training_again`",
+            todo="give `training` and `training_kappa`, too",
+        )
+    _check_training_kappa(mode, again, wanted)
+    first = {(case.transcript, case.unit) for case in training}
+    for case in again:
+        if (case.transcript, case.unit) in first:
+            raise DataError(
+                f"transcript {case.transcript!r} is in both training sets",
+                where="`training_again`",
+                todo="leave it out of one of them",
+            )
 
 
 def _check_question(mode: Mode, rubrics: Sequence[Rubric], focus: str) -> None:

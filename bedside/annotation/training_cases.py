@@ -287,6 +287,7 @@ class TrainingResult:
         wanted: the kappa that the plan asks for; None where it asks for none.
         link_f1: F1 of all links with the known ones; None where none are asked for.
         only_links: whether nothing else is asked for, so that kappa need not be known.
+        let_in: whether the rater goes on in any case.
     """
 
     rater: str
@@ -299,6 +300,7 @@ class TrainingResult:
     wanted: float | None
     link_f1: float | None = None
     only_links: bool = False
+    let_in: bool = False
 
     @property
     def score(self) -> float | None:
@@ -314,7 +316,7 @@ class TrainingResult:
     def passed(self) -> bool:
         """Whether the rater may go on: nothing is asked for, or the whole set was handed in and kappa is reached; of
         links, F1."""
-        if self.wanted is None:
+        if self.wanted is None or self.let_in:
             return True
         scores = [score for score in (self.kappa, self.link_f1) if score is not None]
         known = self.kappa is not None or self.only_links
@@ -324,19 +326,26 @@ class TrainingResult:
 def training_result(
     plan: AnnotationPlan, rater: str, answers: Iterable[RaterAnswer], positions: CodedPositions
 ) -> TrainingResult:
-    """How a rater did on the training set.
+    """How a rater did on the training set; of two sets, on the last that the rater was shown.
 
     Args:
-        plan: the plan.
+        plan: the plan as it is assigned now.
         rater: one of its raters.
         answers: the first answer that the rater handed in to each training item; others are passed over. After
             feedback, an answer would say what was told.
         positions: :func:`~bedside.annotation.items.coded_positions`.
     """
-    training = {item.id: item for item in plan.training if item.id in set(plan.assignment[rater])}
+    assigned, standing = set(plan.assignment[rater]), plan.standing(rater)
+    shown = [item for item in plan.training if item.id in assigned]
+    training = {item.id: item for item in [item for item in shown if item.again] or shown}
     first: dict[str, RaterAnswer] = {}
     for answer in answers:
-        if answer.rater == rater and answer.item in training and answer.state != "draft":
+        if (
+            answer.rater == rater
+            and answer.item in training
+            and answer.state != "draft"
+            and not (standing.retrained and answer.updated < standing.retrained)
+        ):
             first.setdefault(answer.item, answer)
     compared = [
         comparison
@@ -355,6 +364,7 @@ def training_result(
         wanted=plan.training_kappa,
         link_f1=pooled_link_f1(compared),
         only_links=all(rubric.kind in LINKED_KINDS for rubric in plan.questions),
+        let_in=standing.let_in,
     )
 
 

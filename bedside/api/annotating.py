@@ -28,6 +28,8 @@ from bedside.ratings.run_folder import is_run
 from bedside.reports.table import Tables
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from bedside.annotation.adjudication import Adjudication
     from bedside.annotation.annotation_plan import AnnotationPlan
     from bedside.annotation.answer_revisions import RevisionHistory
@@ -38,7 +40,9 @@ if TYPE_CHECKING:
     from bedside.annotation.plan_progress import PlanProgress
     from bedside.annotation.proposals import Proposals
     from bedside.annotation.rating_page.page_folder import PageFolder
-    from bedside.annotation.reassignment import Reassignment
+    from bedside.annotation.rating_page.study_people import RaterRow
+    from bedside.annotation.reassignment import Decision, Reassignment
+    from bedside.annotation.study_file import StudyFile
     from bedside.annotation.training_cases import TrainingCase
     from bedside.annotation.withdrawal import Withdrawal
     from bedside.core.page_serving import PagePlace
@@ -115,6 +119,10 @@ class SampleSettings(Seeded):
         "on.",
         default=None, heading=_WHO, metavar="KAPPA",
     )  # fmt: skip
+    training_again: str | os.PathLike[str] | None = option(
+        "A second training set, for who doesn't reach --training-kappa in the first.",
+        default=None, heading=_WHO, metavar="FILE", form="path",
+    )  # fmt: skip
     gold: str | os.PathLike[str] | None = option(
         "Transcripts with known answers that are hidden among the others, to see how raters keep up. They are never "
         "counted as ratings.",
@@ -143,6 +151,11 @@ class SampleSettings(Seeded):
     per: int | None = option(
         "How many transcripts to draw from each group, or turns where the rubrics are about turns; in mode pairs, how "
         "many pairs of every two systems. Without it, all of them.",
+        default=None, heading=_WHAT, metavar="NUMBER",
+    )  # fmt: skip
+    each: int | None = option(
+        "How many transcripts or turns a rater's share holds, in the place of --per: as many are drawn as fill all "
+        "shares. All of a case go to the same raters; what doesn't come out even is not drawn.",
         default=None, heading=_WHAT, metavar="NUMBER",
     )  # fmt: skip
     cascade: str | None = option(
@@ -236,7 +249,9 @@ def sample(run: RunOrFolder, settings: SampleSettings) -> DrawnSample:
         repeat=settings.repeat,
         training=_training(opened, settings, parts, walked),
         training_kappa=settings.training_kappa,
-        gold=_gold(settings, parts, walked),
+        training_again=_known(settings, parts, walked, "training_again"),
+        share_size=settings.each,
+        gold=_known(settings, parts, walked, "gold"),
         gold_share=settings.gold_share,
         round=settings.round,
         seed=settings.seed,
@@ -281,15 +296,17 @@ def _training(run: Run, settings: SampleSettings, rubrics: list[Rubric], walked:
     return read_training(settings.training, settings.mode, rubrics, walked=walked)
 
 
-def _gold(settings: SampleSettings, rubrics: list[Rubric], walked: set[str]) -> Sequence[TrainingCase]:
-    """The gold items of a file."""
+def _known(settings: SampleSettings, rubrics: list[Rubric], walked: set[str], name: str) -> Sequence[TrainingCase]:
+    """The units with known answers of the file that an argument names: gold items, or the second training set."""
     from bedside.annotation.training_cases import read_training
 
-    if settings.gold is None:
+    file = getattr(settings, name)
+    if file is None:
         return ()
     if settings.mode == "pairs":
-        raise InputError("pairs have no gold items", where="`gold`", todo="leave it out")
-    return read_training(settings.gold, settings.mode, rubrics, where="`gold`", walked=walked)
+        what = "pairs have no gold items" if name == "gold" else "pairs have no training set"
+        raise InputError(what, where=f"`{name}`", todo="leave it out")
+    return read_training(file, settings.mode, rubrics, where=f"`{name}`", walked=walked)
 
 
 def _rubrics(run: Run, settings: SampleSettings) -> tuple[list[Rubric], dict[str, str]]:
@@ -778,6 +795,7 @@ class RatingPage:
         links: each rater's link, which is a password; none where answers are put into the run only.
         stored: what became of what raters handed in; None where nothing was put into the run.
         trouble: why what they handed in could not be put there; it is kept.
+        enrolment: the link by which people enrol, where the page has a study.
     """
 
     plan: AnnotationPlan
@@ -787,6 +805,7 @@ class RatingPage:
     links: Mapping[str, str]
     stored: StoreSummary | None = None
     trouble: BedsideError | None = None
+    enrolment: str | None = None
 
 
 @settings_class
@@ -798,6 +817,7 @@ class PageSettings(OfPlan, OwnRubrics, PageServing):
 
     Examples:
         $ bedside annotate page plan.json
+        $ bedside annotate page plan.json --study study.yaml
         $ bedside annotate page plan.json --links
     """
 
@@ -806,6 +826,10 @@ class PageSettings(OfPlan, OwnRubrics, PageServing):
         default=None, heading=OPTIONS, metavar="URL",
     )  # fmt: skip
     text: str | os.PathLike[str] | None = _TEXT
+    study: str | os.PathLike[str] | None = option(
+        "Study file: people enrol by one link, and shares rater-1, rater-2 … wait for them.",
+        default=None, heading=OPTIONS, metavar="FILE", form="path",
+    )  # fmt: skip
     links: bool = option("Print each rater's link and end; new raters get one.", default=False, heading=OPTIONS)
     collect: bool = option(
         "Put what raters handed in into the run and end, without serving.", default=False, heading=OPTIONS
@@ -823,6 +847,8 @@ def rating_page(plan: PlanOrFile, settings: PageSettings) -> RatingPage:
     """
     from bedside.annotation.rating_page.page_collection import collect
     from bedside.annotation.rating_page.page_folder import page_folder
+    from bedside.annotation.reassignment import as_assigned
+    from bedside.annotation.study_file import read_study
     from bedside.ratings.run import Run
 
     read, run = settings.opened(plan)
@@ -830,41 +856,166 @@ def rating_page(plan: PlanOrFile, settings: PageSettings) -> RatingPage:
     folder.make()
     place = settings.place(settings.address)
     page = partial(RatingPage, read, run, folder, place)
+    study = None if settings.study is None else read_study(settings.study, read)
     if settings.links:
-        return page(folder.links.links(folder.address() or place.address, read.people))
+        named, enrolment = _links(folder, folder.address() or place.address, read, study)
+        return page(named, enrolment=enrolment)
     if settings.collect:
         return page({}, collect(folder, Run(run.path), read))
     settings.check_current(read, plan)
     with folder.serving():
-        links = _serve(page, _words_of(settings.text), settings)
+        links = _serve(page, _words_of(settings.text), settings, study)
         try:
-            return page(links, collect(folder, Run(run.path), read))
+            return page(links, collect(folder, Run(run.path), as_assigned(run, read)))
         except BedsideError as error:
             return page(links, trouble=error)
 
 
-def _serve(page: Callable[[Mapping[str, str]], RatingPage], text: str, settings: PageSettings) -> Mapping[str, str]:
+def _links(
+    folder: PageFolder, address: str, plan: AnnotationPlan, study: StudyFile | None
+) -> tuple[dict[str, str], str | None]:
+    """Each rater's link; and the one by which people enrol, who have the others then."""
+    from bedside.annotation.rating_page.recruited_page import ENROLMENT
+    from bedside.annotation.study_file import slots_of
+
+    if study is None:
+        return folder.links.links(address, plan.people), None
+    slots = slots_of(plan.raters)
+    links = folder.links.links(address, [ENROLMENT, *(rater for rater in plan.people if rater not in slots)])
+    return links, study.enrolment_link(links.pop(ENROLMENT))
+
+
+def _serve(
+    page: Callable[..., RatingPage], text: str, settings: PageSettings, study: StudyFile | None
+) -> Mapping[str, str]:
     """Serve until Ctrl-C; the raters' links."""
     from contextlib import closing, suppress
 
     from bedside.annotation.rating_page.page_server import serve_page
     from bedside.annotation.rating_page.page_state import PageState
+    from bedside.annotation.rating_page.recruited_page import RecruitedPage
     from bedside.core.stopping import run_coroutine
 
     served = page({})
-    state = PageState(served.plan, served.run, served.folder, text)
+    of_plan = (served.plan, served.run, served.folder, text)
+    state = PageState(*of_plan) if study is None else RecruitedPage(*of_plan, study)
     links: dict[str, str] = {}
 
     def started() -> None:
         served.folder.remember_address(served.place.address)
-        links.update(served.folder.links.links(served.place.address, served.plan.people))
+        named, enrolment = _links(served.folder, served.place.address, served.plan, study)
+        links.update(named)
         if settings.started is not None:
-            settings.started(page(links))
+            settings.started(page(links, enrolment=enrolment))
 
-    with closing(state.database), suppress(KeyboardInterrupt):
+    with closing(state), suppress(KeyboardInterrupt):
         say = settings.say or (lambda line: None)
         run_coroutine(serve_page(state, served.place, served.folder, served.run, started=started, say=say))
     return links
+
+
+# -- Who takes part -------------------------------------------------------------------------------------
+
+
+@settings_class
+class PeopleSettings(OfPlan):
+    """Show who takes part and how far they are, and decide about somebody.
+
+    It holds for raters who were invited, too. A page that is served follows at once.
+
+    Examples:
+        $ bedside annotate people plan.json
+        $ bedside annotate people plan.json --let-in p-7
+        $ bedside annotate people plan.json --payment payment.csv
+    """
+
+    let_in: str | None = option(
+        "Have a rater go on who didn't pass the training.", default=None, heading=OPTIONS, metavar="NAME"
+    )
+    retrain: str | None = option(
+        "Have a rater do the second training set or, where they did, the last one again.",
+        default=None, heading=OPTIONS, metavar="NAME",
+    )  # fmt: skip
+    exclude: str | None = option(
+        "Ask a rater nothing more. What they said is kept and doesn't count; their share waits for somebody else.",
+        default=None, heading=OPTIONS, metavar="NAME",
+    )  # fmt: skip
+    withdraw: str | None = option(
+        "Remove all data of a rater, everywhere; it can't be undone.", default=None, heading=OPTIONS, metavar="NAME"
+    )
+    payment: str | os.PathLike[str] | None = option(
+        "File to write to what everybody is paid, as CSV, with the ids that people came with.",
+        default=None, heading=OPTIONS, metavar="FILE", form="path",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class StudyPeople:
+    """Who takes part in a plan.
+
+    Attributes:
+        rows: a row for each.
+        waiting: shares that nobody has.
+        withdrawn: how many withdrew.
+        paid: the sum of the payment sheet; None where none was written.
+        trouble: why the run doesn't follow a decision yet; the page's server, or ``page --collect``, brings it there.
+    """
+
+    rows: tuple[RaterRow, ...]
+    waiting: int
+    withdrawn: int
+    paid: Decimal | None = None
+    trouble: BedsideError | None = None
+
+
+@question(PeopleSettings, _PLAN)
+def study_people(plan: PlanOrFile, settings: PeopleSettings) -> Tables[StudyPeople]:
+    """Raises:
+    BedsideError: a plan that can't be read, no such rater, nothing to decide, or a file that can't be written.
+    """
+    from bedside.annotation.rating_page.page_collection import collect
+    from bedside.annotation.rating_page.page_folder import page_folder
+    from bedside.annotation.rating_page.study_people import payment_sheet, rater_rows, recruitment_of
+    from bedside.annotation.reassignment import as_assigned
+    from bedside.core.files import write_text
+    from bedside.ratings.run import Run
+    from bedside.reports.annotation import people_table
+
+    named: dict[Decision, str | None] = {
+        "let in": settings.let_in, "retrain": settings.retrain, "exclude": settings.exclude,
+    }  # fmt: skip
+    decisions = [(decision, rater) for decision, rater in named.items() if rater is not None]
+    if len(decisions) + (settings.withdraw is not None) > 1:
+        raise InputError("one thing is decided at a time", where="`let_in`", todo="name one rater and decision")
+    read, run = settings.opened(plan)
+    folder, trouble, paid = page_folder(run, read), None, None
+    with recruitment_of(run, read, folder, changing=bool(decisions or settings.withdraw)) as recruitment:
+        if recruitment is not None:
+            for decision, rater in decisions:
+                recruitment.decide(rater, decision)
+            if settings.withdraw is not None and recruitment.people.person(settings.withdraw) is not None:
+                recruitment.withdraw(settings.withdraw, folder)
+            elif settings.withdraw is not None:
+                withdraw.with_settings(plan, WithdrawSettings(settings.withdraw, run=settings.run))
+        if decisions:
+            try:
+                collect(folder, Run(run.path), as_assigned(run, read))
+            except BedsideError as error:
+                trouble = error
+        if settings.payment is not None:
+            if recruitment is None:
+                raise InputError("nobody has enrolled", where="`payment`", todo="serve the page with `study` first")
+            target = Path(settings.payment)
+            if target.resolve().is_relative_to(run.path.resolve()):
+                raise InputError("ids of people don't go into a run", where=str(target), todo="choose another folder")
+            sheet, paid = payment_sheet(recruitment)
+            write_text(target, sheet)
+        now = as_assigned(run, read)
+        rows = rater_rows(Run(run.path), now, recruitment)
+        waiting = 0 if recruitment is None else recruitment.waiting()
+        withdrawn = 0 if recruitment is None else recruitment.people.withdrawn()
+    people = StudyPeople(rows, waiting, withdrawn, paid, trouble)
+    return Tables([people_table(rows, waiting, withdrawn)], people)
 
 
 # -- Where raters are, and what they are asked next -----------------------------------------------------

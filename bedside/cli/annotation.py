@@ -191,6 +191,17 @@ def annotate_reassign(plan: PlanArgument, settings: annotating.ReassignSettings)
     note(f"Next: bedside annotate push {named}, or bedside annotate export {named}")
 
 
+@annotate_app.command("people")
+@takes_settings
+def annotate_people(plan: PlanArgument, settings: annotating.PeopleSettings) -> None:
+    people = annotating.study_people.with_settings(plan, settings)
+    show_tables(people)
+    if people.results.trouble is not None:
+        note(f"It is decided, and the run doesn't follow yet: {people.results.trouble}")
+    if people.results.paid is not None:
+        note(f"Wrote {settings.payment}: {people.results.paid} in all. It holds ids of people: keep it apart.")
+
+
 @annotate_app.command("revisions")
 @takes_settings
 def annotate_revisions(plan: PlanArgument, settings: annotating.RevisionsSettings) -> None:
@@ -322,9 +333,11 @@ def _say_served(page: annotating.RatingPage) -> None:
 
 def _say_links(page: annotating.RatingPage) -> None:
     items = {rater: len(order) for rater, order in page.plan.assignment.items()}
-    width = max(map(len, page.links))
+    width = max(map(len, page.links), default=0)
     for rater, link in page.links.items():
         say(f"  {rater:<{width}}  {link}  {counted(items[rater], 'item')}")
+    if page.enrolment is not None:
+        say(f"The link by which people enrol, for the recruiting service: {page.enrolment}")
     records = [{"rater": rater, "link": link, "items": items[rater]} for rater, link in page.links.items()]
     show_records("links", "The raters' links, each a password", records)
 

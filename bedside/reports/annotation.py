@@ -14,6 +14,7 @@ from bedside.annotation.known_answers import SAME
 from bedside.annotation.plan_power import LEVEL, POWER, ShownDifference
 from bedside.annotation.plan_progress import PlanProgress
 from bedside.annotation.proposals import SIMULATIONS, Proposals
+from bedside.annotation.rating_page.study_people import RaterRow
 from bedside.annotation.training_cases import TrainingResult
 from bedside.core.words import counted
 from bedside.reports.columns import Column, Part, Recorded, bounded, interval_column, recorded, table_of
@@ -158,7 +159,7 @@ def _raters_table(plan: AnnotationPlan) -> Table:
     hidden = {item.id for item in plan.gold}
     rows = [
         RaterItems(
-            rater, len(plan.training), len(hidden.intersection(plan.assignment[rater])), len(items[rater]),
+            rater, len(plan.first_training), len(hidden.intersection(plan.assignment[rater])), len(items[rater]),
             {other: len(items[rater] & items[other]) for other in plan.raters if other != rater},
         )
         for rater in plan.raters
@@ -200,7 +201,9 @@ def known_answers(plan: AnnotationPlan) -> Iterator[str]:
             "ratings."
         )
     if plan.training_kappa is not None:
-        yield f"Training is passed with a κ of {decimal(plan.training_kappa)} with the known answers."
+        again = len(plan.training) - len(plan.first_training)
+        second = f" Who doesn't reach it is shown {counted(again, 'other item')}." if again else ""
+        yield f"Training is passed with a κ of {decimal(plan.training_kappa)} with the known answers.{second}"
 
 
 @note("plan.apart", "Shared with each other rater")
@@ -328,6 +331,33 @@ LIST_MEANING = Note(
     "left out can't be counted (Hripcsak and Rothschild 2005). Wording is no proof of meaning: look at what "
     "was not matched.",
 )
+
+
+# -- People ---------------------------------------------------------------------------------------------
+
+
+PEOPLE_COLUMNS = (
+    Column("Rater", "left", field="rater"),
+    Column("State", "left", field="state", text=lambda row: row.state.replace("_", " ")),
+    recorded("done", "assigned"),
+    Column("Items", text=lambda row: f"{row.done} of {row.assigned}"),
+    Column("Minutes", field="minutes", form=number),
+    Column("κ in training", field="kappa", form=decimal),
+    Column("Code", "left", field="code"),
+)
+
+
+def people_table(rows: Sequence[RaterRow], waiting: int, withdrawn: int) -> Table:
+    """Where the raters of a plan are, whether they were invited or enrolled.
+
+    Args:
+        rows: of each.
+        waiting: shares that nobody has.
+        withdrawn: how many withdrew.
+    """
+    notes = [f"{counted(waiting, 'share')} waiting for somebody."] if waiting else []
+    notes += [f"{counted(withdrawn, 'person')} withdrew, and all of theirs was removed."] if withdrawn else []
+    return table_of("people", "Who takes part", rows, PEOPLE_COLUMNS, notes=tuple(notes))
 
 
 # -- Revisions of answers -------------------------------------------------------------------------------

@@ -170,7 +170,7 @@ def _sampling(plan: AnnotationPlan) -> str:
 
 def _process(plan: AnnotationPlan) -> str:
     saw = "blind to system and judge" if plan.judge is None else f"shown the scores of {plan.judge}"
-    first = f", after {counted(len(plan.training), 'training item')}" if plan.training else ""
+    first = f", after {counted(len(plan.first_training), 'training item')}" if plan.training else ""
     return f"{saw}, each rater in an order of their own{first}"
 
 

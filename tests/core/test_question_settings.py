@@ -27,6 +27,7 @@ COMMANDS = {
     "simulation_quality": "simulate quality", "adjudicate": "annotate adjudicate",
     "annotation_status": "annotate status", "answer_revisions": "annotate revisions",
     "export_tasks": "annotate export", "import_answers": "annotate import", "propose_next": "annotate next",
+    "study_people": "annotate people",
     "pull": "annotate pull", "push": "annotate push", "rating_page": "annotate page", "plan_kappa": "plan kappa",
     "plan_judge": "plan judge", "plan_raters": "plan raters",
     "plan_difference": "plan difference", "train_coder": "train coder", "evaluate_coder": "train test-coder",

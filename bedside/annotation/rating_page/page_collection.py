@@ -35,7 +35,9 @@ def collect(folder: PageFolder, run: Run, plan: AnnotationPlan) -> StoreSummary:
     refusal = RunError("another process puts answers into the run", where=str(folder.path), todo="wait")
     with holding(folder.path / _LOCK, refusal, _PATIENCE):
         with closing(PageDatabase(folder.database, plan)) as database:
-            answers, drafts = database.answers(), database.drafts()
+            # Who came since the plan was read comes next time.
+            answers = [answer for answer in database.answers() if answer.rater in plan.raters]
+            drafts = database.drafts()
         # No two revisions of an answer have the same time: the database sees to that.
         stored = _stored(run, plan)
         missing = [answer for answer in answers if (answer.id, answer.updated) not in stored]

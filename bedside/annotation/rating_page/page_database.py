@@ -116,7 +116,7 @@ class PageDatabase:
         """End the connection."""
         self._connection.close()
 
-    def save(self, item: str, rater: str, entry: PageEntry, mark: str, *, final: bool = False) -> int:
+    def save(self, item: str, rater: str, entry: PageEntry, mark: str, *, final: bool = False, since: str = "") -> int:
         """Keep what stands on a rater's page; it is on the disk when this returns.
 
         Args:
@@ -124,6 +124,7 @@ class PageDatabase:
             entry: what stands there, with the version that it was made from; handed in, unless it is a draft.
             mark: names this one attempt to keep it, so that an attempt whose answer was lost can be made again.
             final: whether an answer that was handed in stays as it is.
+            since: from when on it does.
 
         Returns:
             The version that is kept now.
@@ -144,7 +145,7 @@ class PageDatabase:
             version, last_mark, created = row or (0, "", _time(datetime.now(UTC)))
             if row is not None and last_mark == mark:
                 return int(version)
-            if final and self._was_submitted(item, rater):
+            if final and self._was_submitted(item, rater, since):
                 raise EntryConflictError(self._words.say("answers_seen"))
             if version != entry.version:
                 raise EntryConflictError(self._words.say("changed_elsewhere"))
@@ -161,9 +162,15 @@ class PageDatabase:
                 )
         return int(version) + 1
 
-    def _was_submitted(self, item: str, rater: str) -> bool:
-        query = "SELECT 1 FROM revisions WHERE rater = ? AND item = ? AND state = 'submitted'"
-        return self._connection.execute(query, (rater, item)).fetchone() is not None
+    def _was_submitted(self, item: str, rater: str, since: str) -> bool:
+        query = "SELECT 1 FROM revisions WHERE rater = ? AND item = ? AND state = 'submitted' AND updated >= ?"
+        return self._connection.execute(query, (rater, item, since)).fetchone() is not None
+
+    def clear(self, items: Sequence[str], rater: str) -> None:
+        """Have nothing stand on a rater's pages of items; what was handed in is kept."""
+        with self._saying_where(), self._writing():
+            rows = [(item, rater) for item in items]
+            self._connection.executemany("DELETE FROM entries WHERE item = ? AND rater = ?", rows)
 
     def _next_time(self) -> str:
         """The time now, or right after that of the last revision where the clock was set back."""
@@ -173,14 +180,16 @@ class PageDatabase:
             now = max(now, datetime.fromisoformat(row[0]) + timedelta(microseconds=1))
         return _time(now)
 
-    def entry(self, item: str, rater: str) -> PageEntry:
-        """What stands on a rater's page of an item."""
+    def entry(self, item: str, rater: str, since: str = "") -> PageEntry:
+        """What stands on a rater's page of an item, and what was handed in since."""
         with self._saying_where():
             row = self._connection.execute(
                 "SELECT state, content, version FROM entries WHERE item = ? AND rater = ?", (item, rater)
             ).fetchone()
             handed_in = self._connection.execute(
-                "SELECT state FROM revisions WHERE rater = ? AND item = ? ORDER BY number DESC LIMIT 1", (rater, item)
+                "SELECT state FROM revisions WHERE rater = ? AND item = ? AND updated >= ? "
+                "ORDER BY number DESC LIMIT 1",
+                (rater, item, since),
             ).fetchone()
         if row is None:
             return PageEntry()

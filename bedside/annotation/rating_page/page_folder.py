@@ -19,6 +19,7 @@ from bedside.core.page_serving import LinkFile
 from bedside.ratings.run import Run
 
 DATABASE = "answers.sqlite"
+PEOPLE = "people.sqlite"
 LINKS = "links.json"
 PLACE = "place.json"
 _SERVER_LOCK = "server.lock"
@@ -46,6 +47,11 @@ class PageFolder:
     def database(self) -> Path:
         """The database of answers."""
         return self.path / DATABASE
+
+    @property
+    def people(self) -> Path:
+        """The database of the people who enrolled."""
+        return self.path / PEOPLE
 
     @property
     def links_file(self) -> Path:

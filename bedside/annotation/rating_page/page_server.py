@@ -12,6 +12,7 @@ from bedside.annotation.rating_page.page_collection import collect
 from bedside.annotation.rating_page.page_database import MOST_BYTES, EntryConflictError, read_entry
 from bedside.annotation.rating_page.page_folder import PageFolder
 from bedside.annotation.rating_page.page_state import ClosedItemError, IncompleteEntryError, NoSuchItemError, PageState
+from bedside.annotation.rating_page.recruited_page import RecruitedPage
 from bedside.core.errors import BedsideError, InputError
 from bedside.core.page_serving import SERVER_TROUBLE, LocalPage, PagePlace, page_contents, serve
 from bedside.ratings.run import Run
@@ -62,6 +63,8 @@ async def _collect_for_ever(state: PageState, folder: PageFolder, run: Run, work
     last, trouble = -1, ""
     while True:
         try:
+            if isinstance(state, RecruitedPage):
+                await loop.run_in_executor(worker, state.sweep)
             number = await loop.run_in_executor(worker, state.database.last_revision)
             if number != last:
                 # Reading the run and the store anew takes a moment: raters are answered meanwhile.
@@ -106,9 +109,21 @@ def _page(state: PageState, say: ShowLine) -> LocalPage:
         changes={
             "/items/{item}": lambda rater, request, body: state.save(
                 rater, request.match_info["item"], read_entry(body)
-            )
+            ),
+            **_of_people(state),
         },
         most_bytes=MOST_BYTES,
         statuses=_STATUS,
         error_words=error_words,
     )
+
+
+def _of_people(state: PageState) -> dict[str, Callable[[str, Any, bytes], Any]]:
+    """What is sent by people who enrol, by its path; nothing where nobody can."""
+    if not isinstance(state, RecruitedPage):
+        return {}
+    return {
+        "/enrolment": lambda asker, request, body: state.enrol(asker, body),
+        "/questionnaire": lambda rater, request, body: state.answer_questionnaire(rater, body),
+        "/withdrawal": lambda rater, request, body: state.withdraw(rater, body),
+    }

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import orjson
 
-from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, plan_hash
+from bedside.annotation.annotation_plan import AnnotationPlan, RaterStanding, TrainingItem, plan_hash
 from bedside.annotation.answer_check import AnswerCheck
 from bedside.annotation.answer_ratings import flow_leads, listed_entries
 from bedside.annotation.answer_store import PLAN, plan_folder
@@ -40,7 +40,7 @@ from bedside.annotation.rating_page.page_database import (
     open_questions,
 )
 from bedside.annotation.rating_page.page_folder import PageFolder
-from bedside.annotation.reassignment import FILE as REASSIGNED, as_assigned
+from bedside.annotation.reassignment import FILE as REASSIGNED, as_assigned, decide
 from bedside.annotation.training_cases import TrainingResult, training_result
 from bedside.core.errors import BedsideError, InputError
 from bedside.core.page_serving import secret_digest
@@ -242,6 +242,16 @@ def _line(
 # -- What the rating page's server knows ----------------------------------------------------------------
 
 T = TypeVar("T")
+#: Where a rater is.
+Stage = Literal["questionnaire", "training", "rating", "ended"]
+
+
+def study_words(**more: Any) -> dict[str, Any]:
+    """What a rater's page shows of a study: nothing beside what is named."""
+    return {
+        "title": "", "contact": "", "help": None, "questions": [], "ending": None, "until": None, "can_withdraw": False,
+        **more,
+    }  # fmt: skip
 
 
 class NoSuchItemError(BedsideError):
@@ -285,7 +295,7 @@ class PageState:
         self._items = page_items(plan, run)
         self._positions = coded_positions(plan, run)
         self._check = AnswerCheck(plan, self._positions)
-        self._passed: set[str] = set()
+        self._passed: set[tuple[str, RaterStanding]] = set()
         self._common = {
             "plan": plan_hash(plan),
             "mode": plan.mode,
@@ -306,37 +316,80 @@ class PageState:
         self._raters = _Fresh((folder.links_file,), self._raters_by_digest)
         self.database: PageDatabase = PageDatabase(folder.database, plan)
 
+    def close(self) -> None:
+        """End the connection to what is kept."""
+        self.database.close()
+
     @property
     def plan(self) -> AnnotationPlan:
         """The plan as it is assigned now."""
         return self._plan.value()
 
     def _raters_by_digest(self) -> dict[bytes, str]:
-        secrets = self._folder.links.secrets(self.plan.people)
+        secrets = self._folder.links.secrets(self._linked())
         return {secret_digest(secret): rater for rater, secret in secrets.items()}
+
+    def _linked(self) -> Sequence[str]:
+        """Who has a link."""
+        return self.plan.people
 
     def rater_of(self, secret: str) -> str | None:
         """Whose link ends in a secret; None where nobody's does."""
         return self._raters.value().get(secret_digest(secret))
 
     def share(self, rater: str) -> dict[str, Any]:
-        """What a rater has to do and how far it is, with the questions and what is read first."""
+        """What a rater has to do and how far it is, with the questions and what is read first.
+
+        Raises:
+            NoSuchItemError: it is nobody who rates.
+        """
+        if rater not in self.plan.raters:
+            raise NoSuchItemError(self.words.say("no_such_item"))
+        self._show_second_set(rater)
         states = self.database.states(rater)
         training = self._training(rater)
+        stage, cleared = self.stage(rater), bool(self.plan.standing(rater).retrained)
         items = []
         for item in self.plan.assignment.get(rater, ()):
             state, handed_in = states.get(item, ("open", None))
+            if cleared and self._is_training(item):
+                handed_in = self._entry(item, rater).handed_in
             items.append({
                 "item": item,
                 "training": self._is_training(item),
-                "closed": not self._is_training(item) and not training.passed,
+                "closed": self._is_closed(item, stage, training.passed),
                 "state": state,
                 "handed_in": handed_in,
             })  # fmt: skip
         result = {"done": training.done, "passed": training.passed, "kappa": training.kappa, "wanted": training.wanted}
         if training.link_f1 is not None:
             result["link_f1"] = training.link_f1
-        return {**self._common, "rater": rater, "items": items, "training": result}
+        study = self._study(rater, stage)
+        return {**self._common, "rater": rater, "items": items, "training": result, "stage": stage, "study": study}
+
+    def stage(self, rater: str) -> Stage:
+        """Where a rater is: who is invited rates, unless they were excluded."""
+        return "ended" if self.plan.standing(rater).excluded else "rating"
+
+    def _study(self, rater: str, stage: Stage) -> dict[str, Any] | None:
+        """What the page shows of a study, and how the rater's part in it ended."""
+        if stage != "ended":
+            return None
+        ending = {"kind": "excluded", "code": None, "link": None, "debriefing": None}
+        return study_words(ending=ending)
+
+    def _is_closed(self, item: str, stage: Stage, passed: bool) -> bool:
+        if stage in ("questionnaire", "ended"):
+            return True
+        return not self._is_training(item) and (not passed or stage == "training")
+
+    def _show_second_set(self, rater: str) -> None:
+        """Show who has failed the first training set the second, where the plan has one."""
+        is_second = {item.id for item in self._drawn.training if item.again}
+        if is_second and not is_second.intersection(self.plan.assignment[rater]):
+            training = self._training(rater)
+            if training.done and not training.passed:
+                decide(self._run, self._drawn, rater, "second set")
 
     def item(self, rater: str, item: str) -> dict[str, Any]:
         """What a rater is shown of an item, and what stands on their page of it.
@@ -346,7 +399,7 @@ class PageState:
             ClosedItemError: the rater hasn't passed the training yet.
         """
         self._see_it_is_theirs(rater, item)
-        entry = self.database.entry(item, rater)
+        entry = self._entry(item, rater)
         task = orjson.loads(self._items[item])
         opinions = self.plan.opinions.get(item, {})
         return {
@@ -389,15 +442,26 @@ class PageState:
         is_training = self._is_training(item)
         if is_training and entry.state == "skipped":
             raise InputError(self.words.say("no_skip"), todo=self.words.say("no_skip_todo"))
-        version = self.database.save(item, rater, entry, sent.mark, final=is_training)
-        kept = self.database.entry(item, rater)
+        since = self._since(item, rater)
+        version = self.database.save(item, rater, entry, sent.mark, final=is_training, since=since)
+        kept = self._entry(item, rater)
         return {"version": version, "handed_in": kept.handed_in, "feedback": self._feedback(rater, item, kept, task)}
 
     def _see_it_is_theirs(self, rater: str, item: str) -> None:
+        stage = self.stage(rater)
+        if stage in ("questionnaire", "ended"):
+            raise ClosedItemError(self.words.say("closed_stage"))
         if item not in self.plan.assignment.get(rater, ()):
             raise NoSuchItemError(self.words.say("no_such_item"))
-        if not self._is_training(item) and not self._has_passed(rater):
+        if self._is_closed(item, stage, self._has_passed(rater)):
             raise ClosedItemError(self.words.say("closed_item"))
+
+    def _since(self, item: str, rater: str) -> str:
+        """From when on what a rater handed in of an item counts."""
+        return self.plan.standing(rater).retrained if self._is_training(item) else ""
+
+    def _entry(self, item: str, rater: str) -> PageEntry:
+        return self.database.entry(item, rater, self._since(item, rater))
 
     def _is_training(self, item: str) -> bool:
         return isinstance(self._drawn.by_id[item], TrainingItem)
@@ -407,10 +471,11 @@ class PageState:
         return training_result(self.plan, rater, answers, self._positions)
 
     def _has_passed(self, rater: str) -> bool:
-        """Whether a rater may go on to the items. First answers decide, so that it stays so."""
-        if rater not in self._passed and self._training(rater).passed:
-            self._passed.add(rater)
-        return rater in self._passed
+        """Whether a rater may go on to the items. First answers decide: it stays so until they are retrained."""
+        trained = (rater, self.plan.standing(rater))
+        if trained not in self._passed and self._training(rater).passed:
+            self._passed.add(trained)
+        return trained in self._passed
 
     def _feedback(self, rater: str, item: str, entry: PageEntry, task: dict[str, Any]) -> list[dict[str, Any]] | None:
         """How a training answer compares with the known one: shown only once it is handed in, and can't be changed."""

@@ -1,0 +1,248 @@
+"""The rating page of a study that people enrol in: from information and consent to how their part ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.rating_page.page_database import EntryConflictError, SentEntry
+from bedside.annotation.rating_page.page_folder import PageFolder
+from bedside.annotation.rating_page.page_state import (
+    IncompleteEntryError,
+    NoSuchItemError,
+    PageState,
+    Stage,
+    study_words,
+)
+from bedside.annotation.rating_page.study_people import ACTIVE, EnrolledPerson, People, Recruitment
+from bedside.annotation.study_file import MOST_ANSWER, MOST_PARAMETER, StudyFile, slots_of
+from bedside.core.errors import InputError, RunError
+from bedside.ratings.run import Run
+
+#: Whose the secret of the enrolment link is, in the file of links: nobody's name.
+ENROLMENT = "*"
+_Mark = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]{8,64}$")]
+_Word = Annotated[str, StringConstraints(max_length=60)]
+
+
+class _Sent(BaseModel):
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    mark: _Mark
+
+
+class SentEnrolment(_Sent):
+    """What a browser sends that came by the enrolment link.
+
+    Attributes:
+        parameters: of the link.
+        decision: None before the person has decided.
+        version: of what was shown.
+        mark: the browser's own; by it a person without parameters is known again.
+    """
+
+    parameters: Annotated[dict[Annotated[str, StringConstraints(max_length=200)], str], Field(max_length=100)] = {}
+    decision: Literal["agreed", "declined"] | None = None
+    version: Annotated[str, StringConstraints(max_length=64)] = ""
+
+
+class SentQuestionnaire(_Sent):
+    """Answers to the questionnaire: name → texts."""
+
+    answers: Annotated[
+        dict[_Word, Annotated[list[Annotated[str, StringConstraints(max_length=MOST_ANSWER)]], Field(max_length=100)]],
+        Field(max_length=500),
+    ]
+
+
+_Model = TypeVar("_Model", bound=_Sent)
+
+
+def _read(model: type[_Model], body: bytes) -> _Model:
+    try:
+        return model.model_validate_json(body)
+    except ValidationError as error:
+        place = ".".join(map(str, error.errors(include_url=False, include_input=False)[0]["loc"]))[:100]
+        what = f"What the page sent can't be kept: {place or 'the request'}."
+        raise InputError(what, todo="Shorten it, or load the page again.") from error
+
+
+class RecruitedPage(PageState):
+    """A page as :class:`~.page_state.PageState`, on which people enrol; for one thread at a time.
+
+    Args:
+        plan: the plan.
+        run: its run.
+        folder: the page's folder.
+        text: what raters read first, as Markdown.
+        study: what people are shown, asked and promised.
+    """
+
+    def __init__(self, plan: AnnotationPlan, run: Run, folder: PageFolder, text: str, study: StudyFile) -> None:
+        super().__init__(plan, run, folder, text)
+        self.study = study
+        self.people = People(folder.people)
+        self.people.keep_study(study)
+        self.recruitment = Recruitment(run, plan, self.people, self.database, self._positions, lambda: self.plan)
+        self.recruitment.settle()
+        self._help = study.html("help")
+
+    def close(self) -> None:
+        """End the connections."""
+        self.people.close()
+        super().close()
+
+    def _linked(self) -> Sequence[str]:
+        slots = set(slots_of(self._drawn.raters))
+        return [ENROLMENT, *(rater for rater in self.plan.people if rater not in slots)]
+
+    def enrol(self, asker: str, body: bytes) -> dict[str, Any]:
+        """What somebody who came by the enrolment link is answered: the study, how it ends, or a link of their own.
+
+        Raises:
+            NoSuchItemError: it was another link.
+            InputError: a parameter is missing or can't be one.
+            EntryConflictError: the person agreed to another text than is shown now.
+        """
+        if asker != ENROLMENT:
+            raise NoSuchItemError(self.words.say("no_such_item"))
+        sent = _read(SentEnrolment, body)
+        parameters = {name: self._parameter(sent.parameters, name) for name in self.study.parameters}
+        key = f"id:{next(iter(parameters.values()))}" if parameters else f"mark:{sent.mark}"
+        known = self.people.known(key)
+        if known is not None:
+            return self._let_in(known)
+        if sent.decision == "declined":
+            self.people.log("", "declined", version=self.study.version)
+            return {"ending": self.study.ending("declined", parameters, debriefing=False)}
+        full = not self.people.has_room(self.recruitment.free())
+        ending = self.study.ending("full", parameters, debriefing=False) if full else None
+        if sent.decision is None:
+            study = self.study
+            words = {"title": study.title, "statements": study.consent, "contact": study.contact}
+            texts = {"information": study.html("information"), "version": study.version}
+            return {"welcome": {**words, **texts, "full": full, "ending": ending}}
+        if sent.version != self.study.version:
+            raise EntryConflictError(self.words.say("study_changed"))
+        free, taken = self.recruitment.free(), self.plan.raters
+        person = self.people.enrol(key, parameters, self.study, free, taken)
+        return (
+            {"ending": ending or self.study.ending("full", parameters, debriefing=False)}
+            if person is None
+            else self._let_in(person)
+        )
+
+    def _parameter(self, parameters: Mapping[str, str], name: str) -> str:
+        value = parameters.get(name, "").strip()
+        if not value or len(value) > MOST_PARAMETER or not value.isprintable():
+            raise InputError(self.words.say("study_link", name=name))
+        return value
+
+    def _let_in(self, person: EnrolledPerson) -> dict[str, Any]:
+        self.recruitment.settle()
+        return {"secret": self._folder.links.secrets([person.rater])[person.rater]}
+
+    def share(self, rater: str) -> dict[str, Any]:
+        """As of any page; what stands there begins with where the person is."""
+        if rater in self.plan.raters:
+            self._show_second_set(rater)
+            self.recruitment.advance(rater)
+        return super().share(rater)
+
+    def save(self, rater: str, item: str, sent: SentEntry) -> dict[str, Any]:
+        """As of any page; the person is then where that puts them."""
+        kept = super().save(rater, item, sent)
+        if sent.state != "draft":
+            self._show_second_set(rater)
+            self.recruitment.advance(rater)
+        return kept
+
+    def answer_questionnaire(self, rater: str, body: bytes) -> dict[str, Any]:
+        """Keep what a person says of themselves, once; what the page shows then.
+
+        Raises:
+            NoSuchItemError: it is nobody who enrolled.
+            IncompleteEntryError: an answer is wanting or none of those that can be chosen.
+        """
+        person = self._enrolled(rater)
+        sent = _read(SentQuestionnaire, body)
+        if person.state == "questionnaire":
+            wanting = {}
+            for question in self.study.questionnaire:
+                problem = question.problem(sent.answers.get(question.name, []))
+                if problem is not None:
+                    wanting[question.name] = self.words.say(problem, title=question.question.rstrip("?.？。"))
+            if wanting:
+                raise IncompleteEntryError(wanting)
+            answers = {
+                question.name: [text.strip() for text in sent.answers.get(question.name, []) if text.strip()]
+                for question in self.study.questionnaire
+            }
+            ends = [q.name for q in self.study.questionnaire if set(q.ends) & set(answers[q.name])]
+            with self.people.changing():
+                self.people.keep_answers(rater, answers)
+                if not ends:
+                    self.people.move(rater, "training", "questionnaire answered")
+                else:
+                    self.recruitment.screen_out(rater, ends[0])
+        return self.share(rater)
+
+    def withdraw(self, rater: str, body: bytes) -> dict[str, Any]:
+        """Remove all that is known of a person, everywhere.
+
+        Raises:
+            NoSuchItemError: it is nobody who enrolled.
+        """
+        person = self._enrolled(rater)
+        _read(_Sent, body)
+        ending = self.study.ending("withdrawn", person.parameters, person.code)
+        # Where another command holds the run, it is decided, and done as soon as that ends.
+        with suppress(RunError):
+            self.recruitment.withdraw(rater, self._folder)
+        return {"ending": ending}
+
+    def _enrolled(self, rater: str) -> EnrolledPerson:
+        person = self.people.person(rater)
+        if person is None:
+            raise NoSuchItemError(self.words.say("no_such_item"))
+        return person
+
+    def stage(self, rater: str) -> Stage:
+        """Where a person is now; who is invited rates."""
+        self.recruitment.advance(rater)
+        person = self.people.person(rater)
+        if person is None:
+            return super().stage(rater)
+        if person.state == "questionnaire":
+            return "questionnaire"
+        if person.state == "training":
+            return "training"
+        return "rating" if person.state == "rating" else "ended"
+
+    def _study(self, rater: str, stage: Stage) -> dict[str, Any]:
+        person = self.people.person(rater)
+        words = {"title": self.study.title, "contact": self.study.contact, "help": self._help}
+        if person is None:
+            return {**(super()._study(rater, stage) or study_words()), **words}
+        ending = None
+        if person.state not in ACTIVE:
+            ending = self.study.ending(person.state, person.parameters, person.code)  # type: ignore[arg-type]
+        questions = [
+            question.model_dump(include={"name", "question", "kind", "choices", "required"})
+            for question in self.study.questionnaire
+        ]
+        return study_words(
+            **words, questions=questions, ending=ending, until=person.until if ending is None else None,
+            can_withdraw=True,
+        )  # fmt: skip
+
+    def sweep(self) -> None:
+        """Put everybody where they are by now, as who is out of time, or withdrew while the run was held."""
+        for person in self.people.persons():
+            self.recruitment.advance(person.rater)
+            if person.state == "withdrawn":
+                self.recruitment.withdraw(person.rater, self._folder)

@@ -1,0 +1,569 @@
+"""The people who enrolled in a study: who they are, where they are, what they agreed to, and what was decided.
+
+Ids that come from outside stand here alone, in a database beside the run; ratings know people as ``p-1``, ``p-2`` ….
+Who rates what is kept in the run (:mod:`~bedside.annotation.reassignment`): a person takes a share that waits, and what
+they leave waits again.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+
+from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, rater_of
+from bedside.annotation.answer_store import read_store
+from bedside.annotation.items import coded_positions
+from bedside.annotation.offline_tables import safe_cell
+from bedside.annotation.rating_page.page_database import PageDatabase
+from bedside.annotation.rating_page.page_folder import PageFolder
+from bedside.annotation.reassignment import Decision, as_assigned, decide, hand_over
+from bedside.annotation.study_file import StudyFile, slots_of
+from bedside.annotation.training_cases import CodedPositions, TrainingResult, training_result
+from bedside.core.errors import InputError, RunError
+from bedside.ratings.run import Run
+
+PersonState = Literal[
+    "questionnaire", "training", "rating", "completed", "screened_out", "timed_out", "excluded", "enough", "withdrawn"
+]  # fmt: skip
+#: States in which a person has something to do.
+ACTIVE = ("questionnaire", "training", "rating")
+#: States that end well: the share isn't free again.
+_DONE = ("completed", "enough")
+#: What a person's code is made of: nothing that looks like something else.
+_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+_PATIENCE = 20.0
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS study (number INTEGER PRIMARY KEY AUTOINCREMENT, content BLOB NOT NULL UNIQUE);
+CREATE TABLE IF NOT EXISTS consents (version TEXT PRIMARY KEY, shown BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS persons (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, rater TEXT NOT NULL UNIQUE, person TEXT NOT NULL UNIQUE,
+    parameters BLOB NOT NULL, state TEXT NOT NULL, slot TEXT UNIQUE, version TEXT NOT NULL, decision TEXT NOT NULL,
+    consented TEXT NOT NULL, until TEXT, ended TEXT, answers BLOB NOT NULL, code TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS events (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, time TEXT NOT NULL, rater TEXT NOT NULL, event TEXT NOT NULL,
+    detail BLOB NOT NULL
+);
+"""
+_COLUMNS = "rater, parameters, state, slot, version, consented, until, ended, answers, code"
+
+
+@dataclass(frozen=True, slots=True)
+class EnrolledPerson:
+    """Somebody who enrolled.
+
+    Attributes:
+        rater: the name that ratings have.
+        parameters: of the link that the person came by.
+        state: where the person is.
+        slot: the rater of the plan whose share the person has or had; None once it waits again.
+        version: of what the person agreed to (:attr:`~bedside.annotation.study_file.StudyFile.version`).
+        consented, until, ended: when, as ISO 8601; None where it isn't so or there is no limit.
+        answers: to the questionnaire.
+        code: the person's own.
+    """
+
+    rater: str
+    parameters: Mapping[str, str]
+    state: PersonState
+    slot: str | None
+    version: str
+    consented: str
+    until: str | None
+    ended: str | None
+    answers: Mapping[str, list[str]]
+    code: str
+
+    @property
+    def minutes(self) -> float | None:
+        """From consent to the end."""
+        if self.ended is None:
+            return None
+        return (datetime.fromisoformat(self.ended) - datetime.fromisoformat(self.consented)).total_seconds() / 60
+
+
+class People:
+    """The database of people, for one thread at a time.
+
+    Args:
+        path: the file; made for its owner alone if it isn't there.
+
+    Raises:
+        RunError: it can't be read or written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._inside = False
+        with self._saying_where():
+            path.touch(0o600)
+            self._connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+            for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
+                self._connection.execute(f"PRAGMA {pragma}")
+            self._connection.executescript(_SCHEMA)
+
+    def close(self) -> None:
+        """End the connection."""
+        self._connection.close()
+
+    @contextmanager
+    def changing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction, all of it or none; one within another is a part of it."""
+        with self._saying_where():
+            if self._inside:
+                yield self._connection
+                return
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._inside = True
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+            finally:
+                self._inside = False
+
+    def keep_study(self, study: StudyFile) -> None:
+        """Keep what people are shown and promised now, and every wording that anybody may agree to."""
+        content = orjson.dumps(study.model_dump(mode="json"))
+        with self.changing() as database:
+            database.execute("DELETE FROM study")
+            database.execute("INSERT INTO study (content) VALUES (?)", (content,))
+            database.execute("INSERT OR IGNORE INTO consents VALUES (?, ?)", (study.version, content))
+
+    def serves(self) -> bool:
+        """Whether people can enrol."""
+        return bool(self._rows("SELECT 1 FROM study"))
+
+    def study(self) -> StudyFile:
+        """The study as it was served last.
+
+        Raises:
+            InputError: it never was.
+        """
+        row = self._rows("SELECT content FROM study")
+        if not row:
+            raise InputError("the plan has no study", where=str(self.path), todo="serve it with `study` first")
+        return StudyFile.model_validate_json(row[0][0])
+
+    def persons(self) -> list[EnrolledPerson]:
+        """All who enrolled, in that order."""
+        return list(map(_person, self._rows(f"SELECT {_COLUMNS} FROM persons ORDER BY number")))
+
+    def person(self, rater: str) -> EnrolledPerson | None:
+        """The person of a rater's name."""
+        return next(map(_person, self._rows(f"SELECT {_COLUMNS} FROM persons WHERE rater = ?", rater)), None)
+
+    def known(self, key: str) -> EnrolledPerson | None:
+        """The person who came by a key before."""
+        return next(map(_person, self._rows(f"SELECT {_COLUMNS} FROM persons WHERE person = ?", key)), None)
+
+    def events(self) -> list[tuple[str, str, str, Mapping[str, Any]]]:
+        """Time, rater, event and details of all that happened, in order."""
+        rows = self._rows("SELECT time, rater, event, detail FROM events ORDER BY number")
+        return [(time, rater, event, orjson.loads(detail)) for time, rater, event, detail in rows]
+
+    def enrol(
+        self, key: str, parameters: Mapping[str, str], study: StudyFile, free: Sequence[str], taken: Sequence[str]
+    ) -> EnrolledPerson | None:
+        """Keep that somebody agreed, with a share of their own; None where none is free.
+
+        Args:
+            key: by which the person is known again.
+            parameters: of the link.
+            study: what the person agreed to.
+            free: raters of the plan whose share waits.
+            taken: names that the plan has.
+        """
+        with self.changing() as database:
+            known = self.known(key)
+            slot = self._free_slot(free)
+            if known is not None or slot is None:
+                return known
+            last = database.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'persons'")
+            number = int(last.fetchone()[0]) + 1
+            while f"p-{number}" in taken:
+                number += 1
+            rater, code = f"p-{number}", "".join(secrets.choice(_LETTERS) for _ in range(10))
+            state = "questionnaire" if study.questionnaire else "training"
+            values = (
+                number, rater, key, orjson.dumps(parameters), state, slot, study.version, "agreed", _now(),
+                _until(study), orjson.dumps({}), code,
+            )  # fmt: skip
+            database.execute(
+                "INSERT INTO persons (number, rater, person, parameters, state, slot, version, decision, consented, "
+                "until, answers, code) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                values,
+            )
+            self.log(rater, "consented", version=study.version, slot=slot)
+        return self.person(rater)
+
+    def _free_slot(self, free: Sequence[str]) -> str | None:
+        held = {slot for (slot,) in self._rows("SELECT slot FROM persons WHERE slot IS NOT NULL")}
+        return next((slot for slot in free if slot not in held), None)
+
+    def has_room(self, free: Sequence[str]) -> bool:
+        """Whether nobody has one of the shares that wait."""
+        return self._free_slot(free) is not None
+
+    def log(self, rater: str, event: str, **detail: Any) -> None:
+        """Keep that something happened."""
+        values = (_now(), rater, event, orjson.dumps(detail))
+        with self.changing() as database:
+            database.execute("INSERT INTO events (time, rater, event, detail) VALUES (?, ?, ?, ?)", values)
+
+    def move(self, rater: str, state: PersonState, event: str, **detail: Any) -> None:
+        """Put a person into another state, with a record of why."""
+        ended = None if state in ACTIVE else _now()
+        with self.changing() as database:
+            database.execute("UPDATE persons SET state = ?, ended = ? WHERE rater = ?", (state, ended, rater))
+            self.log(rater, event, state=state, **detail)
+
+    def keep_answers(self, rater: str, answers: Mapping[str, Sequence[str]]) -> None:
+        """Keep what a person said in the questionnaire."""
+        with self.changing() as database:
+            database.execute("UPDATE persons SET answers = ? WHERE rater = ?", (orjson.dumps(answers), rater))
+
+    def take_up(self, rater: str, free: Sequence[str]) -> None:
+        """Give somebody whose part had ended a share again.
+
+        Raises:
+            InputError: none is free.
+        """
+        with self.changing() as database:
+            person = self.person(rater)
+            if person is None or person.slot is not None:
+                return
+            slot = self._free_slot(free)
+            if slot is None:
+                raise InputError("no share is free", where="`rater`", todo="wait until somebody leaves one")
+            database.execute("UPDATE persons SET slot = ? WHERE rater = ?", (slot, rater))
+
+    def renew(self, rater: str) -> None:
+        """Let a person's time begin anew."""
+        with self.changing() as database:
+            database.execute("UPDATE persons SET until = ? WHERE rater = ?", (_until(self.study()), rater))
+
+    def release(self, rater: str) -> None:
+        """Let a person's share wait again."""
+        with self.changing() as database:
+            database.execute("UPDATE persons SET slot = NULL WHERE rater = ?", (rater,))
+
+    def forget(self, rater: str, **detail: Any) -> None:
+        """Remove all that is known of a person, leaving no trace in the file, but that somebody withdrew."""
+        with self.changing() as database:
+            database.execute("DELETE FROM persons WHERE rater = ?", (rater,))
+            database.execute("DELETE FROM events WHERE rater = ?", (rater,))
+            self.log("", "withdrawn", **detail)
+        with self._saying_where():
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def withdrawn(self) -> int:
+        """How many withdrew."""
+        return int(self._rows("SELECT count(*) FROM events WHERE event = 'withdrawn'")[0][0])
+
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        with self._saying_where():
+            return self._connection.execute(query, values).fetchall()
+
+    @contextmanager
+    def _saying_where(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise RunError(
+                f"the database of people can't be used ({error})",
+                where=str(self.path),
+                todo="see that the disk isn't full and that the file is yours",
+            ) from error
+
+
+def _person(row: tuple[Any, ...]) -> EnrolledPerson:
+    rater, parameters, state, slot, version, consented, until, ended, answers, code = row
+    return EnrolledPerson(
+        rater, orjson.loads(parameters), state, slot, version, consented, until, ended, orjson.loads(answers), code
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _until(study: StudyFile) -> str | None:
+    if study.hours is None:
+        return None
+    return (datetime.now(UTC) + timedelta(hours=study.hours)).isoformat(timespec="milliseconds")
+
+
+# -- Where each of them is ------------------------------------------------------------------------------
+
+
+class Recruitment:
+    """People on their way through a plan: from a share that waits to one that is done, or waits again.
+
+    Args:
+        run: the run.
+        drawn: its plan.
+        people: who enrolled.
+        database: what they typed and handed in.
+        positions: :func:`~bedside.annotation.items.coded_positions`.
+        plan: gives the plan as it is assigned now.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        drawn: AnnotationPlan,
+        people: People,
+        database: PageDatabase,
+        positions: CodedPositions,
+        plan: Callable[[], AnnotationPlan] | None = None,
+    ) -> None:
+        self.people = people
+        self._run, self._drawn, self._database, self._positions = run, drawn, database, positions
+        self._plan = plan or (lambda: as_assigned(run, drawn))
+
+    def free(self) -> list[str]:
+        """The raters of the plan whose share waits for somebody."""
+        return [slot for slot in slots_of(self._drawn.raters) if self._works(slot)]
+
+    def waiting(self) -> int:
+        """How many shares wait that nobody has; 0 where nobody can enrol."""
+        return len(set(self.free()) - {person.slot for person in self.people.persons()}) if self.people.serves() else 0
+
+    def _works(self, rater: str) -> list[str]:
+        plan = self._plan()
+        items = {item.id for item in plan.items}
+        return [name for name in plan.assignment.get(rater, ()) if name in items]
+
+    def settle(self) -> None:
+        """Have who rates what be as people are: whoever was killed between two steps, the second is done here."""
+        with self.people.changing():
+            for person in self.people.persons():
+                if person.slot is None:
+                    continue
+                if person.state in ACTIVE and self._works(person.slot):
+                    hand_over(self._run, self._drawn, person.slot, person.rater)
+                elif person.state not in (*ACTIVE, *_DONE):
+                    kept = [] if person.state in ("excluded", "withdrawn") else self.handed_in(person.rater)
+                    hand_over(self._run, self._drawn, person.rater, person.slot, kept)
+                    self.people.release(person.rater)
+
+    def handed_in(self, rater: str) -> list[str]:
+        """Ids of what a rater has handed in."""
+        return [item for item, (_, state) in self._database.states(rater).items() if state is not None]
+
+    def items_done(self, rater: str) -> int:
+        """How many items a rater has handed in that aren't training."""
+        return sum(not isinstance(self._drawn.by_id[item], TrainingItem) for item in self.handed_in(rater))
+
+    def training(self, rater: str) -> TrainingResult:
+        """How a rater does in training."""
+        answers = self._database.answers(rater) if self._drawn.training else ()
+        return training_result(self._plan(), rater, answers, self._positions)
+
+    def advance(self, rater: str) -> None:
+        """Put a person where they are by now: out of time, trained, or done."""
+        person = self.people.person(rater)
+        if person is None or person.state not in ACTIVE:
+            return
+        if person.until is not None and person.until < _now():
+            self._end(rater, "timed_out", "timed out")
+        elif person.state == "training":
+            training, plan = self.training(rater), self._plan()
+            shown = set(plan.assignment[rater])
+            if training.passed:
+                self.people.move(rater, "rating", "trained", kappa=training.kappa, let_in=training.let_in)
+                self.advance(rater)
+            elif training.done and all(item.id in shown for item in plan.training):
+                self._end(rater, "screened_out", "training not passed", kappa=training.kappa)
+        elif person.state == "rating" and not self._open(rater):
+            self._end(rater, "completed", "completed")
+
+    def _open(self, rater: str) -> set[str]:
+        """What a rater has to hand in before the share is done: training is for who isn't let in without."""
+        training = {item.id for item in self._drawn.training}
+        return set(self._plan().assignment[rater]) - training - set(self.handed_in(rater))
+
+    def _end(self, rater: str, state: PersonState, event: str, **detail: Any) -> None:
+        self.people.move(rater, state, event, items=self.items_done(rater), **detail)
+        self.settle()
+
+    def screen_out(self, rater: str, question: str) -> None:
+        """End a person's part by an answer to the questionnaire."""
+        self._end(rater, "screened_out", "questionnaire", question=question)
+
+    def decide(self, rater: str, decision: Decision) -> None:
+        """Let a rater in, have them trained again, or exclude them, whoever they are; with a record.
+
+        Raises:
+            InputError: no such rater, no training, or no share for somebody whose part had ended.
+        """
+        name = rater_of(self._plan(), rater, "`rater`")
+        person = self.people.person(name)
+        with self.people.changing():
+            if person is not None and decision != "exclude":
+                if person.state in (*_DONE, "excluded"):
+                    what = f"{name} is {person.state}, and others may have the share"
+                    raise InputError(what, where="`rater`", todo="let the person enrol again")
+                if person.state not in ACTIVE:
+                    self.settle()
+                    self.people.take_up(name, self.free())
+                waits = person.state == "questionnaire"
+                self.people.move(name, "questionnaire" if waits else "training", decision)
+                self.people.renew(name)
+            elif person is not None:
+                self.people.move(name, "excluded", decision)
+            else:
+                self.people.log(name, decision)
+            before = self._plan().assignment[name]
+            after = decide(self._run, self._drawn, name, decision).assignment[name]
+            if decision == "retrain" and before == after:
+                self._database.clear([item.id for item in self._drawn.training], name)
+            self.settle()
+        self.advance(name)
+
+    def withdraw(self, rater: str, folder: PageFolder) -> None:
+        """Remove all that is known of a person, everywhere; what is left is that somebody withdrew, and is owed.
+
+        Safe to repeat where it was stopped half-way.
+        """
+        from bedside.annotation.withdrawal import withdraw
+
+        person = self.people.person(rater)
+        if person is not None and person.state != "withdrawn":
+            payment = self.people.study().payment
+            amount = Decimal(0) if payment is None else payment.amount(self._paid_as(person), self.items_done(rater))
+            with self.people.changing():
+                self.people.move(rater, "withdrawn", "withdraws", amount=str(amount))
+                self.settle()
+        withdraw(self._run, self._drawn, folder, rater)
+        if person is not None:
+            own = [detail for _, name, _, detail in self.people.events() if name == rater]
+            amount = next(detail["amount"] for detail in reversed(own) if "amount" in detail)
+            self.people.forget(rater, code=person.code, amount=amount)
+
+    def _paid_as(self, person: EnrolledPerson) -> str:
+        """What a person who withdraws is paid as: what they had earned before stays theirs."""
+        return "withdrawn" if person.state in ACTIVE else person.state
+
+
+# -- What a researcher sees of them ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RaterRow:
+    """A rater of a plan in the table of people.
+
+    Attributes:
+        rater: the name that ratings have.
+        state: where they are; of who was invited, ``rating``, ``training`` or ``excluded``.
+        done, assigned: items, without training.
+        minutes: from consent to the end; None where there was none, or no end yet.
+        kappa: with the known answers of the last training set; None where it can't be told.
+        code: the person's own; empty of who was invited.
+    """
+
+    rater: str
+    state: str
+    done: int
+    assigned: int
+    minutes: float | None
+    kappa: float | None
+    code: str
+
+
+@contextmanager
+def recruitment_of(
+    run: Run, plan: AnnotationPlan, folder: PageFolder, *, changing: bool = False
+) -> Iterator[Recruitment | None]:
+    """The people of a plan's page; None where it has none, unless they are to be changed."""
+    if not changing and not (folder.people.is_file() and folder.database.is_file()):
+        yield None
+        return
+    folder.make()
+    with ExitStack() as opened:
+        people, database = People(folder.people), PageDatabase(folder.database, plan)
+        opened.callback(people.close)
+        opened.callback(database.close)
+        yield Recruitment(run, plan, people, database, coded_positions(plan, run))
+
+
+def rater_rows(run: Run, plan: AnnotationPlan, recruitment: Recruitment | None) -> tuple[RaterRow, ...]:
+    """All raters of a plan but shares that nobody has; who was invited by what is in the run.
+
+    Args:
+        run: the run.
+        plan: the plan as it is assigned now.
+        recruitment: the people of its page; None where it has none.
+    """
+    history, positions = read_store(run, plan), coded_positions(plan, run)
+    own = [revision.answer for revision in history.revisions if revision.answer.changed_by is None]
+    persons = {} if recruitment is None else {person.rater: person for person in recruitment.people.persons()}
+    training_items = {item.id for item in plan.training}
+    rows = []
+    for rater in plan.raters:
+        person = persons.get(rater)
+        if person is None and persons and rater in slots_of(plan.raters):
+            continue
+        if person is not None and recruitment is not None:
+            done, training = set(recruitment.handed_in(rater)), recruitment.training(rater)
+        else:
+            done = {item for item, who in history.counting() if who == rater}
+            training = training_result(plan, rater, own, positions)
+        state: str = "rating" if training.passed else "training"
+        rows.append(
+            RaterRow(
+                rater=rater,
+                state=person.state if person is not None else "excluded" if plan.standing(rater).excluded else state,
+                done=len(done - training_items),
+                assigned=len(set(plan.assignment[rater]) - training_items),
+                minutes=None if person is None else person.minutes,
+                kappa=training.kappa,
+                code="" if person is None else person.code,
+            )
+        )
+    return tuple(rows)
+
+
+def payment_sheet(recruitment: Recruitment) -> tuple[str, Decimal]:
+    """A table, as CSV, of all whose part has ended, with what each is paid; and the sum.
+
+    It holds the ids that people came with. Who withdrew is in it by their code alone.
+    """
+    people, study = recruitment.people, recruitment.people.study()
+    payment = study.payment
+    currency = "" if payment is None else payment.currency
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    names = ("person", *study.parameters, "state", "consented", "ended", "items", "code", "amount", "currency")
+    writer.writerow(names)
+    total = Decimal(0)
+    for person in people.persons():
+        if person.state in ACTIVE or person.state == "withdrawn":
+            continue
+        items = recruitment.items_done(person.rater)
+        amount = Decimal("0.00") if payment is None else payment.amount(person.state, items)
+        total += amount
+        ids = [person.parameters.get(name, "") for name in study.parameters]
+        cells = [person.rater, *ids, person.state, person.consented, person.ended or "", items, person.code]
+        writer.writerow([*(safe_cell(str(cell)) for cell in cells), amount, currency])
+    for time, _, event, detail in people.events():
+        if event == "withdrawn":
+            total += Decimal(detail["amount"])
+            blank = [""] * (1 + len(study.parameters))
+            writer.writerow([*blank, event, "", time, "", detail["code"], detail["amount"], currency])
+    return out.getvalue(), total

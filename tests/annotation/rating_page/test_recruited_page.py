@@ -1,0 +1,424 @@
+"""People who enrol, without a network: the study file, the way through it, decisions, and hostile words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import bedside
+from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem
+from bedside.annotation.answer_store import plan_folder
+from bedside.annotation.plan_file import read_plan, sealed, write_plan
+from bedside.annotation.plan_progress import plan_progress
+from bedside.annotation.rating_page.page_collection import collect
+from bedside.annotation.rating_page.page_database import EntryConflictError
+from bedside.annotation.rating_page.page_folder import page_folder
+from bedside.annotation.rating_page.page_state import ClosedItemError, IncompleteEntryError, NoSuchItemError, PageState
+from bedside.annotation.rating_page.recruited_page import ENROLMENT, RecruitedPage
+from bedside.annotation.reassignment import as_assigned, reassign
+from bedside.annotation.study_file import Payment, read_study
+from bedside.annotation.training_cases import read_training
+from bedside.core.errors import DataError, InputError
+from bedside.judges.rubrics.rubric_files import RUBRICS
+from bedside.ratings.run import Run
+from tests.annotation.builders import gold_file, people
+from tests.annotation.rating_page.pages import opened, sent
+from tests.annotation.rating_page.recruiting import STUDY, known_levels, write_study
+from tests.annotation.study import EMPATHY, GOAL, rating_plan
+
+RATED = {"empathy": "4", "goal_alignment": "2"}
+PARAMETERS = {"PROLIFIC_PID": "abc123", "STUDY_ID": "s", "SESSION_ID": "t"}
+
+
+def trained_plan(run: Run, folder: Path, **options: Any) -> AnnotationPlan:
+    training = read_training(gold_file(folder, 2), "rate", (EMPATHY, GOAL))
+    again = read_training(gold_file(folder, 2, "second"), "rate", (EMPATHY, GOAL))
+    given = {"raters": ("rater-1", "rater-2", "anna"), "overlap": 1, "per": 6}
+    known = {"training": training, "training_again": again, "training_kappa": 0.6}
+    return rating_plan(run, **{**given, **known, **options})
+
+
+def recruited(run: Run, plan: AnnotationPlan, tmp_path: Path, text: str = STUDY) -> RecruitedPage:
+    folder = page_folder(run, plan)
+    folder.make()
+    write_plan(plan, tmp_path / "plan.json")
+    return RecruitedPage(plan, run, folder, "", read_study(write_study(tmp_path / "study", text=text), plan))
+
+
+def enrolled(page: RecruitedPage, pid: str = "abc123", **more: Any) -> str:
+    """The name of somebody who agreed."""
+    reply = enrol(page, {**PARAMETERS, "PROLIFIC_PID": pid}, "agreed", **more)
+    rater = page.rater_of(reply["secret"])
+    assert rater is not None
+    return rater
+
+
+def enrol(
+    page: RecruitedPage, parameters: Mapping[str, Any], decision: str | None, version: str | None = None, **more: Any
+) -> dict[str, Any]:
+    body = {"parameters": parameters, "decision": decision, "version": page.study.version, "mark": "m" * 9, **more}
+    return page.enrol(ENROLMENT, json.dumps(body | ({} if version is None else {"version": version})).encode())
+
+
+def answered(page: RecruitedPage, rater: str, **answers: Any) -> dict[str, Any]:
+    body = {"answers": answers or {"experience": ["longer"]}, "mark": "q" * 9}
+    return page.answer_questionnaire(rater, json.dumps(body).encode())
+
+
+def trained(page: PageState, plan: AnnotationPlan, rater: str, *, right: bool, again: bool = False) -> None:
+    for item in (item for item in plan.training if item.again == again):
+        said = known_levels(plan)[item.id]
+        page.save(rater, item.id, sent(choices=said if right else {key: str(6 - int(said[key])) for key in said}))
+
+
+def items_of(plan: AnnotationPlan, rater: str) -> list[str]:
+    return [item for item in plan.assignment[rater] if not isinstance(plan.by_id[item], KnownItem)]
+
+
+# -- The way through ------------------------------------------------------------------------------------
+
+
+def test_from_the_link_to_the_code(run: Run, tmp_path: Path) -> None:
+    plan = trained_plan(run, tmp_path)
+    page = recruited(run, plan, tmp_path)
+    welcome = enrol(page, PARAMETERS, None)["welcome"]
+    assert welcome["information"] == (
+        "<h1>About</h1>\n<p>We keep <em>ratings</em>. &lt;script&gt;alert(1)&lt;/script&gt;</p>\n"
+    )
+    assert (len(welcome["statements"]), welcome["full"], welcome["ending"]) == (2, False, None)
+    assert enrol(page, PARAMETERS, "declined") == {
+        "ending": {"kind": "declined", "code": "C5", "link": None, "debriefing": None}
+    }
+    with pytest.raises(EntryConflictError, match="was changed"):
+        enrol(page, PARAMETERS, "agreed", version="0" * 64)
+    assert page.people.persons() == []
+    rater = enrolled(page)
+    assert (rater, enrolled(page)) == ("p-1", "p-1")
+    assert enrol(page, PARAMETERS, "declined") == enrol(page, PARAMETERS, None)  # known: their own link again
+    share = page.share(rater)
+    assert (share["stage"], share["study"]["until"][:2]) == ("questionnaire", "20")
+    assert share["study"]["can_withdraw"] is True
+    assert share["study"]["help"] == "<p>Talk to somebody at 116 123.</p>\n"
+    assert [question["kind"] for question in share["study"]["questions"]] == ["choice", "several", "number"]
+    assert {item["closed"] for item in share["items"]} == {True}
+    # The share of the slot, in its order, after the training set.
+    assert [item["item"] for item in share["items"]] == [
+        *(item.id for item in plan.training if not item.again), *items_of(plan, "rater-1"),
+    ]  # fmt: skip
+    for item in (plan.training[0].id, items_of(plan, "rater-1")[0]):
+        with pytest.raises(ClosedItemError, match="questionnaire"):
+            page.item(rater, item)
+    with pytest.raises(IncompleteEntryError) as wanting:
+        answered(page, rater, experience=["never"], languages=["French"], age=["about 40"])
+    assert set(wanting.value.wanting) == {"experience", "languages", "age"}
+    assert answered(page, rater, experience=["longer"], languages=["English", "German"])["stage"] == "training"
+    with pytest.raises(ClosedItemError, match="training"):
+        page.item(rater, items_of(plan, "rater-1")[0])
+    trained(page, plan, rater, right=True)
+    assert page.share(rater)["stage"] == "rating"
+    for item in items_of(plan, "rater-1"):
+        page.save(rater, item, sent(choices=RATED))
+    share = page.share(rater)
+    assert share["study"]["ending"] == {
+        "kind": "completed", "code": None, "link": "https://app.example.org/complete?cc=C1&id=abc123",
+        "debriefing": "<p><strong>Thank you.</strong></p>\n",
+    }  # fmt: skip
+    with pytest.raises(ClosedItemError, match="ended"):
+        page.item(rater, items_of(plan, "rater-1")[0])
+    events = [event for _, name, event, _ in page.people.events() if name == rater]
+    assert events == ["consented", "questionnaire answered", "trained", "completed"]
+    assert page.people.persons()[0].answers["languages"] == ["English", "German"]
+
+
+def test_a_share_waits_again_and_goes_on_where_it_was_left(run: Run, tmp_path: Path) -> None:
+    plan = trained_plan(run, tmp_path, raters=("rater-1",), per=4)
+    page = recruited(run, plan, tmp_path)
+    first = enrolled(page)
+    assert enrol(page, {**PARAMETERS, "PROLIFIC_PID": "next"}, "agreed")["ending"]["kind"] == "full"
+    assert enrol(page, {**PARAMETERS, "PROLIFIC_PID": "next"}, None)["welcome"]["ending"]["code"] == "C4"
+    answered(page, first)
+    trained(page, plan, first, right=True)
+    own = items_of(plan, "rater-1")
+    page.save(first, own[1], sent(choices=RATED))
+    page.save(first, own[2], sent("draft", RATED))
+    with page.people.changing() as database:
+        database.execute("UPDATE persons SET until = '2020-01-01T00:00:00.000+00:00'")
+    with pytest.raises(ClosedItemError, match="has ended"):
+        page.save(first, own[0], sent(choices=RATED))
+    share = page.share(first)
+    assert (share["stage"], share["study"]["ending"]["code"]) == ("ended", "C3")
+    second = enrolled(page, "next")
+    assert items_of(page.plan, second) == [own[0], *own[2:]]
+    assert items_of(page.plan, first) == [own[1]]
+    answered(page, second)
+    with pytest.raises(NoSuchItemError):
+        page.item(second, own[1])
+    page.recruitment.decide(second, "exclude")
+    second = enrolled(page, "third")
+    assert items_of(page.plan, second) == [own[0], *own[2:]]
+    assert answered(page, second, experience=["not yet"])["study"]["ending"]["code"].startswith("C2-")
+    assert page.recruitment.waiting() == 1
+    collect(page_folder(run, plan), run, page.plan)
+    assert people(run)["rater"].unique().to_list() == [f"human:{first}"]
+
+
+def test_who_fails_the_first_set_is_shown_the_second_and_is_out_after_that(run: Run, tmp_path: Path) -> None:
+    plan = trained_plan(run, tmp_path)
+    page = recruited(run, plan, tmp_path)
+    lucky, other = enrolled(page), enrolled(page, "other")
+    for rater in (lucky, other):
+        answered(page, rater)
+        trained(page, plan, rater, right=False)
+        share = page.share(rater)
+        assert share["stage"] == "training"
+        assert [item["training"] for item in share["items"][:5]] == [True] * 4 + [False]
+        assert share["training"] == {"done": False, "passed": False, "kappa": None, "wanted": 0.6}
+    trained(page, plan, lucky, right=True, again=True)
+    trained(page, plan, other, right=False, again=True)
+    assert page.share(lucky)["stage"] == "rating"
+    assert page.share(other)["study"]["ending"]["kind"] == "screened_out"
+    # Who was screened out is let in again, as long as a share waits.
+    page.recruitment.decide(other, "let in")
+    assert page.share(other)["stage"] == "rating"
+    assert items_of(page.plan, other) == items_of(plan, "rater-2")
+    page.recruitment.decide(lucky, "exclude")
+    assert page.share(lucky)["study"]["ending"]["kind"] == "excluded"
+    with pytest.raises(InputError, match="is excluded"):
+        page.recruitment.decide(lucky, "let in")
+
+
+def test_without_parameters_the_browser_is_known_by_its_mark(run: Run, tmp_path: Path) -> None:
+    plan = rating_plan(run, raters=("rater-1", "rater-2"), overlap=1, per=2)
+    text = "title: T\ninformation: Read this.\nconsent: [Yes.]\n"
+    page = recruited(run, plan, tmp_path, text)
+    first = enrol(page, {"anything": "x"}, "agreed", mark="a" * 20)
+    assert enrol(page, {}, None, mark="a" * 20) == first
+    assert enrol(page, {}, "agreed", mark="b" * 20) != first
+    # Without a questionnaire and a training set, one begins to rate.
+    assert page.share("p-1")["stage"] == "rating"
+
+
+# -- Decisions about raters who were invited -------------------------------------------------------------
+
+
+def test_a_rater_who_failed_is_let_in_retrained_or_excluded_while_the_page_is_served(run: Run, tmp_path: Path) -> None:
+    plan = trained_plan(run, tmp_path, raters=("anna", "ben"), overlap=2)
+    file = tmp_path / "plan.json"
+    write_plan(plan, file)
+    state, folder = opened(plan, run)
+    item = items_of(plan, "anna")[0]
+    for rater in ("anna", "ben"):
+        trained(state, plan, rater, right=False)
+        assert state.share(rater)["stage"] == "rating"
+        trained(state, plan, rater, right=False, again=True)
+        with pytest.raises(ClosedItemError):
+            state.item(rater, item)
+    bedside.study_people(file, run=run, let_in="anna")
+    assert state.save("anna", item, sent(choices=RATED))["handed_in"] == "submitted"
+    bedside.study_people(file, run=run, retrain="ben")
+    share = state.share("ben")
+    assert share["training"] == {"done": False, "passed": False, "kappa": None, "wanted": 0.6}
+    assert {entry["handed_in"] for entry in share["items"]} == {None}
+    trained(state, plan, "ben", right=True, again=True)
+    assert state.share("ben")["training"]["kappa"] == 1.0
+    state.save("ben", item, sent(choices=RATED))
+    collect(folder, Run(run.path), as_assigned(run, plan))
+    assert sorted(set(people(run)["rater"])) == ["human:anna", "human:ben"]
+    rows = bedside.study_people(file, run=run, exclude="anna").results.rows
+    assert [(row.rater, row.state, row.done) for row in rows] == [("anna", "excluded", 0), ("ben", "rating", 1)]
+    assert state.share("anna")["study"]["ending"]["kind"] == "excluded"
+    with pytest.raises(ClosedItemError):
+        state.item("anna", item)
+    # What they said is kept and doesn't count, in any number.
+    ratings = people(run)
+    assert set(ratings.filter(pl.col("error").is_null())["rater"]) == {"human:ben"}
+    assert set(ratings.filter(pl.col("value").is_null()).select("rater", "error").iter_rows()) == {
+        ("human:anna", "the rater was excluded")
+    }
+    now = as_assigned(run, plan)
+    assert {share.rater: share.done for share in plan_progress(Run(run.path), now).shares if not share.stratum} == {
+        "anna": 0, "ben": 1,
+    }  # fmt: skip
+    decided = json.loads((plan_folder(run, plan) / "reassigned.json").read_text())["changes"]
+    assert [(change["rater"], change["decision"]) for change in decided] == [
+        ("anna", "second set"), ("ben", "second set"), ("anna", "let in"), ("ben", "retrain"), ("anna", "exclude"),
+    ]  # fmt: skip
+    # Others take over all of it; and an exclusion can be taken back.
+    assert reassign(Run(run.path), plan, "anna", ["dora"]).moved == {"dora": len(items_of(plan, "anna"))}
+    bedside.study_people(file, run=run, let_in="anna")
+    assert people(run)["value"].null_count() == 0
+
+
+def test_a_plan_without_a_study_is_served_as_before(run: Run) -> None:
+    plan = rating_plan(run, raters=("rater-1", "anna"))
+    state, folder = opened(plan, run)
+    share = state.share("rater-1")
+    assert (share.pop("stage"), share.pop("study")) == ("rating", None)
+    assert set(share) == {
+        "plan", "mode", "questions", "instructions", "notes", "kind", "inputs", "lists", "rater", "items", "training",
+    }  # fmt: skip
+    assert set(folder.links.secrets(())) == set()
+    assert state.rater_of(folder.links.secrets(["rater-1"])["rater-1"]) == "rater-1"
+    assert sorted(path.name for path in folder.path.iterdir() if path.suffix in (".sqlite", ".json")) == [
+        "answers.sqlite", "links.json",
+    ]  # fmt: skip
+    assert not (plan_folder(run, plan) / "reassigned.json").exists()
+
+
+def test_seals_of_plans_drawn_before_hold(run: Run, tmp_path: Path) -> None:
+    plan = trained_plan(run, tmp_path, training_again=())
+    write_plan(plan, tmp_path / "one.json")
+    text = (tmp_path / "one.json").read_text("utf-8")
+    assert '"again"' not in text
+    assert '"standings"' not in text
+    assert read_plan(tmp_path / "one.json") == plan
+    two = trained_plan(run, tmp_path)
+    write_plan(two, tmp_path / "two.json")
+    assert read_plan(tmp_path / "two.json") == two
+    assert [item.again for item in two.training] == [False, False, True, True]
+    assert sealed(two).seal != plan.seal
+
+
+# -- Hostile words, and what the study file refuses ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("pid", ["", " ", "a\x00b", "a\nb", "a\u202eb", "x" * 201, "\ud800"])
+def test_a_parameter_that_is_none_is_refused(run: Run, tmp_path: Path, pid: str) -> None:
+    page = recruited(run, trained_plan(run, tmp_path), tmp_path)
+    for decision in (None, "agreed", "declined"):
+        with pytest.raises(InputError):
+            enrol(page, {**PARAMETERS, "PROLIFIC_PID": pid}, decision)
+    for parameters in ({}, {"PROLIFIC_PID": 7}, {"PROLIFIC_PID": ["a"]}, {f"n{number}": "" for number in range(101)}):
+        with pytest.raises(InputError):
+            enrol(page, parameters, "agreed")
+    assert page.people.persons() == []
+
+
+def test_html_stays_text_and_addresses_stay_addresses(run: Run, tmp_path: Path) -> None:
+    pid = '"><script>alert(1)</script>&=#/?'
+    plan = rating_plan(run, raters=("rater-1",), overlap=1, per=1)
+    text = STUDY.replace("ends: [not yet]", "ends: []")
+    page = recruited(run, plan, tmp_path, text)
+    rater = enrolled(page, pid)
+    answered(page, rater)
+    for item in items_of(plan, "rater-1"):
+        page.save(rater, item, sent(choices=RATED))
+    link = page.share(rater)["study"]["ending"]["link"]
+    assert link == (
+        "https://app.example.org/complete?cc=C1&id=%22%3E%3Cscript%3Ealert%281%29%3C%2Fscript%3E%26%3D%23%2F%3F"
+    )
+    bedside.study_people(tmp_path / "plan.json", run=run, payment=tmp_path / "pay.csv")
+    assert '"""><script>' in (tmp_path / "pay.csv").read_text()
+    assert pid.encode() not in b"".join(path.read_bytes() for path in run.path.rglob("*") if path.is_file())
+
+
+def test_the_enrolment_link_reads_nothing_and_nobody_reads_anothers(run: Run, tmp_path: Path) -> None:
+    plan = trained_plan(run, tmp_path)
+    page = recruited(run, plan, tmp_path)
+    first, second = enrolled(page), enrolled(page, "b")
+    secrets = json.loads(page_folder(run, plan).links_file.read_text())["raters"]
+    assert set(secrets) == {ENROLMENT, "anna", first, second}  # nobody has a link to a share that waits
+    assert page.rater_of(secrets[ENROLMENT]) == ENROLMENT
+    item = items_of(plan, "rater-1")[0]
+    answered(page, second)
+    for call in (
+        lambda: page.share(ENROLMENT), lambda: page.item(ENROLMENT, item), lambda: page.save(ENROLMENT, item, sent()),
+        lambda: answered(page, ENROLMENT), lambda: page.withdraw(ENROLMENT, b'{"mark": "mmmmmmmm"}'),
+        lambda: page.item(second, item), lambda: page.save(second, item, sent(choices=RATED)),
+        lambda: answered(page, "anna"), lambda: page.enrol(first, b"{}"),
+    ):  # fmt: skip
+        with pytest.raises(NoSuchItemError):
+            call()
+    assert page.share("anna")["stage"] == "rating"
+    assert page.share("anna")["study"]["can_withdraw"] is False
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("titel: x", "unknown key"),
+        ("consent: []", "consent"),
+        ("codes: {completed: 'x{NAME}'}", "can't be filled in"),
+        ("codes: {full: '{code}'}", "can't be filled in"),
+        ("questionnaire: [{name: a, question: b, kind: choice}]", "have choices"),
+        ("questionnaire: [{name: a, question: b, kind: choice, choices: [x], ends: [y]}]", "none of its choices"),
+        ("hours: 0", "above 0"),
+        ("parameters: [a, a]", "twice"),
+        ("information: nowhere.md", "no such file of information"),
+        ("payment: {currency: GBP, item: -1}", "or more"),
+    ],
+)
+def test_a_wrong_study_file_says_what_is_wrong(run: Run, tmp_path: Path, wrong: str, message: str) -> None:
+    plan = rating_plan(run, raters=("rater-1", "rater-2"))
+    keys = {"title": "title: T", "information": "information: I", "consent": "consent: [Yes.]"}
+    file = tmp_path / "study.yaml"
+    file.write_text("\n".join({**keys, wrong.partition(":")[0]: wrong}.values()), "utf-8")
+    with pytest.raises(InputError, match=message):
+        read_study(file, plan)
+
+
+def test_a_study_needs_shares_that_wait_and_help_where_risk_is_rated(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "study.yaml"
+    file.write_text("title: T\ninformation: I\nconsent: [Yes.]\n", "utf-8")
+    with pytest.raises(InputError, match="no share of the plan waits"):
+        read_study(file, rating_plan(run))
+    risky = rating_plan(run, raters=("rater-1",), overlap=1, rubrics=(RUBRICS.load("safety"),))
+    with pytest.raises(InputError, match="has no help"):
+        read_study(file, risky)
+    file.write_text("title: T\ninformation: I\nconsent: [Yes.]\nhelp: Call 112.\n", "utf-8")
+    assert read_study(file, risky).html("help") == "<p>Call 112.</p>\n"
+
+
+def test_amounts_are_to_the_hundredth() -> None:
+    payment = Payment(currency="GBP", completed=9.1, screened_out=1.005, item=0.1)
+    paid = [payment.amount(state, 3) for state in ("completed", "screened_out", "timed_out", "withdrawn", "excluded")]
+    assert paid == [Decimal("9.10"), Decimal("1.00"), Decimal("0.30"), Decimal("0.30"), Decimal("0.00")]
+
+
+# -- The capacity of a share ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("raters", "each", "overlap", "more", "items", "loads"),
+    [
+        (10, 6, 2, {"by": ["system"]}, 30, [6] * 10),
+        (10, 7, 2, {"by": ["system"]}, 30, [6] * 10),  # both transcripts of a case go to the same raters
+        (6, 10, 1, {}, 55, [9, 9, 9, 9, 9, 10]),
+        (10, 10, 2, {"shared": 4, "by": ["system"]}, 34, [10] * 10),
+    ],
+)
+def test_shares_hold_so_many(
+    large: Run, raters: int, each: int, overlap: int, more: dict[str, Any], items: int, loads: list[int]
+) -> None:
+    names = tuple(f"rater-{number}" for number in range(1, raters + 1))
+    plan = rating_plan(large, raters=names, share_size=each, overlap=overlap, **more)
+    own = sorted(map(len, plan.assignment.values()))
+    assert max(own) <= each
+    assert (len(plan.items), own) == (items, loads)
+    if "by" in more:
+        assert len({item.transcript.rpartition("-")[2] for item in plan.items}) == items / 2
+
+
+def test_shares_that_cannot_be_filled_are_refused(large: Run, tmp_path: Path) -> None:
+    for options, message in (
+        ({"share_size": 200, "overlap": 2}, "3 shares of 200 with an overlap of 2 take 300 units, and there are 80"),
+        ({"share_size": 4, "per": 3}, "both say how many"),
+        ({"share_size": 0}, "an item or more"),
+        ({"share_size": 1, "by": ["system"]}, "can hold all transcripts of a case"),
+    ):
+        with pytest.raises(DataError, match=message):
+            rating_plan(large, **options)  # type: ignore[arg-type]
+    cases = read_training(gold_file(tmp_path, 2), "rate", (EMPATHY, GOAL))
+    for known, message in (
+        ({"training_again": cases}, "for who fails the first"),
+        ({"training": cases, "training_again": cases}, "for who fails the first"),
+        ({"training": cases, "training_again": cases, "training_kappa": 0.6}, "in both training sets"),
+    ):
+        with pytest.raises(DataError, match=message):
+            rating_plan(large, **known)  # type: ignore[arg-type]
