@@ -37,6 +37,7 @@ from bedside.annotation.items import coded_positions
 from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.annotation.rating_page.page_database import PageDatabase
 from bedside.annotation.rating_page.page_folder import PageFolder, page_folder
+from bedside.annotation.rating_page.study_people import People
 from bedside.annotation.reassignment import FILE as REASSIGNED, LOCK, as_assigned, renamed
 from bedside.core.errors import RunError
 from bedside.core.files import holding, read_sealed, remove_leftovers, saying_where, write_bytes, write_sealed
@@ -135,6 +136,11 @@ def clear_page(folder: PageFolder, plan: AnnotationPlan) -> None:
     if folder.database.is_file():
         with closing(PageDatabase(folder.database, plan)) as database:
             database.forget(plan)
+    if folder.people.is_file():
+        with closing(People(folder.people)) as people:
+            for person in people.persons():
+                if known_rater(plan, person.rater) in plan.withdrawn:
+                    people.forget(person.rater)
 
 
 def _plans(run: Run, plan: AnnotationPlan) -> dict[str, AnnotationPlan]:

@@ -847,6 +847,7 @@ def rating_page(plan: PlanOrFile, settings: PageSettings) -> RatingPage:
     """
     from bedside.annotation.rating_page.page_collection import collect
     from bedside.annotation.rating_page.page_folder import page_folder
+    from bedside.annotation.rating_page.study_people import recruitment_of
     from bedside.annotation.reassignment import as_assigned
     from bedside.annotation.study_file import read_study
     from bedside.ratings.run import Run
@@ -857,6 +858,9 @@ def rating_page(plan: PlanOrFile, settings: PageSettings) -> RatingPage:
     place = settings.place(settings.address)
     page = partial(RatingPage, read, run, folder, place)
     study = None if settings.study is None else read_study(settings.study, read)
+    with recruitment_of(run, read, folder) as known:
+        if study is None and not settings.collect and known is not None and known.people.serves():
+            raise InputError("people enrol in this plan", where="`study`", todo="name its study file")
     if settings.links:
         named, enrolment = _links(folder, folder.address() or place.address, read, study)
         return page(named, enrolment=enrolment)
@@ -973,6 +977,7 @@ def study_people(plan: PlanOrFile, settings: PeopleSettings) -> Tables[StudyPeop
     """Raises:
     BedsideError: a plan that can't be read, no such rater, nothing to decide, or a file that can't be written.
     """
+    from bedside.annotation.annotation_plan import rater_of
     from bedside.annotation.rating_page.page_collection import collect
     from bedside.annotation.rating_page.page_folder import page_folder
     from bedside.annotation.rating_page.study_people import payment_sheet, rater_rows, recruitment_of
@@ -993,10 +998,10 @@ def study_people(plan: PlanOrFile, settings: PeopleSettings) -> Tables[StudyPeop
         if recruitment is not None:
             for decision, rater in decisions:
                 recruitment.decide(rater, decision)
-            if settings.withdraw is not None and recruitment.people.person(settings.withdraw) is not None:
-                recruitment.withdraw(settings.withdraw, folder)
-            elif settings.withdraw is not None:
-                withdraw.with_settings(plan, WithdrawSettings(settings.withdraw, run=settings.run))
+            if settings.withdraw is not None:
+                rater = rater_of(read, settings.withdraw, "`withdraw`")
+                recruitment.begin_withdrawal(rater)
+                withdraw.with_settings(plan, WithdrawSettings(rater, run=settings.run))
         if decisions:
             try:
                 collect(folder, Run(run.path), as_assigned(run, read))

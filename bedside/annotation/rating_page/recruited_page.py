@@ -20,6 +20,7 @@ from bedside.annotation.rating_page.page_state import (
 )
 from bedside.annotation.rating_page.study_people import ACTIVE, EnrolledPerson, People, Recruitment
 from bedside.annotation.study_file import MOST_ANSWER, MOST_PARAMETER, StudyFile, slots_of
+from bedside.annotation.withdrawal import withdraw
 from bedside.core.errors import InputError, RunError
 from bedside.ratings.run import Run
 
@@ -200,9 +201,10 @@ class RecruitedPage(PageState):
         person = self._enrolled(rater)
         _read(_Sent, body)
         ending = self.study.ending("withdrawn", person.parameters, person.code)
+        self.recruitment.begin_withdrawal(rater)
         # Where another command holds the run, it is decided, and done as soon as that ends.
         with suppress(RunError):
-            self.recruitment.withdraw(rater, self._folder)
+            withdraw(self._run, self._drawn, self._folder, rater)
         return {"ending": ending}
 
     def _enrolled(self, rater: str) -> EnrolledPerson:
@@ -245,4 +247,4 @@ class RecruitedPage(PageState):
         for person in self.people.persons():
             self.recruitment.advance(person.rater)
             if person.state == "withdrawn":
-                self.recruitment.withdraw(person.rater, self._folder)
+                withdraw(self._run, self._drawn, self._folder, person.rater)

@@ -262,12 +262,16 @@ class People:
         with self.changing() as database:
             database.execute("UPDATE persons SET slot = NULL WHERE rater = ?", (rater,))
 
-    def forget(self, rater: str, **detail: Any) -> None:
-        """Remove all that is known of a person, leaving no trace in the file, but that somebody withdrew."""
+    def forget(self, rater: str) -> None:
+        """Remove all that is known of a person from the file, but that somebody withdrew, and what is owed."""
+        person = self.person(rater)
+        if person is None:
+            return
+        owed = [detail["amount"] for _, name, _, detail in self.events() if name == rater and "amount" in detail]
         with self.changing() as database:
             database.execute("DELETE FROM persons WHERE rater = ?", (rater,))
             database.execute("DELETE FROM events WHERE rater = ?", (rater,))
-            self.log("", "withdrawn", **detail)
+            self.log("", "withdrawn", code=person.code, amount=owed[-1] if owed else "0.00")
         with self._saying_where():
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -436,13 +440,11 @@ class Recruitment:
             self.settle()
         self.advance(name)
 
-    def withdraw(self, rater: str, folder: PageFolder) -> None:
-        """Remove all that is known of a person, everywhere; what is left is that somebody withdrew, and is owed.
+    def begin_withdrawal(self, rater: str) -> None:
+        """Have the whole share of somebody who withdraws wait again, and keep what they are owed; safe to repeat.
 
-        Safe to repeat where it was stopped half-way.
+        All else of theirs goes by :func:`bedside.annotation.withdrawal.withdraw`.
         """
-        from bedside.annotation.withdrawal import withdraw
-
         person = self.people.person(rater)
         if person is not None and person.state != "withdrawn":
             payment = self.people.study().payment
@@ -450,11 +452,6 @@ class Recruitment:
             with self.people.changing():
                 self.people.move(rater, "withdrawn", "withdraws", amount=str(amount))
                 self.settle()
-        withdraw(self._run, self._drawn, folder, rater)
-        if person is not None:
-            own = [detail for _, name, _, detail in self.people.events() if name == rater]
-            amount = next(detail["amount"] for detail in reversed(own) if "amount" in detail)
-            self.people.forget(rater, code=person.code, amount=amount)
 
     def _paid_as(self, person: EnrolledPerson) -> str:
         """What a person who withdraws is paid as: what they had earned before stays theirs."""

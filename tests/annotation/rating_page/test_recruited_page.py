@@ -204,6 +204,52 @@ def test_without_parameters_the_browser_is_known_by_its_mark(run: Run, tmp_path:
     assert page.share("p-1")["stage"] == "rating"
 
 
+@pytest.mark.parametrize("way", ["page", "command", "python"])
+def test_who_withdraws_leaves_nothing_but_what_is_owed(run: Run, tmp_path: Path, way: str) -> None:
+    plan = rating_plan(run, raters=("rater-1", "rater-2"), overlap=1, per=4)
+    page = recruited(run, plan, tmp_path)
+    rater, other = enrolled(page), enrolled(page, "other-person")
+    for name, slot in ((rater, "rater-1"), (other, "rater-2")):
+        answered(page, name)
+        page.save(name, items_of(plan, slot)[0], sent(choices=RATED, texts={"notes": f"noted by {slot}"}))
+    folder = page_folder(run, plan)
+    collect(folder, Run(run.path), page.plan)
+    secret = folder.links.secrets([rater])[rater]
+    if way == "page":
+        assert page.withdraw(rater, b'{"mark": "mmmmmmmm"}')["ending"]["kind"] == "withdrawn"
+    elif way == "command":
+        bedside.study_people(tmp_path / "plan.json", run=run, withdraw=rater.upper())
+    else:
+        bedside.withdraw(tmp_path / "plan.json", rater, run=run)
+    files = [path for place in (run.path, folder.path) for path in place.rglob("*") if path.is_file()]
+    for trace in ("abc123", secret, "noted by rater-1", f"human:{rater}", f'"{rater}"'):
+        assert [path.name for path in files if trace.encode() in path.read_bytes()] == [], trace
+    assert any(b"noted by rater-2" in path.read_bytes() for path in files)
+    assert page.rater_of(secret) is None
+    assert [person.rater for person in page.people.persons()] == [other]
+    ((_, name, event, detail),) = [entry for entry in page.people.events() if entry[2] == "withdrawn"]
+    assert (name, event) == ("", "withdrawn")
+    assert detail["amount"] == ("0.00" if way == "python" else "0.30")
+    if way != "python":  # the share waits, whole
+        follower = enrolled(page, "next")
+        assert items_of(page.plan, follower) == items_of(plan, "rater-1")
+    bedside.study_people(tmp_path / "plan.json", run=run, payment=tmp_path / "pay.csv")
+    assert f"withdrawn,,{page.people.events()[-1 if way == 'python' else -2][0]}" in (tmp_path / "pay.csv").read_text()
+
+
+def test_a_page_that_people_enrol_on_is_not_served_without_its_study(run: Run, tmp_path: Path) -> None:
+    plan = rating_plan(run, raters=("rater-1", "anna"))
+    recruited(run, plan, tmp_path).close()
+    with pytest.raises(InputError, match="people enrol in this plan"):
+        bedside.rating_page(tmp_path / "plan.json", run=run, links=True)
+    page = bedside.rating_page(tmp_path / "plan.json", run=run, links=True, study=tmp_path / "study" / "study.yaml")
+    assert list(page.links) == ["anna"]
+    assert page.enrolment is not None
+    assert page.enrolment.endswith(
+        "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
+    )
+
+
 # -- Decisions about raters who were invited -------------------------------------------------------------
 
 
