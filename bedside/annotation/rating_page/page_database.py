@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
@@ -315,6 +315,10 @@ _Choices = Annotated[list[_Field], Field(max_length=_MOST_TEXTS)]
 _Texts = Annotated[list[Annotated[str, StringConstraints(max_length=_MOST_TEXT)]], Field(max_length=_MOST_TEXTS)]
 
 
+_Sent = TypeVar("_Sent", bound=BaseModel)
+Mark = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]{8,64}$")]
+
+
 class SentEntry(BaseModel):
     """What stands on the page, as a browser sends it; see :class:`~.page_database.PageEntry`."""
 
@@ -322,20 +326,25 @@ class SentEntry(BaseModel):
 
     state: State
     version: int = Field(ge=0, le=10**9)
-    mark: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]{8,64}$")]
+    mark: Mark
     seconds: float = Field(ge=0, le=_MOST_SECONDS, allow_inf_nan=False)
     choices: Annotated[dict[_Field, _Choices], Field(max_length=_MOST_FIELDS)]
     texts: Annotated[dict[_Field, _Texts], Field(max_length=_MOST_FIELDS)]
 
 
 def read_entry(body: bytes) -> SentEntry:
-    """What a browser sent.
+    """What a browser sent of an item; see :func:`read_sent`."""
+    return read_sent(SentEntry, body)
+
+
+def read_sent(model: type[_Sent], body: bytes) -> _Sent:
+    """What a browser sent, as a model.
 
     Raises:
         InputError: it isn't of that form, or a limit is passed; the field is named.
     """
     try:
-        return SentEntry.model_validate_json(body)
+        return model.model_validate_json(body)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))[:100] or "the request"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from bedside.annotation.annotation_plan import AnnotationPlan
-from bedside.annotation.rating_page.page_database import EntryConflictError, SentEntry
+from bedside.annotation.rating_page.page_database import EntryConflictError, Mark, SentEntry, read_sent
 from bedside.annotation.rating_page.page_folder import PageFolder
 from bedside.annotation.rating_page.page_state import (
     IncompleteEntryError,
@@ -26,14 +26,13 @@ from bedside.ratings.run import Run
 
 #: Whose the secret of the enrolment link is, in the file of links: nobody's name.
 ENROLMENT = "*"
-_Mark = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]{8,64}$")]
 _Word = Annotated[str, StringConstraints(max_length=60)]
 
 
 class _Sent(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    mark: _Mark
+    mark: Mark
 
 
 class SentEnrolment(_Sent):
@@ -58,18 +57,6 @@ class SentQuestionnaire(_Sent):
         dict[_Word, Annotated[list[Annotated[str, StringConstraints(max_length=MOST_ANSWER)]], Field(max_length=100)]],
         Field(max_length=500),
     ]
-
-
-_Model = TypeVar("_Model", bound=_Sent)
-
-
-def _read(model: type[_Model], body: bytes) -> _Model:
-    try:
-        return model.model_validate_json(body)
-    except ValidationError as error:
-        place = ".".join(map(str, error.errors(include_url=False, include_input=False)[0]["loc"]))[:100]
-        what = f"What the page sent can't be kept: {place or 'the request'}."
-        raise InputError(what, todo="Shorten it, or load the page again.") from error
 
 
 class RecruitedPage(PageState):
@@ -111,7 +98,7 @@ class RecruitedPage(PageState):
         """
         if asker != ENROLMENT:
             raise NoSuchItemError(self.words.say("no_such_item"))
-        sent = _read(SentEnrolment, body)
+        sent = read_sent(SentEnrolment, body)
         parameters = {name: self._parameter(sent.parameters, name) for name in self.study.parameters}
         key = f"id:{next(iter(parameters.values()))}" if parameters else f"mark:{sent.mark}"
         known = self.people.known(key)
@@ -170,7 +157,7 @@ class RecruitedPage(PageState):
             IncompleteEntryError: an answer is wanting or none of those that can be chosen.
         """
         person = self._enrolled(rater)
-        sent = _read(SentQuestionnaire, body)
+        sent = read_sent(SentQuestionnaire, body)
         if person.state == "questionnaire":
             wanting = {}
             for question in self.study.questionnaire:
@@ -199,7 +186,7 @@ class RecruitedPage(PageState):
             NoSuchItemError: it is nobody who enrolled.
         """
         person = self._enrolled(rater)
-        _read(_Sent, body)
+        read_sent(_Sent, body)
         ending = self.study.ending("withdrawn", person.parameters, person.code)
         self.recruitment.begin_withdrawal(rater)
         # Where another command holds the run, it is decided, and done as soon as that ends.
