@@ -166,7 +166,7 @@ def _remove(
         other: rater
         for other, plan in plans.items()
         for rater, rated in plan_people(run, plan).items()
-        if rated == person and (not _ENROLLED.fullmatch(who) or round_of(plan).startswith(round_named))
+        if rated == person and (not _ENROLLED.fullmatch(who) or _begins(round_of(plan), round_named))
     }
     taken = {rater for plan in plans.values() for rater in plan.raters}
     share = next(free for number in count(1) if (free := f"unassigned-{number}") not in taken)
@@ -216,6 +216,11 @@ def _remove(
     run.rewrite(run.scan().filter(~theirs), {**run.manifest, "imports": imports, REMOVED_KEY: removed}, files=files)
     same_name = run.scan().filter(pl.col("rater") == person).group_by("round").len().collect()
     return dict(sorted(same_name.iter_rows()))
+
+
+def _begins(first: str, second: str) -> bool:
+    """Whether two rounds are of one study: the name of either begins with the other's, as ``pilot-more`` does."""
+    return first.startswith(second) or second.startswith(first)
 
 
 def _plan_without(run: Run, plan: AnnotationPlan, rater: str | None, share: str) -> AnnotationPlan:

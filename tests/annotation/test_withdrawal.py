@@ -290,6 +290,21 @@ def test_the_same_name_elsewhere_is_not_theirs(study: Study) -> None:
         withdraw(study.anew(), study.plan, page_of(study), f"{GONE}x")
 
 
+def test_who_enrolled_is_somebody_of_their_study_alone(run: Run, tmp_path: Path) -> None:
+    plans = {}
+    for round, other in (("a", "ben"), ("b", "cleo"), ("a-more", "ben")):
+        plan = rating_plan(Run(run.path), raters=("p-1", other), overlap=2, per=2, round=round, seed=len(plans))
+        keep_plan(plan, run, tmp_path / f"{round}.json")
+        said = [rater_answer(item.id, "p-1", levels_of(item.id, "p-1")) for item in plan.items]
+        assert keep_answers(Run(run.path), plan, said).new == 2
+        plans[round] = plan
+    done = withdraw(Run(run.path), plans["a-more"], page_folder(run, plans["a-more"]), "p-1")
+    assert set(done.plans) == {plan_hash(plans["a"]), plan_hash(plans["a-more"])}
+    assert (done.answers, done.ratings, done.same_name) == (4, 8, {"b": 4})
+    assert set(Run(run.path).ratings.filter(pl.col("rater") == "human:p-1")["round"]) == {"b"}
+    assert as_assigned(Run(run.path), plans["b"]).people == ("p-1", "cleo")
+
+
 def test_what_they_made_of_others_answers_goes_unless_it_counts(study: Study) -> None:
     items = [item for item, rater in read_store(study.run, study.plan).answers() if rater == "ben"][:2]
     changes = [
