@@ -320,12 +320,12 @@ def test_what_a_shared_choice_records_is_the_same_in_every_language(run: Run, la
     assert next(filter(None, (view.get("whenChoiceValue") for view in root.iter("View")))) == LISTED
 
 
-SCRIPTS = ("page.js", "questions.js", "conversation.js", "server.js")
+SCRIPTS = ("page.js", "enrolment.js", "views.js", "questions.js", "conversation.js", "server.js")
 PAGE = files("bedside.annotation.rating_page").joinpath("files")
 #: Names, symbols and words that the languages share, by language.
 SAME = {"en": set(page_words("en").texts), "de": {"key_notes", "patient", "said_of"}, "zh": {"key_notes"}}
 #: What scripts say to browsers and servers, not to readers.
-UNSEEN = {"Clinician", "Content-Type", "Enter", "Escape", "GET", "PUT"}
+UNSEEN = {"Clinician", "Content-Type", "Date", "Enter", "Escape", "GET", "PUT"}
 
 
 def places(text: str) -> set[str]:

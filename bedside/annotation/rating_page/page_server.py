@@ -22,7 +22,8 @@ ShowLine = Callable[[str], None]
 
 #: How often answers go into the run where there are new ones, in seconds.
 COLLECT_SECONDS = 10.0
-_FILES = ("page.html", "page.css", "page.js", "server.js", "questions.js", "conversation.js", "words.js")
+_SCRIPTS = ("page", "enrolment", "views", "server", "questions", "conversation", "words")
+_FILES = ("page.html", "page.css", *(f"{name}.js" for name in _SCRIPTS))
 _STATUS: dict[type[BedsideError], int] = {
     NoSuchItemError: 404,
     ClosedItemError: 403,

@@ -2,16 +2,13 @@
 
 import { button, el, written } from "./elements.js";
 import { knownTexts, turnList, twoConversations } from "./conversation.js";
+import { enrol, helpText, showStage, stopButton, timeLeft } from "./enrolment.js";
 import {
-  EvidenceMarks, Stops, choiceGroup, codeDefinitions, codedCount, caseGroups, entryLists, followFlows, textField,
+  EvidenceMarks, Stops, choiceGroup, codeDefinitions, codedCount, caseGroups, entryLists, followFlows, showWanting, textField,
 } from "./questions.js";
 import { Keeper, Refused, Unreachable, ask, drawer, hasSecret } from "./server.js";
+import { article, bar, notice, notices, opened, show, top, view } from "./views.js";
 import { counting, say } from "./words.js";
-
-const top = document.getElementById("top");
-const view = document.getElementById("view");
-const bar = document.getElementById("bar");
-const notices = document.getElementById("notices");
 
 let share = null;
 let keeper = null;
@@ -20,6 +17,7 @@ const contents = new Map();
 const waiting = new Map();
 let stops = new Stops();
 let shown = -1;
+let trained = 0;
 let started = Date.now();
 let active = Date.now();
 
@@ -32,11 +30,6 @@ function status(kind) {
   line.classList.toggle("trouble", kind === "unreachable" || kind === "unkept");
 }
 
-function notice(words, ...actions) {
-  notices.replaceChildren(el("div", { class: "notice", role: "alert" }, el("p", {}, words), ...actions));
-  notices.scrollIntoView({ block: "nearest" });
-}
-
 function wrong(error) {
   if (error instanceof Unreachable) {
     notice(say("server_away"), button(say("try_again"), () => (share ? showList() : location.reload())));
@@ -44,7 +37,27 @@ function wrong(error) {
     notice(say("bad_link"));
   } else {
     notice(error.message, button(say("load_again"), () => location.reload()));
+    if (share?.study && error.status === 403) moved();
   }
+}
+
+// -- a study's person -----------------------------------------------------------------------------
+
+/** Where a study's person has come to another stage meanwhile, the page goes there. */
+async function moved() {
+  const before = share.stage;
+  await refresh();
+  if (share.stage !== before) await takeOn(share);
+}
+
+/** Go on with another share; nothing more is sent of an item. */
+async function takeOn(next) {
+  share = next;
+  if (keeper) close(keeper);
+  keeper = null;
+  shown = -1;
+  notices.replaceChildren();
+  await start();
 }
 
 // -- a rater's share ------------------------------------------------------------------------------
@@ -73,11 +86,14 @@ function showTop(title) {
     el("h1", {}, title),
     el("div", { class: "progress" },
       el("progress", { value: done, max: Math.max(share.items.length, 1), "aria-label": say("handed_in") }),
-      el("span", {}, say("progress", { done, all: share.items.length }))),
+      el("span", {}, say("progress", { done, all: share.items.length })),
+      timeLeft(share.study?.until, moved)),
     el("nav", { "aria-label": say("pages") },
       button(say("instructions"), () => showInstructions()),
       button(say("all_items"), () => showList()),
-      button(say("keys"), () => showKeys())),
+      button(say("keys"), () => showKeys()),
+      stopButton(share, takeOn)),
+    helpText(share.study?.help) ?? "",
   );
 }
 
@@ -105,7 +121,7 @@ async function nowOrBefore(path, before) {
   });
 }
 
-const refresh = async () => (share = await nowOrBefore("share", share));
+const refresh = async () => (share = share?.stage === "ended" ? share : await nowOrBefore("share", share));
 
 /** Nothing more is sent of an item; what was fetched of it is brought up to date. */
 function close(sheet) {
@@ -132,34 +148,24 @@ function visit(view) {
 
 async function showInstructions() {
   await leave();
+  if (showStage(share, takeOn)) return;
   visit("instructions");
   showTop(say("instructions"));
-  const text = new DOMParser().parseFromString(share.instructions, "text/html");
-  for (const link of text.querySelectorAll("a")) {
-    link.rel = "noreferrer noopener";
-    link.target = "_blank";
-  }
-  let level = 1;
-  for (const heading of text.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
-    heading.ariaLevel = level = Math.min(level, Number(heading.tagName[1])) + 1;
-  }
-  const words = el("article", { class: "instructions", dir: "auto" }, ...text.body.childNodes);
   const first = share.items.findIndex(isOpen);
-  view.replaceChildren(
-    words,
+  show(
+    article(share.instructions),
     button(share.items.some((item) => item.state !== "open") ? say("go_on") : say("begin"),
       () => (first < 0 ? showList() : showItem(first)), { class: "main" }),
   );
-  view.focus();
-  scrollTo(0, 0);
 }
 
 async function showList() {
   await leave();
+  if (showStage(share, takeOn)) return;
   visit("list");
   showTop(say("all_items"));
   const rest = share.items.filter((item) => !isDone(item)).length;
-  view.replaceChildren(
+  show(
     el("p", { class: "plain" },
       !share.items.length ? say("nothing_to_rate")
         : rest ? counting("to_go", rest)
@@ -168,8 +174,6 @@ async function showList() {
     el("ol", { class: "items" }, share.items.map((item, place) =>
       el("li", {}, button(say("item_and_state", { title: titleOf(item), state: stateOf(item) }), () => showItem(place), { disabled: item.closed })))),
   );
-  view.focus();
-  scrollTo(0, 0);
 }
 
 /** How the training went, where something depends on it. */
@@ -183,13 +187,9 @@ function trainingWords() {
 
 function showKeys() {
   const rows = ["choice", "moves", "notes", "hand_in", "others"].map((one) => [say(`key_${one}`), say(`key_${one}_does`)]);
-  const dialog = el("dialog", { "aria-label": say("keys") },
-    el("h2", {}, say("keys")),
+  const dialog = opened(say("keys"),
     el("dl", {}, rows.map(([key, words]) => [el("dt", {}, key), el("dd", {}, words)])),
     button(say("close"), () => dialog.close()));
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
 }
 
 // -- one item -------------------------------------------------------------------------------------
@@ -197,6 +197,7 @@ function showKeys() {
 async function showItem(place) {
   try {
     await leave();
+    if (showStage(share, takeOn)) return;
     const item = share.items[place];
     const name = drawerOf(item.item);
     const later = waiting.get(item.item);
@@ -431,8 +432,12 @@ async function handIn(state) {
     if (!reply && state === "submitted") checkAnswered(sheet);
     view.inert = false;
     if (reply?.feedback) {
-      const place = shown;
-      await showItem(place);
+      // Seen before what follows from it, which may be the end of a study.
+      const item = share.items[shown];
+      item.state = item.handed_in = reply.handed_in;
+      const content = contents.get(item.item);
+      Object.assign(content.entry, { version: reply.version, handed_in: reply.handed_in });
+      drawItem(item, Object.assign(content, { feedback: reply.feedback }));
       document.getElementById("feedback").scrollIntoView({ block: "nearest" });
     } else {
       await goOn();
@@ -440,7 +445,7 @@ async function handIn(state) {
   } catch (error) {
     view.inert = false;
     if (error instanceof Refused && error.status === 422 && Object.keys(error.wanting).length) {
-      showWanting(error.wanting);
+      showWanting(error.wanting, stops);
       // Not waited for: the rater may hand in again before the draft is kept.
       sheet.save().catch(wrong);
     } else {
@@ -461,27 +466,16 @@ function checkAnswered(sheet) {
     [element.dataset.field, say("please_answer", { title: element.querySelector("legend").textContent })])) });
 }
 
-function showWanting(wanting) {
-  const entries = Object.entries(wanting);
-  for (const [field, words] of entries) {
-    const group = document.querySelector(`fieldset[data-field="${CSS.escape(field)}"]`);
-    group?.classList.add("wanting");
-    const line = group?.querySelector(".wanted");
-    if (line) line.textContent = words;
-  }
-  const first = stops.groups.findIndex((group) => group.element.dataset.field in wanting);
-  notice(entries.length > 1 ? say("incomplete", { count: entries.length }) : say("incomplete_one", { what: entries[0][1] }));
-  notices.firstElementChild.classList.add("incomplete");
-  stops.go(first);
-}
-
 /** On to the next open item, after this one first. */
 async function goOn() {
   const place = shown;
   await leave();
   const open = [...share.items.keys()].filter((number) => isOpen(share.items[number]));
   const next = open.find((number) => number > place) ?? open[0];
-  return next === undefined ? showList() : showItem(next);
+  await (next === undefined ? showList() : showItem(next));
+  const training = share.items.filter((item) => item.training).length;
+  if (training > trained) notice(say("training_again"));
+  trained = training;
 }
 
 // -- keys, time, leaving --------------------------------------------------------------------------
@@ -543,20 +537,26 @@ async function begin() {
   top.replaceChildren(el("h1", {}, document.title));
   if (!hasSecret) return view.replaceChildren(el("p", { class: "plain" }, say("whole_link")));
   try {
-    await refresh();
-    // What was handed in here, and whose reply never came.
-    for (const { item } of share.items) {
-      const kept = drawer.read(drawerOf(item));
-      const sheet = kept && new Keeper(drawerOf(item), item, {}, status).takeUp(kept);
-      if (sheet?.leaving) sendLater(sheet);
-    }
-    const first = share.items.findIndex(isOpen);
-    if (!share.items.length || first < 0) await showList();
-    else if (share.items.every((item) => item.state === "open" && !waiting.has(item.item))) await showInstructions();
-    else await showItem(first);
+    await refresh().catch((error) => enrol(error).then(refresh));
+    await start();
   } catch (error) {
     wrong(error);
   }
+}
+
+async function start() {
+  if (showStage(share, takeOn)) return;
+  // What was handed in here, and whose reply never came.
+  for (const { item } of share.items) {
+    const kept = drawer.read(drawerOf(item));
+    const sheet = kept && new Keeper(drawerOf(item), item, {}, status).takeUp(kept);
+    if (sheet?.leaving) sendLater(sheet);
+  }
+  trained = share.items.filter((item) => item.training).length;
+  const first = share.items.findIndex(isOpen);
+  if (!share.items.length || first < 0) await showList();
+  else if (share.items.every((item) => item.state === "open" && !waiting.has(item.item))) await showInstructions();
+  else await showItem(first);
 }
 
 begin();

@@ -3,6 +3,7 @@
 
 import { button, el, keyCap, written } from "./elements.js";
 import { goToTurn } from "./conversation.js";
+import { notice, notices } from "./views.js";
 import { counting, say } from "./words.js";
 
 /** Everything that can be chosen by keys: groups of choices, in the order of the page. */
@@ -96,6 +97,21 @@ export function choiceGroup({ question, field, legend, about = [], answer, chang
   );
   stops.add(element, inputs, question.choices.map((choice) => choice.key), () => values().length > 0);
   return element;
+}
+
+/** What is still to do, by field, and the first of it. */
+export function showWanting(wanting, stops) {
+  const entries = Object.entries(wanting);
+  for (const [field, words] of entries) {
+    const group = document.querySelector(`fieldset[data-field="${CSS.escape(field)}"]`);
+    group?.classList.add("wanting");
+    const line = group?.querySelector(".wanted");
+    if (line) line.textContent = words;
+  }
+  const first = stops.groups.findIndex((group) => group.element.dataset.field in wanting);
+  notice(entries.length > 1 ? say("incomplete", { count: entries.length }) : say("incomplete_one", { what: entries[0][1] }));
+  notices.firstElementChild.classList.add("incomplete");
+  stops.go(first);
 }
 
 /** A turn to be picked from a list that opens, under a heading. */

@@ -2,12 +2,27 @@
 
 import { say } from "./words.js";
 
-const SECRET = location.hash.slice(1);
 const AGAIN = 2500;
 const PATIENCE = 15000;
 const TYPING = 500;
 
-export const hasSecret = /^[\w-]{20,100}$/.test(SECRET);
+const [linked, ...behind] = location.hash.slice(1).split("?");
+let secret = linked;
+let ahead = 0;
+
+export const hasSecret = /^[\w-]{20,100}$/.test(secret);
+
+/** What a link to a study says of who opens it: in its query, or behind the #, where no log of a server has it. */
+export const parameters = Object.fromEntries([location.search, behind.join("?")].flatMap((part) => [...new URLSearchParams(part)]));
+
+/** All is asked by a person's own secret from here on, and after the page is loaded again. */
+export function goBy(own) {
+  secret = own;
+  history.replaceState(history.state, "", `${location.pathname}#${own}`);
+}
+
+/** What the server's clock says, to the second. */
+export const serverTime = () => Date.now() + ahead;
 
 export class Unreachable extends Error {}
 
@@ -19,13 +34,13 @@ export class Refused extends Error {
   }
 }
 
-export async function ask(method, path, body) {
+export async function ask(method, path, body, by = secret) {
   let response;
   let data;
   try {
     response = await fetch(path, {
       method,
-      headers: { Authorization: `Bearer ${SECRET}`, ...(body ? { "Content-Type": "application/json" } : {}) },
+      headers: { Authorization: `Bearer ${by}`, ...(body ? { "Content-Type": "application/json" } : {}) },
       body: body ? JSON.stringify(body) : undefined,
       cache: "no-store",
       credentials: "omit",
@@ -33,6 +48,7 @@ export async function ask(method, path, body) {
       signal: AbortSignal.timeout(PATIENCE),
     });
     data = await response.json();
+    ahead = (Date.parse(response.headers.get("Date")) || Date.now()) - Date.now();
   } catch {
     throw new Unreachable(say("server_away"));
   }
@@ -41,7 +57,22 @@ export async function ask(method, path, body) {
   return data;
 }
 
-function newMark() {
+const pause = () => new Promise((resolve) => setTimeout(resolve, AGAIN));
+
+/** Ask again and again until the server answers; each time that it doesn't, `away` is called. */
+export async function insist(method, path, body, away) {
+  for (;;) {
+    try {
+      return await ask(method, path, body);
+    } catch (error) {
+      if (!(error instanceof Unreachable)) throw error;
+      away();
+      await pause();
+    }
+  }
+}
+
+export function newMark() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
@@ -62,6 +93,15 @@ export const drawer = {
       return true;
     } catch {
       return false;
+    }
+  },
+  /** What is kept under names that begin so goes. */
+  clear(...beginnings) {
+    try {
+      const meant = (name) => beginnings.some((beginning) => name.startsWith(beginning));
+      Object.keys(localStorage).filter(meant).forEach((name) => localStorage.removeItem(name));
+    } catch {
+      // Then nothing was kept.
     }
   },
 };
@@ -179,7 +219,7 @@ export class Keeper {
         this.failing = true;
         this.failed?.();
         this.status("unreachable");
-        await new Promise((resolve) => setTimeout(resolve, AGAIN));
+        await pause();
         if (this.closed) throw error;
       }
     }

@@ -1,0 +1,245 @@
+// Open recruitment: what stands before a study's items, around them and after them.
+
+import { button, el, written } from "./elements.js";
+import { Stops, choiceGroup, showWanting } from "./questions.js";
+import { Unreachable, ask, drawer, goBy, insist, newMark, parameters, serverTime } from "./server.js";
+import { article, bar, notice, notices, opened, show, top, view } from "./views.js";
+import { say } from "./words.js";
+
+/** What this browser keeps of the link that it was opened by: the person's own secret, or a decision not yet sent. */
+const LINK = `bedside enrolment ${location.search}${location.hash}`;
+
+function head(title, ...more) {
+  document.title = title || say("page_title");
+  bar.replaceChildren();
+  top.replaceChildren(written("h1", document.title), ...more.filter((part) => part));
+}
+
+const contactLine = (contact) => (contact ? el("p", { class: "soft" }, say("contact"), written("span", contact)) : null);
+
+// -- enrolment ------------------------------------------------------------------------------------
+
+/** By a link that enrols, up to where the page goes on by the person's own; where it ends here, this never ends. */
+export async function enrol(refused) {
+  if (history.state?.ending) return ended(history.state);
+  if (refused.status !== 404) throw refused;
+  const kept = drawer.read(LINK) ?? {};
+  if (kept.secret && (await isKnown(kept.secret))) return goBy(kept.secret);
+  let attempt = kept.decision ? kept : null;
+  let welcome = {};
+  for (;;) {
+    const reply = await decided(attempt ?? { decision: null, version: "", mark: newMark() }, refused);
+    if (reply.secret) {
+      drawer.write(LINK, { secret: reply.secret });
+      return goBy(reply.secret);
+    }
+    welcome = reply.welcome ?? welcome;
+    const ending = reply.ending ?? welcome.ending;
+    if (ending) return ended({ ...welcome, ending });
+    attempt = await askConsent(welcome);
+    notices.replaceChildren();
+  }
+}
+
+async function isKnown(secret) {
+  return ask("GET", "share", undefined, secret).then(() => true, (error) => {
+    if (error.status === 401) return false;
+    throw error;
+  });
+}
+
+/** Where a study ends without a share of it. What a declined person was shown stands here after a reload, too. */
+function ended(study) {
+  if (study.ending.kind !== "full") history.replaceState({ ending: study.ending, title: study.title, contact: study.contact }, "");
+  showEnding(study);
+  return new Promise(() => {});
+}
+
+/** What the server says to a decision, which is sent until it is there. */
+async function decided(attempt, refused) {
+  drawer.write(LINK, attempt.decision ? attempt : null);
+  view.inert = true;
+  try {
+    const reply = await insist("PUT", "enrolment", { parameters, ...attempt }, () => notice(say("unreachable")));
+    notices.replaceChildren();
+    return reply;
+  } catch (error) {
+    if (!attempt.decision) throw [404, 405].includes(error.status) ? refused : error;
+    if (error.status !== 409) throw error;
+    // What is consented to has changed meanwhile.
+    const reply = await decided({ decision: null, version: "", mark: newMark() }, refused);
+    notice(error.message);
+    return reply;
+  } finally {
+    if (attempt.decision) drawer.write(LINK, null);
+    view.inert = false;
+  }
+}
+
+/** The information and what is consented to, up to a decision. */
+function askConsent({ title, information, statements, contact, version }) {
+  return new Promise((resolve) => {
+    const boxes = statements.map(() => el("input", { type: "checkbox", onchange: () => (wanted.textContent = "") }));
+    const wanted = el("p", { class: "wanted", role: "alert" });
+    const decide = (decision) => () => {
+      const open = decision === "agreed" && boxes.find((box) => !box.checked);
+      if (!open) return resolve({ decision, version, mark: newMark() });
+      wanted.textContent = say("tick_all");
+      open.focus();
+    };
+    head(title);
+    show(article(information), el("section", { class: "study" }, contactLine(contact),
+      el("fieldset", {}, el("legend", {}, say("consent")),
+        el("div", { class: "choices" }, statements.map((words, place) =>
+          el("label", { class: "choice" }, boxes[place], written("span", words, { class: "words" })))),
+        wanted),
+      el("div", { class: "actions" },
+        button(say("agree"), decide("agreed"), { class: "main" }), button(say("decline"), decide("declined")))));
+  });
+}
+
+// -- the stages before and after the items ----------------------------------------------------------
+
+/** What stands in the place of a study's items; false where it is their turn. `takeOn` is given the next share. */
+export function showStage(share, takeOn) {
+  if (share.stage === "questionnaire") showQuestionnaire(share, takeOn);
+  else if (share.stage === "ended") showEnding(share.study, helpText(share.study.help), stopButton(share, takeOn));
+  else return false;
+  return true;
+}
+
+function showQuestionnaire(share, takeOn) {
+  const { title, contact, questions } = share.study;
+  const name = `bedside ${share.plan} ${share.rater} questionnaire`;
+  const answer = drawer.read(name) ?? { choices: {}, texts: {}, mark: newMark() };
+  const changed = () => drawer.write(name, answer);
+  const stops = new Stops();
+  const fields = questions.map((question, place) => {
+    const group = (question.choices?.length ? choiceQuestion : textQuestion)(question, { answer, changed, stops });
+    group.querySelector("legend").replaceChildren(`${place + 1}. `, written("span", question.question),
+      question.required ? "" : el("span", { class: "soft" }, say("optional")));
+    return group;
+  });
+  async function send() {
+    view.inert = true;
+    try {
+      const answers = { ...answer.choices, ...answer.texts };
+      const next = await insist("PUT", "questionnaire", { answers, mark: answer.mark }, () => notice(say("unreachable")));
+      view.inert = false;
+      notices.replaceChildren();
+      drawer.write(name, null);
+      await takeOn(next);
+    } catch (error) {
+      view.inert = false;
+      if (!Object.keys(error.wanting ?? {}).length) throw error;
+      answer.mark = newMark();
+      showWanting(error.wanting, stops);
+    }
+  }
+  head(title, el("nav", { "aria-label": say("pages") }, stopButton(share, takeOn)));
+  show(el("form", { class: "study", onsubmit: (event) => event.preventDefault() },
+    el("h2", {}, say("questionnaire")), fields, contactLine(contact),
+    el("div", { class: "actions" }, button(say("go_on"), send, { class: "main" }))));
+}
+
+function choiceQuestion({ name, kind, choices }, { answer, changed, stops }) {
+  const shown = choices.map((choice) => ({ value: choice, shown: choice, descriptor: choice, key: "" }));
+  return choiceGroup({ question: { choices: shown, several: kind === "several" }, field: name, legend: "", answer, changed, stops });
+}
+
+function textQuestion({ name, question, kind }, { answer, changed, stops }) {
+  const wanted = el("p", { class: "wanted", role: "alert" });
+  const field = el(kind === "number" ? "input" : "textarea", {
+    "aria-label": question, dir: "auto", maxlength: 20000, inputmode: kind === "number" ? "decimal" : null, oninput: () => {
+      if (field.value.trim()) answer.texts[name] = [field.value.trim()];
+      else delete answer.texts[name];
+      element.classList.remove("wanting");
+      wanted.textContent = "";
+      changed();
+    },
+  });
+  field.value = answer.texts[name]?.[0] ?? "";
+  const element = el("fieldset", { class: "question", "data-field": name }, el("legend"), field, wanted);
+  stops.add(element, [field], [], () => field.value.trim() !== "");
+  return element;
+}
+
+/** How taking part has ended, with what is to be copied or where to go back to. */
+function showEnding({ title, contact, ending: { kind, code, link, debriefing } }, ...more) {
+  const copied = el("span", { role: "status" });
+  const shown = el("output", { class: "code" }, code);
+  async function copy() {
+    try {
+      await navigator.clipboard.writeText(code);
+    } catch {
+      // Browsers give the clipboard to pages of https alone.
+      getSelection().selectAllChildren(shown);
+      document.execCommand("copy");
+    }
+    copied.textContent = say("copied");
+  }
+  head(title, ...more);
+  show(
+    el("section", { class: "study" },
+      el("p", { class: "task" }, say(`ending_${kind}`)),
+      /^https?:/.test(link) ? el("p", {}, el("a", { class: "main", href: link, rel: "noreferrer" }, say("link_back"))) : null,
+      code ? el("p", { class: "copying" }, say("code"), shown, button(say("copy"), copy), copied) : null,
+      contactLine(contact)),
+    debriefing ? article(debriefing) : null);
+}
+
+// -- around the items -------------------------------------------------------------------------------
+
+let helpIsOpen = true;
+
+/** Help for who is distressed by what is read: open until it is closed. */
+export function helpText(html) {
+  if (!html) return null;
+  const help = el("details", { class: "help", open: helpIsOpen, ontoggle: () => (helpIsOpen = help.open) },
+    el("summary", {}, say("help")), article(html, { tabindex: "0" }));
+  return help;
+}
+
+let clock = null;
+
+/** The time that is left, as it passes; `over` is called once there is none. */
+export function timeLeft(until, over) {
+  clearTimeout(clock);
+  if (!until) return null;
+  const words = el("span", { class: "soft", id: "time-left" });
+  const tick = () => {
+    const left = Date.parse(until) - serverTime();
+    const minutes = Math.max(Math.ceil(left / 60000), 0);
+    words.textContent = say(minutes < 60 ? "time_left" : "time_left_hours", { hours: Math.floor(minutes / 60), minutes: minutes % 60 });
+    if (left < 0) over();
+    clock = setTimeout(tick, left < 0 ? 5000 : Math.min(15000, left + 1000));
+  };
+  tick();
+  return words;
+}
+
+/** The button by which a person stops taking part, and has all that is theirs removed. */
+export function stopButton(share, takeOn) {
+  const { study } = share;
+  if (!study?.can_withdraw) return null;
+  return button(say("stop"), () => {
+    const mark = newMark();
+    const trouble = el("p", { class: "wanted", role: "alert" });
+    const remove = async () => {
+      trouble.textContent = "";
+      try {
+        const { ending } = await ask("PUT", "withdrawal", { mark });
+        drawer.clear(`bedside ${share.plan} ${share.rater} `, "bedside enrolment ");
+        dialog.close();
+        history.replaceState({ ending, title: study.title, contact: study.contact }, "");
+        await takeOn({ ...share, stage: "ended", study: { ...study, ending, can_withdraw: false } });
+      } catch (error) {
+        trouble.textContent = error instanceof Unreachable ? say("server_away") : error.message;
+      }
+    };
+    const dialog = opened(say("stop"),
+      el("p", {}, say("stop_removes")), el("p", {}, say("stop_for_ever")), contactLine(study.contact), trouble,
+      el("div", { class: "actions" },
+        button(say("stop_not"), () => dialog.close(), { autofocus: true }), button(say("stop_remove"), remove, { class: "main" })));
+  });
+}
