@@ -15,6 +15,11 @@ function head(title, ...more) {
   top.replaceChildren(written("h1", document.title), ...more.filter((part) => part));
 }
 
+function nav(share, takeOn) {
+  const stop = stopButton(share, takeOn);
+  return stop && el("nav", { "aria-label": say("pages") }, stop);
+}
+
 const contactLine = (contact) => (contact ? el("p", { class: "soft" }, say("contact"), written("span", contact)) : null);
 
 // -- enrolment ------------------------------------------------------------------------------------
@@ -103,7 +108,7 @@ function askConsent({ title, information, statements, contact, version }) {
 /** What stands in the place of a study's items; false where it is their turn. `takeOn` is given the next share. */
 export function showStage(share, takeOn) {
   if (share.stage === "questionnaire") showQuestionnaire(share, takeOn);
-  else if (share.stage === "ended") showEnding(share.study, helpText(share.study.help), stopButton(share, takeOn));
+  else if (share.stage === "ended") showEnding(share.study, nav(share, takeOn), helpText(share.study.help));
   else return false;
   return true;
 }
@@ -116,6 +121,7 @@ function showQuestionnaire(share, takeOn) {
   const stops = new Stops();
   const fields = questions.map((question, place) => {
     const group = (question.choices?.length ? choiceQuestion : textQuestion)(question, { answer, changed, stops });
+    group.querySelector("legend").dir = "auto";
     group.querySelector("legend").replaceChildren(`${place + 1}. `, written("span", question.question),
       question.required ? "" : el("span", { class: "soft" }, say("optional")));
     return group;
@@ -136,7 +142,7 @@ function showQuestionnaire(share, takeOn) {
       showWanting(error.wanting, stops);
     }
   }
-  head(title, el("nav", { "aria-label": say("pages") }, stopButton(share, takeOn)));
+  head(title, nav(share, takeOn));
   show(el("form", { class: "study", onsubmit: (event) => event.preventDefault() },
     el("h2", {}, say("questionnaire")), fields, contactLine(contact),
     el("div", { class: "actions" }, button(say("go_on"), send, { class: "main" }))));
@@ -240,6 +246,6 @@ export function stopButton(share, takeOn) {
     const dialog = opened(say("stop"),
       el("p", {}, say("stop_removes")), el("p", {}, say("stop_for_ever")), contactLine(study.contact), trouble,
       el("div", { class: "actions" },
-        button(say("stop_not"), () => dialog.close(), { autofocus: true }), button(say("stop_remove"), remove, { class: "main" })));
+        button(say("stop_not"), () => dialog.close(), { autofocus: true }), button(say("stop_remove"), remove)));
   });
 }
