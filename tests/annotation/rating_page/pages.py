@@ -57,6 +57,7 @@ class ServedPage:
     Attributes:
         port: where it listens, the same after every start.
         links: rater → link, as the command printed them.
+        enrolment: the link by which people enrol; empty where nobody can.
         output: what the command printed until it served.
     """
 
@@ -69,6 +70,7 @@ class ServedPage:
             probe.bind(("127.0.0.1", 0))
             self.port = int(probe.getsockname()[1])
         self.links: dict[str, str] = {}
+        self.enrolment = ""
         self.output = ""
         self._process: subprocess.Popen[str] | None = None
 
@@ -92,6 +94,8 @@ class ServedPage:
             lines.append(line)
             if link := re.match(r"  (\S+) +(https?://\S+#\S+)", line):
                 self.links[link[1]] = link[2]
+            elif enrolment := re.search(r"people enrol, .*: (https?://\S+#\S+)", line):
+                self.enrolment = enrolment[1]
             if "Ctrl-C ends it" in line:
                 break
         self.output = "".join(lines)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import string
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -89,18 +88,6 @@ def served(talks: Run) -> Iterator[ServedPage]:
     cases = read_training(Path(talks.path).with_name("training.jsonl"), "rate", (EMPATHY, GOAL))
     with serving(rating_plan(talks, raters=("anna", "ben"), overlap=2, training=cases), talks) as page:
         yield page
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("no chromium here")
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield launched
-        launched.close()
 
 
 def opened(browser: Any, link: str, hosts: set[str] | None = None, width: int = 1440, height: int = 900) -> Any:

@@ -6,7 +6,7 @@ import { Unreachable, ask, drawer, goBy, insist, newMark, parameters, serverTime
 import { article, bar, notice, notices, opened, show, top, view } from "./views.js";
 import { say } from "./words.js";
 
-/** What this browser keeps of the link that it was opened by: the person's own secret, or a decision not yet sent. */
+/** Under what this browser keeps a person's decision, and the mark by which one without parameters is known again. */
 const LINK = `bedside enrolment ${location.search}${location.hash}`;
 
 function head(title, ...more) {
@@ -28,55 +28,46 @@ const contactLine = (contact) => (contact ? el("p", { class: "soft" }, say("cont
 export async function enrol(refused) {
   if (history.state?.ending) return ended(history.state);
   if (refused.status !== 404) throw refused;
-  const kept = drawer.read(LINK) ?? {};
-  if (kept.secret && (await isKnown(kept.secret))) return goBy(kept.secret);
-  let attempt = kept.decision ? kept : null;
-  let welcome = {};
+  let decision = drawer.read(LINK) ?? { decision: null, version: "", mark: newMark() };
+  let study = {};
+  let changed = "";
   for (;;) {
-    const reply = await decided(attempt ?? { decision: null, version: "", mark: newMark() }, refused);
-    if (reply.secret) {
-      drawer.write(LINK, { secret: reply.secret });
-      return goBy(reply.secret);
-    }
-    welcome = reply.welcome ?? welcome;
-    const ending = reply.ending ?? welcome.ending;
-    if (ending) return ended({ ...welcome, ending });
-    attempt = await askConsent(welcome);
-    notices.replaceChildren();
+    const reply = await sent(decision, refused).catch((error) => {
+      if (error.status !== 409) throw error;
+      // What was agreed to isn't what is asked now.
+      changed = error.message;
+      return sent({ ...decision, decision: null }, refused);
+    });
+    if (reply.secret) return goBy(reply.secret);
+    study = reply.welcome ?? study;
+    const ending = reply.ending ?? study.ending;
+    if (ending) return ended({ title: study.title, contact: study.contact, ending });
+    if (changed) notice(changed);
+    decision = { ...(await askConsent(study)), mark: decision.mark };
+    changed = "";
   }
 }
 
-async function isKnown(secret) {
-  return ask("GET", "share", undefined, secret).then(() => true, (error) => {
-    if (error.status === 401) return false;
-    throw error;
-  });
-}
-
-/** Where a study ends without a share of it. What a declined person was shown stands here after a reload, too. */
+/** Where a study ends without a share. Who declined, or withdrew, is shown the same after a reload. */
 function ended(study) {
-  if (study.ending.kind !== "full") history.replaceState({ ending: study.ending, title: study.title, contact: study.contact }, "");
+  if (study.ending.kind !== "full") history.replaceState(study, "");
   showEnding(study);
   return new Promise(() => {});
 }
 
-/** What the server says to a decision, which is sent until it is there. */
-async function decided(attempt, refused) {
-  drawer.write(LINK, attempt.decision ? attempt : null);
+/** What the server says to a decision, or to none yet, which is sent until it is there. */
+async function sent(decision, refused) {
+  if (decision.decision) drawer.write(LINK, decision);
   view.inert = true;
   try {
-    const reply = await insist("PUT", "enrolment", { parameters, ...attempt }, () => notice(say("unreachable")));
+    const reply = await insist("PUT", "enrolment", { parameters, ...decision }, () => notice(say("unreachable")));
     notices.replaceChildren();
+    drawer.write(LINK, reply.secret ? { ...decision, decision: null } : null);
     return reply;
   } catch (error) {
-    if (!attempt.decision) throw [404, 405].includes(error.status) ? refused : error;
-    if (error.status !== 409) throw error;
-    // What is consented to has changed meanwhile.
-    const reply = await decided({ decision: null, version: "", mark: newMark() }, refused);
-    notice(error.message);
-    return reply;
+    if (decision.decision) drawer.write(LINK, null);
+    throw [404, 405].includes(error.status) ? refused : error;
   } finally {
-    if (attempt.decision) drawer.write(LINK, null);
     view.inert = false;
   }
 }
@@ -88,7 +79,7 @@ function askConsent({ title, information, statements, contact, version }) {
     const wanted = el("p", { class: "wanted", role: "alert" });
     const decide = (decision) => () => {
       const open = decision === "agreed" && boxes.find((box) => !box.checked);
-      if (!open) return resolve({ decision, version, mark: newMark() });
+      if (!open) return resolve({ decision, version });
       wanted.textContent = say("tick_all");
       open.focus();
     };
@@ -121,9 +112,8 @@ function showQuestionnaire(share, takeOn) {
   const stops = new Stops();
   const fields = questions.map((question, place) => {
     const group = (question.choices?.length ? choiceQuestion : textQuestion)(question, { answer, changed, stops });
-    group.querySelector("legend").dir = "auto";
-    group.querySelector("legend").replaceChildren(`${place + 1}. `, written("span", question.question),
-      question.required ? "" : el("span", { class: "soft" }, say("optional")));
+    group.querySelector("legend").replaceWith(el("legend", { dir: "auto" }, `${place + 1}. ${question.question}`,
+      question.required ? null : el("span", { class: "soft" }, say("optional"))));
     return group;
   });
   async function send() {
@@ -237,7 +227,7 @@ export function stopButton(share, takeOn) {
         const { ending } = await ask("PUT", "withdrawal", { mark });
         drawer.clear(`bedside ${share.plan} ${share.rater} `, "bedside enrolment ");
         dialog.close();
-        history.replaceState({ ending, title: study.title, contact: study.contact }, "");
+        history.replaceState({ title: study.title, contact: study.contact, ending }, "");
         await takeOn({ ...share, stage: "ended", study: { ...study, ending, can_withdraw: false } });
       } catch (error) {
         trouble.textContent = error instanceof Unreachable ? say("server_away") : error.message;
