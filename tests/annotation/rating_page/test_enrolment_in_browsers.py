@@ -89,14 +89,14 @@ class Study:
 
 
 def study_plan(run: Run, folder: Path, slots: int = 3, second: bool = False, language: str = "en") -> AnnotationPlan:
-    """Each slot has one conversation, after a training set of two; where it is failed, a second set of two."""
+    """Each slot has the same conversation, after a training set of two; where it is failed, a second set of two."""
     cases = [conversation(f"known-{number}", (f"Hello {number}", "I am sad")) for number in range(4 if second else 2)]
     for case in cases[1::2]:
         case["reference"]["answers"] = {"empathy": 4, "goal_alignment": 1}
     (folder / "training.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
     rubrics = tuple(find_rubric(name, language=language) for name in ("empathy", "goal_alignment"))
     plan = make_plan(
-        run, mode="rate", rubrics=rubrics, raters=rater_slots(slots), per=slots, overlap=1, seed=3,
+        run, mode="rate", rubrics=rubrics, raters=rater_slots(slots), per=1, overlap=slots,
         training=read_training(folder / "training.jsonl", "rate", rubrics), training_kappa=0.5,
     )  # fmt: skip
     if not second:
@@ -563,7 +563,7 @@ def test_texts_of_a_study_run_in_the_direction_of_their_language(start: Any, bro
         assert page.locator(place).first.evaluate(runs) == ["rtl", "start"], place
     looks_well(page, 360)
     agree(page)
-    page.locator("legend").wait_for()
+    page.locator("fieldset[data-field=job]").wait_for()
     for place in ("legend", "label .words > strong"):
         assert page.locator(place).first.evaluate(runs)[0] == "rtl", place
     looks_well(page, 360)
