@@ -6,8 +6,8 @@ import { Unreachable, ask, drawer, goBy, insist, newMark, parameters, serverTime
 import { article, bar, notice, notices, opened, show, top, view } from "./views.js";
 import { say } from "./words.js";
 
-/** Under what this browser keeps a person's decision, and the mark by which one without parameters is known again. */
-const LINK = `bedside enrolment ${location.search}${location.hash}`;
+/** Under what this browser keeps the mark by which a person without parameters is known again. */
+const KEPT = `bedside enrolment ${location.hash.slice(1).split("?")[0]}`;
 
 function head(title, ...more) {
   document.title = title || say("page_title");
@@ -28,22 +28,24 @@ const contactLine = (contact) => (contact ? el("p", { class: "soft" }, say("cont
 export async function enrol(refused) {
   if (history.state?.ending) return ended(history.state);
   if (refused.status !== 404) throw refused;
-  let decision = drawer.read(LINK) ?? { decision: null, version: "", mark: newMark() };
+  const ownMark = newMark();
+  let decision = null;
   let study = {};
   let changed = "";
   for (;;) {
-    const reply = await sent(decision, refused).catch((error) => {
+    const mark = drawer.read(KEPT) ?? ownMark;
+    const reply = await sent({ mark, decision, version: study.version ?? "" }, refused).catch((error) => {
       if (error.status !== 409) throw error;
       // What was agreed to isn't what is asked now.
       changed = error.message;
-      return sent({ ...decision, decision: null }, refused);
+      return sent({ mark, decision: null, version: "" }, refused);
     });
     if (reply.secret) return goBy(reply.secret);
     study = reply.welcome ?? study;
     const ending = reply.ending ?? study.ending;
     if (ending) return ended({ title: study.title, contact: study.contact, ending });
     if (changed) notice(changed);
-    decision = { ...(await askConsent(study)), mark: decision.mark };
+    decision = await askConsent(study);
     changed = "";
   }
 }
@@ -56,16 +58,15 @@ function ended(study) {
 }
 
 /** What the server says to a decision, or to none yet, which is sent until it is there. */
-async function sent(decision, refused) {
-  if (decision.decision) drawer.write(LINK, decision);
+async function sent(decided, refused) {
+  if (decided.decision) drawer.write(KEPT, decided.mark);
   view.inert = true;
   try {
-    const reply = await insist("PUT", "enrolment", { parameters, ...decision }, () => notice(say("unreachable")));
+    const reply = await insist("PUT", "enrolment", { parameters, ...decided }, () => notice(say("unreachable")));
     notices.replaceChildren();
-    drawer.write(LINK, reply.secret ? { ...decision, decision: null } : null);
+    if (!reply.secret) drawer.write(KEPT, null);
     return reply;
   } catch (error) {
-    if (decision.decision) drawer.write(LINK, null);
     throw [404, 405].includes(error.status) ? refused : error;
   } finally {
     view.inert = false;
@@ -73,13 +74,13 @@ async function sent(decision, refused) {
 }
 
 /** The information and what is consented to, up to a decision. */
-function askConsent({ title, information, statements, contact, version }) {
+function askConsent({ title, information, statements, contact }) {
   return new Promise((resolve) => {
     const boxes = statements.map(() => el("input", { type: "checkbox", onchange: () => (wanted.textContent = "") }));
     const wanted = el("p", { class: "wanted", role: "alert" });
     const decide = (decision) => () => {
       const open = decision === "agreed" && boxes.find((box) => !box.checked);
-      if (!open) return resolve({ decision, version });
+      if (!open) return resolve(decision);
       wanted.textContent = say("tick_all");
       open.focus();
     };
@@ -96,16 +97,19 @@ function askConsent({ title, information, statements, contact, version }) {
 
 // -- the stages before and after the items ----------------------------------------------------------
 
-/** What stands in the place of a study's items; false where it is their turn. `takeOn` is given the next share. */
-export function showStage(share, takeOn) {
-  if (share.stage === "questionnaire") showQuestionnaire(share, takeOn);
+/**
+ * What stands in the place of a study's items; false where it is their turn. `takeOn` is given the next share, and
+ * `moved` asks for it.
+ */
+export function showStage(share, takeOn, moved) {
+  if (share.stage === "questionnaire") showQuestionnaire(share, takeOn, moved);
   else if (share.stage === "ended") showEnding(share.study, nav(share, takeOn), helpText(share.study.help));
   else return false;
   return true;
 }
 
-function showQuestionnaire(share, takeOn) {
-  const { title, contact, questions } = share.study;
+function showQuestionnaire(share, takeOn, moved) {
+  const { title, contact, questions, until } = share.study;
   const name = `bedside ${share.plan} ${share.rater} questionnaire`;
   const answer = drawer.read(name) ?? { choices: {}, texts: {}, mark: newMark() };
   const changed = () => drawer.write(name, answer);
@@ -132,7 +136,7 @@ function showQuestionnaire(share, takeOn) {
       showWanting(error.wanting, stops);
     }
   }
-  head(title, nav(share, takeOn));
+  head(title, timeLeft(until, moved), nav(share, takeOn));
   show(el("form", { class: "study", onsubmit: (event) => event.preventDefault() },
     el("h2", {}, say("questionnaire")), fields, contactLine(contact),
     el("div", { class: "actions" }, button(say("go_on"), send, { class: "main" }))));
@@ -196,11 +200,8 @@ export function helpText(html) {
   return help;
 }
 
-let clock = null;
-
 /** The time that is left, as it passes; `over` is called once there is none. */
 export function timeLeft(until, over) {
-  clearTimeout(clock);
   if (!until) return null;
   const words = el("span", { class: "soft", id: "time-left" });
   const tick = () => {
@@ -208,7 +209,7 @@ export function timeLeft(until, over) {
     const minutes = Math.max(Math.ceil(left / 60000), 0);
     words.textContent = say(minutes < 60 ? "time_left" : "time_left_hours", { hours: Math.floor(minutes / 60), minutes: minutes % 60 });
     if (left < 0) over();
-    clock = setTimeout(tick, left < 0 ? 5000 : Math.min(15000, left + 1000));
+    setTimeout(() => words.isConnected && tick(), left < 0 ? 5000 : Math.min(15000, left + 1000));
   };
   tick();
   return words;

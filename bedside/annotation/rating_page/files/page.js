@@ -37,7 +37,7 @@ function wrong(error) {
     notice(say("bad_link"));
   } else {
     notice(error.message, button(say("load_again"), () => location.reload()));
-    if (share?.study && error.status === 403) moved();
+    if (share && [403, 404].includes(error.status)) moved();
   }
 }
 
@@ -148,7 +148,7 @@ function visit(view) {
 
 async function showInstructions() {
   await leave();
-  if (showStage(share, takeOn)) return;
+  if (showStage(share, takeOn, moved)) return;
   visit("instructions");
   showTop(say("instructions"));
   const first = share.items.findIndex(isOpen);
@@ -161,7 +161,7 @@ async function showInstructions() {
 
 async function showList() {
   await leave();
-  if (showStage(share, takeOn)) return;
+  if (showStage(share, takeOn, moved)) return;
   visit("list");
   showTop(say("all_items"));
   const rest = share.items.filter((item) => !isDone(item)).length;
@@ -197,7 +197,7 @@ function showKeys() {
 async function showItem(place) {
   try {
     await leave();
-    if (showStage(share, takeOn)) return;
+    if (showStage(share, takeOn, moved)) return;
     const item = share.items[place];
     const name = drawerOf(item.item);
     const later = waiting.get(item.item);
@@ -545,7 +545,7 @@ async function begin() {
 }
 
 async function start() {
-  if (showStage(share, takeOn)) return;
+  if (showStage(share, takeOn, moved)) return;
   // What was handed in here, and whose reply never came.
   for (const { item } of share.items) {
     const kept = drawer.read(drawerOf(item));
