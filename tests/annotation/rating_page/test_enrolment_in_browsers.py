@@ -564,6 +564,8 @@ def test_all_of_it_is_in_the_language(start: Any, browser: Any, language: str) -
     page.get_by_role("button", name=words.say("go_on"), exact=True).click()
     page.get_by_role("button", name=words.say("begin"), exact=True).click()
     page.locator("fieldset").first.wait_for()
+    left = [words.say("time_left_hours", hours=hours, minutes=minutes) for hours, minutes in ((2, 0), (1, 59))]
+    assert page.locator("#time-left").inner_text() in left
     looks_well(page, 360)
     page.get_by_role("button", name=words.say("stop"), exact=True).click()
     texts |= set(page.evaluate(TEXTS))

@@ -206,7 +206,8 @@ export function timeLeft(until, over) {
   const words = el("span", { class: "soft", id: "time-left" });
   const tick = () => {
     const left = Date.parse(until) - serverTime();
-    const minutes = Math.max(Math.ceil(left / 60000), 0);
+    // The server tells whole seconds: of a full minute, none is begun.
+    const minutes = Math.max(Math.ceil((left - 1000) / 60000), 0);
     words.textContent = say(minutes < 60 ? "time_left" : "time_left_hours", { hours: Math.floor(minutes / 60), minutes: minutes % 60 });
     if (left < 0) over();
     setTimeout(() => words.isConnected && tick(), left < 0 ? 5000 : Math.min(15000, left + 1000));
