@@ -14,7 +14,7 @@ from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.page_words import page_words
 from bedside.annotation.plan_file import read_plan
 from bedside.annotation.rating_page.page_folder import page_folder
-from bedside.annotation.rating_page.people import People, Person
+from bedside.annotation.rating_page.study_people import EnrolledPerson, People
 from bedside.annotation.sampling import make_plan, rater_slots
 from bedside.annotation.training_cases import read_training
 from bedside.judges.rubrics.rubric_files import find_rubric
@@ -76,7 +76,7 @@ class Study:
         secret = self.served.enrolment.partition("?")[0]
         return f"{secret}?PROLIFIC_PID={person}&STUDY_ID=s1&SESSION_ID=x1" if person else secret
 
-    def persons(self) -> list[Person]:
+    def persons(self) -> list[EnrolledPerson]:
         people = People(page_folder(self.run, self.plan).people)
         try:
             return people.persons()
