@@ -5,8 +5,8 @@
 Prints the table of docs/statistics.md. Items come one by one, in random order, each with all of its ratings. The study
 stops at the first look at which the half-width is within the target by :func:`bedside.stats.fixed_width.reach`, the
 rule of ``--until``. *Covers*: studies whose interval, as ``agree`` or ``estimate`` prints it then, holds the truth.
-*Without it*: the same where the interval's own width decides, from 10 items on, of a quarter of the studies. Ratings are
-shares of fixed plans:
+*Without it*: the same where the interval's own width decides, from 10 items on, of a quarter of the studies. Ratings
+are shares of fixed plans:
 
 - *worst*: what ``bedside plan kappa`` asks by formula in the worst case: the kappa of .3 to .8 that needs most, raters
   who guess where they disagree, and a level used by far the most: yes in .1; .8, .1, .1; .6, .2, .1, .05, .05.
@@ -17,8 +17,8 @@ Of raters who all rate an item, three or more, the first two are by simulation. 
 as docs/how-many.md says. Of a mean they are the number for levels used evenly, times Kish's design effect
 of strata.
 
-A look is skipped where the width is far from the target: halfway, on the scale of the logarithm, to where it will be
-reached. ``--every`` looks at every item.
+Of kappas of independent items every item has its look. Elsewhere a look is skipped where the width is far from the
+target: halfway, on the scale of the logarithm, to where it will be reached; ``--every`` skips none.
 """
 
 from __future__ import annotations
@@ -31,11 +31,13 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from bedside.stats import fixed_width, sample_size
+from bedside.stats._kappa_parts import penalties
 from bedside.stats.arrays import levels
 from bedside.stats.confidence_sequences import error_with_unseen
-from bedside.stats.many_raters import mean_pairwise_kappa
+from bedside.stats.many_raters import FEWEST_SHARED, mean_pairwise_kappa
 from bedside.stats.rater_models import RaterModel, rater_model
 from bedside.stats.reliability import krippendorff_alpha
 from bedside.stats.result import Result
@@ -124,8 +126,6 @@ class Design:
         place = np.sqrt(0.5) * case + np.sqrt(0.5) * rng.standard_normal(items)
         seen = np.sqrt(self.model.strength) * place[:, None]
         seen = seen + np.sqrt(1 - self.model.strength) * rng.standard_normal((items, self.raters))
-        from scipy.special import ndtri
-
         return np.searchsorted(ndtri(np.cumsum(self.shares)[:-1]), seen)
 
     def looks(self, cells: Values) -> list[Look]:
@@ -191,6 +191,68 @@ DESIGNS = (
 )  # fmt: skip
 
 
+def reaches(design: Design, cells: Values) -> Values:
+    """What :func:`~bedside.stats.fixed_width.reach` gives after each item, for kappas of items that are independent;
+    infinite where there is no interval: the same sums as in :mod:`bedside.stats`, for all looks at once."""
+    k, count, raters = len(design.scale), len(cells), design.raters
+    pairs = list(combinations(range(raters), 2))
+    codes = np.where(np.isnan(cells), -1, cells - design.scale[0]).astype(int)
+    of_pairs = np.stack([
+        np.where((codes[:, a] >= 0) & (codes[:, b] >= 0), codes[:, a] * k + codes[:, b], -1) for a, b in pairs
+    ], axis=1)  # fmt: skip
+    patterns, member = np.unique(of_pairs, axis=0, return_inverse=True)
+    came = np.zeros((count, len(patterns)))
+    came[np.arange(count), member.ravel()] = 1.0
+    came = np.cumsum(came, axis=0)
+    penalty, _ = penalties(design.weights, levels(design.scale))
+    estimate, left_out, unseen = np.zeros(count), np.zeros(came.shape), np.zeros(count)
+    share = design.each * (design.each - 1) / (raters * (raters - 1))
+    with np.errstate(all="ignore"):
+        for pair in range(len(pairs)):
+            rated = np.flatnonzero(patterns[:, pair] >= 0)
+            tables = np.zeros((count, k * k))
+            np.add.at(tables.T, patterns[rated, pair], came[:, rated].T)
+            table = tables.reshape(count, k, k)
+            n, observed, rows, columns = table.sum((1, 2)), (table * penalty).sum((1, 2)), table.sum(2), table.sum(1)
+            row, column = columns @ penalty, rows @ penalty
+            chance = (rows * row).sum(1)
+            own = 1 - n * observed / chance
+            moves = []
+            for sign in (-1, 1):
+                expected = chance[:, None, None] + sign * (row[:, :, None] + column[:, None, :]) + penalty
+                together = (n + sign)[:, None, None] * (observed[:, None, None] + sign * penalty)
+                moves.append(np.where(expected > 1e-12, 1 - together / expected, np.nan) - own[:, None, None])
+            estimate += own / len(pairs)
+            left_out[:, rated] += moves[0].reshape(count, -1)[:, patterns[rated, pair]] / len(pairs)
+            rarest = (rows + columns).argmin(1)
+            agreed = moves[1][np.arange(count), rarest, rarest] ** 2
+            by_chance = (rows[:, :, None] * columns[:, None, :] * moves[1] ** 2).sum((1, 2)) / n**2
+            unseen += fixed_width.UNSEEN * (agreed + by_chance) * share / len(pairs)
+        values = np.where(came > 0, estimate[:, None] + left_out, 0.0)
+        items = np.arange(1, count + 1)
+        t = stdtrit(items - 1, 0.975)
+        error = _jackknife(came, values)
+        half = t * error / (1 - estimate**2)
+        low, high = np.tanh(np.arctanh(estimate) - half), np.tanh(np.arctanh(estimate) + half)
+        if design.each > 2:
+            more = design.each - 1
+            scaled = np.where(came > 0, np.log((1 + more * values) / (1 - values)), 0.0)
+            centre = np.log((1 + more * estimate) / (1 - estimate))
+            middle = centre - (items - 1) * ((came * scaled).sum(1) / items - centre)
+            half = t * _jackknife(came, scaled)
+            ends = np.minimum(middle, centre) - half, np.maximum(middle, centre) + half
+            low, high = ((np.exp(end) - 1) / (np.exp(end) + more) for end in ends)
+        widths = (high - low) / 2 * np.sqrt(1 + unseen / error**2)
+    enough = raters == 2 or items * share >= np.minimum(FEWEST_SHARED, items / 2)
+    return np.where(enough & (error > 1e-12) & np.isfinite(widths), widths, np.inf)
+
+
+def _jackknife(came: Values, values: Values) -> Values:
+    items = came.sum(1)
+    from_mean = values - (came * values).sum(1, keepdims=True) / items[:, None]
+    return np.sqrt((items - 1) / items * (came * from_mean**2).sum(1))
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of a study.
@@ -231,6 +293,8 @@ def stopped(design: Design, cells: Values, *, unseen: bool = True, every: bool =
         every: whether to look at every item.
     """
     step = design.systems
+    if unseen and design.statistic == "kappa" and step == 1:
+        return _stopped_at_once(design, cells)
     items = step * (2 if unseen else -(-FEWEST // step))
     while True:
         seen = design.looks(cells[:items])
@@ -239,6 +303,22 @@ def stopped(design: Design, cells: Values, *, unseen: bool = True, every: bool =
             return outcome(design, seen, items, width <= design.within)
         ahead = 1.0 if every else min(width / design.within, 2.0)
         items = min(len(cells), max(items + step, int(items * ahead) // step * step))
+
+
+def _stopped_at_once(design: Design, cells: Values) -> Outcome:
+    """The same with all looks at once."""
+    items = 200
+    while True:
+        items = min(2 * items, len(cells))
+        widths = reaches(design, cells[:items])
+        inside = np.flatnonzero(widths <= design.within)
+        if inside.size or items == len(cells):
+            break
+    items = int(inside[0]) + 1 if inside.size else items
+    seen = design.looks(cells[:items])
+    if inside.size:
+        assert abs(widest(seen) - widths[items - 1]) < 1e-9
+    return outcome(design, seen, items, bool(inside.size))
 
 
 def best(design: Design, start: int, rng: np.random.Generator, studies: int) -> int:

@@ -20,16 +20,18 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 
-from bedside.analysis.agreement import agree
+from bedside.analysis.agreement import agree, agreement_sample
 from bedside.analysis.checked_units import drawn_ratings, grid_of
 from bedside.analysis.estimation import PeopleSample, is_share, people_samples
+from bedside.analysis.fresh_view import linked_view
 from bedside.analysis.ratings_view import ALL, RatingsView
 from bedside.annotation.annotation_plan import AnnotationPlan, PlanItem
 from bedside.annotation.answer_store import plan_folder, read_store
 from bedside.annotation.plan_file import read_plan
 from bedside.annotation.plan_progress import plan_metrics, plan_view
 from bedside.annotation.reassignment import as_assigned
-from bedside.core.errors import InputError, one_of
+from bedside.core.errors import DataError, InputError, one_of
+from bedside.judges.rubrics.answer_form import LINKED_KINDS
 from bedside.ratings.names import TRANSCRIPT, rated_by_humans
 from bedside.ratings.run import Run
 from bedside.stats.many_raters import FEWEST_SHARED
@@ -198,7 +200,8 @@ def _metrics_of(study: _Study, target: Target) -> list[str]:
         of_wholes = plan.mode in ("rate", "findings") and all(item.unit == TRANSCRIPT for item in plan.items)
         names = [name for name in names if of_wholes and (name not in scales or scales[name].numeric)]
     elif target.statistic == "kappa":
-        names = [name for name in names if name in scales]
+        links = {rubric.name for rubric in plan.questions if rubric.kind in LINKED_KINDS}
+        names = [name for name in names if name in scales or name in links]
     if target.statistic != "mean" and max(study.wanted.values(), default=0) < 2:
         raise InputError(
             "no item of the plan has two raters, so that their agreement is not known", where="`until`",
@@ -213,9 +216,6 @@ def _metrics_of(study: _Study, target: Target) -> list[str]:
 
 
 def _of_agreement(study: _Study, target: Target, metric: str, seed: int) -> TargetState:
-    from bedside.core.errors import DataError
-    from bedside.stats import fixed_width
-
     shown: Statistic = target.statistic
     note = ""
     if shown == "kappa" and _shared(study) < FEWEST_SHARED:
@@ -223,23 +223,31 @@ def _of_agreement(study: _Study, target: Target, metric: str, seed: int) -> Targ
         note = "Two raters share too few items for a kappa of their own: alpha counts in its place."
     counted = [item for item in study.items if study.wanted[item.id] > 1]
     whole = sum(item.id in study.whole for item in counted)
-    result, unseen = None, 0.0
+    unseen = 0.0
     try:
         rows = agree(study.view, metrics=[metric], seed=seed) if whole else ()
     except DataError:
         rows = ()
     people = next((row for row in rows if row.kind == "people" and not row.is_any_or_none), None)
-    if people is not None:
-        result = people.statistics[shown]
-        ratings, _ = drawn_ratings(study.view.ratings.filter(pl.col("metric") == metric, pl.col("error").is_null()))
-        cells = grid_of(ratings).cells
-        if shown == "kappa":
-            unseen = fixed_width.unseen_in_kappa(
-                cells, scale=result.options["scale"], weights=result.options["weights"]
-            )
-        else:
-            unseen = fixed_width.unseen_in_alpha(cells, metric=result.options["metric"], scale=result.options["scale"])
+    result = None if people is None else people.statistics.get(shown)
+    if result is not None:
+        unseen = _unseen(study.view, metric, shown, result)
     return _state(study, target, metric, None, shown, result, unseen, counted, note)
+
+
+def _unseen(view: RatingsView, metric: str, shown: Statistic, result: Result) -> float:
+    """The variance of unseen items, of the ratings that the result is of."""
+    from bedside.stats import fixed_width
+
+    of_metric = linked_view(view).ratings.filter(pl.col("metric") == metric, pl.col("error").is_null())
+    ratings, picked = drawn_ratings(of_metric)
+    grid = grid_of(ratings)
+    counted = (grid.cells != None).sum(axis=1) >= 2  # noqa: E711
+    cells, options = grid.cells[counted], result.options
+    if shown == "alpha":
+        return fixed_width.unseen_in_alpha(cells, metric=options["metric"], scale=options["scale"])
+    clusters = agreement_sample(view, ratings, grid, picked).clusters(counted)
+    return fixed_width.unseen_in_kappa(cells, scale=options["scale"], weights=options["weights"], clusters=clusters)
 
 
 def _shared(study: _Study) -> float:
