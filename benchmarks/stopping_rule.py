@@ -191,7 +191,7 @@ DESIGNS = (
 )  # fmt: skip
 
 
-def reaches(design: Design, cells: Values) -> Values:
+def reaches(design: Design, cells: Values, with_unseen: bool) -> Values:
     """What :func:`~bedside.stats.fixed_width.reach` gives after each item, for kappas of items that are independent;
     infinite where there is no interval: the same sums as in :mod:`bedside.stats`, for all looks at once."""
     k, count, raters = len(design.scale), len(cells), design.raters
@@ -242,8 +242,9 @@ def reaches(design: Design, cells: Values) -> Values:
             half = t * _jackknife(came, scaled)
             ends = np.minimum(middle, centre) - half, np.maximum(middle, centre) + half
             low, high = ((np.exp(end) - 1) / (np.exp(end) + more) for end in ends)
-        widths = (high - low) / 2 * np.sqrt(1 + unseen / error**2)
-    enough = raters == 2 or items * share >= np.minimum(FEWEST_SHARED, items / 2)
+        widths = (high - low) / 2 * np.sqrt(1 + with_unseen * unseen / error**2)
+    enough = (raters == 2) | (items * share >= np.minimum(FEWEST_SHARED, items / 2))
+    enough &= with_unseen | (items >= FEWEST)
     return np.where(enough & (error > 1e-12) & np.isfinite(widths), widths, np.inf)
 
 
@@ -293,8 +294,8 @@ def stopped(design: Design, cells: Values, *, unseen: bool = True, every: bool =
         every: whether to look at every item.
     """
     step = design.systems
-    if unseen and design.statistic == "kappa" and step == 1:
-        return _stopped_at_once(design, cells)
+    if design.statistic == "kappa" and step == 1:
+        return _stopped_at_once(design, cells, unseen)
     items = step * (2 if unseen else -(-FEWEST // step))
     while True:
         seen = design.looks(cells[:items])
@@ -305,19 +306,19 @@ def stopped(design: Design, cells: Values, *, unseen: bool = True, every: bool =
         items = min(len(cells), max(items + step, int(items * ahead) // step * step))
 
 
-def _stopped_at_once(design: Design, cells: Values) -> Outcome:
+def _stopped_at_once(design: Design, cells: Values, unseen: bool) -> Outcome:
     """The same with all looks at once."""
     items = 200
     while True:
         items = min(2 * items, len(cells))
-        widths = reaches(design, cells[:items])
+        widths = reaches(design, cells[:items], unseen)
         inside = np.flatnonzero(widths <= design.within)
         if inside.size or items == len(cells):
             break
     items = int(inside[0]) + 1 if inside.size else items
     seen = design.looks(cells[:items])
     if inside.size:
-        assert abs(widest(seen) - widths[items - 1]) < 1e-9
+        assert abs(widest(seen, unseen=unseen) - widths[items - 1]) < 1e-9
     return outcome(design, seen, items, bool(inside.size))
 
 
@@ -369,10 +370,13 @@ def line(design: Design, studies: int, seed: int, every: bool) -> tuple[str, ...
     """A line of the table."""
     rng = np.random.default_rng(seed)
     plans = [planned_items(design, shares) for shares in (WORST[len(design.shares)], half_as_frequent(design.shares))]
-    most = int(2 * max(plans)) // design.systems * design.systems
-    cells = [design.ratings(rng, most) for _ in range(studies)]
-    own = [stopped(design, ratings, every=every) for ratings in cells]
-    without = [stopped(design, ratings, unseen=False, every=every) for ratings in cells[: -(-studies // 4)]]
+    most = int(1.3 * max(plans)) // design.systems * design.systems
+    own, without = [], []
+    for number in range(studies):
+        cells = design.ratings(rng, most)
+        own.append(stopped(design, cells, every=every))
+        if number % 4 == 0:
+            without.append(stopped(design, cells, unseen=False, every=every))
     items = float(np.mean([study.items for study in own]))
     known = best(design, round(items), rng, min(200, studies))
     return (
