@@ -22,7 +22,7 @@ import polars as pl
 
 from bedside.analysis.agreement import agree, agreement_sample
 from bedside.analysis.checked_units import drawn_ratings, grid_of
-from bedside.analysis.estimation import PeopleSample, is_share, people_samples
+from bedside.analysis.estimation import is_share, people_samples
 from bedside.analysis.fresh_view import linked_view
 from bedside.analysis.ratings_view import ALL, RatingsView
 from bedside.annotation.annotation_plan import AnnotationPlan, PlanItem
@@ -32,8 +32,9 @@ from bedside.annotation.plan_progress import plan_metrics, plan_view
 from bedside.annotation.reassignment import as_assigned
 from bedside.core.errors import DataError, InputError, one_of
 from bedside.judges.rubrics.answer_form import LINKED_KINDS
-from bedside.ratings.names import TRANSCRIPT, rated_by_humans
+from bedside.ratings.names import TRANSCRIPT, judge_rater, rated_by_humans
 from bedside.ratings.run import Run
+from bedside.ratings.table import frame_of
 from bedside.stats.many_raters import FEWEST_SHARED
 from bedside.stats.result import Interval, Result
 
@@ -42,8 +43,6 @@ Statistic = Literal["kappa", "alpha", "mean"]
 STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 _TARGET = re.compile(r"(?:(?P<metric>\S+)\s+)?(?P<statistic>[a-z]+)\s*(?:±|\+/?-)\s*(?P<number>\d*\.?\d+)")
 _EXAMPLE = "write it as kappa±.10, mean±.2, or empathy kappa±.1"
-#: Who stands in for a judge where people's mean alone is asked for, which takes nothing of what a judge says.
-_NOBODY = "judge:nobody"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +66,14 @@ class TargetState:
 
     Attributes:
         target: what is asked for.
-        metric: of this metric.
-        system: of a mean, the system whose it is; None without systems.
+        metric, system: of which metric, and of a mean of which system; None without systems.
         statistic: what is looked at: alpha in place of kappa where two raters of the plan share too few items.
-        estimate, interval: with the 95 % interval; None where there is none yet, and ``note`` says why.
-        half_width: half the interval's width.
+        estimate, interval, half_width: with the 95 % interval; None where there is none yet, and ``note`` says why.
         reached: whether the study may stop as far as this target goes.
-        items: whole items that count.
-        of: items of the plan that would.
-        more: ratings that are still expected until the target is reached, or the plan ends; 0 where it is reached, None
-            where nothing is known yet.
-        at_end: half of the width that is expected where the plan ends before the target is reached; else None.
+        items, of: whole items that count, and items of the plan that would.
+        more: ratings expected until the target is reached, or the plan ends; 0 where it is reached, None where nothing
+            is known yet.
+        at_end: the half-width that is expected where the plan ends before the target is reached; else None.
         note: what a reader must know, as sentences; empty where that is nothing.
     """
 
@@ -85,14 +81,14 @@ class TargetState:
     metric: str
     system: str | None
     statistic: Statistic
-    estimate: float | None
-    interval: Interval | None
-    half_width: float | None
-    reached: bool
-    items: int
-    of: int
-    more: int | None
-    at_end: float | None
+    estimate: float | None = None
+    interval: Interval | None = None
+    half_width: float | None = None
+    reached: bool = False
+    items: int = 0
+    of: int = 0
+    more: int | None = None
+    at_end: float | None = None
     note: str = ""
 
 
@@ -138,25 +134,16 @@ def target_states(
     study = _study(run, plan)
     states: list[TargetState] = []
     for target in targets:
-        metrics = _metrics_of(study, target)
-        for metric in metrics:
-            of_target = _of_mean(study, target, metric) if target.statistic == "mean" else None
-            states += of_target if of_target is not None else [_of_agreement(study, target, metric, seed)]
+        for metric in _metrics_of(study, target):
+            mean = target.statistic == "mean"
+            states += _of_mean(study, target, metric) if mean else [_of_agreement(study, target, metric, seed)]
     return tuple(states)
 
 
 @dataclass(frozen=True, slots=True)
 class _Study:
-    """A plan with what came of it.
-
-    Attributes:
-        plan: as it was drawn.
-        view: people's ratings of whole items.
-        items: those of the plan that count: no second showings, and none that were picked where others were drawn.
-        wanted: item → how many ratings it is to have.
-        whole: items that have them.
-        begun: ratings of the others, by item.
-    """
+    """A plan as it was drawn, with people's ratings of whole items; those of its items that count (no second showings,
+    and none that were picked where others were drawn), with how many ratings each is to have, and others have."""
 
     plan: AnnotationPlan
     view: RatingsView
@@ -186,53 +173,38 @@ def _study(run: Run, plan: AnnotationPlan) -> _Study:
 
 
 def _metrics_of(study: _Study, target: Target) -> list[str]:
-    """The metrics that a target is of.
-
-    Raises:
-        InputError: there are none.
-    """
+    """The metrics that a target is of; InputError where there are none."""
     plan, scales = study.plan, study.view.scales
-    names = [name for name in plan_metrics(plan) if target.metric is None or name == target.metric]
-    if target.metric is not None and not names:
-        known = ", ".join(plan_metrics(plan))
-        raise InputError(f"{target.metric} is not asked by the plan", where="`until`", todo=f"it asks {known}")
+    asked = [] if plan.mode in ("audit", "adjudicate") else plan_metrics(plan)
     if target.statistic == "mean":
         of_wholes = plan.mode in ("rate", "findings") and all(item.unit == TRANSCRIPT for item in plan.items)
-        names = [name for name in names if of_wholes and (name not in scales or scales[name].numeric)]
+        asked = [name for name in asked if of_wholes and (name not in scales or scales[name].numeric)]
+    elif max(study.wanted.values(), default=0) < 2:
+        todo = "draw a plan with `overlap=2`, or name a mean"
+        raise InputError("no item of the plan has two raters", where="`until`", todo=todo)
     elif target.statistic == "kappa":
         links = {rubric.name for rubric in plan.questions if rubric.kind in LINKED_KINDS}
-        names = [name for name in names if name in scales or name in links]
-    if target.statistic != "mean" and max(study.wanted.values(), default=0) < 2:
-        raise InputError(
-            "no item of the plan has two raters, so that their agreement is not known", where="`until`",
-            todo="draw a plan with `overlap=2`, or name a mean",
-        )  # fmt: skip
-    if not names or plan.mode in ("audit", "adjudicate"):
-        raise InputError(f"no {target.statistic} can be said of what the plan asks", where="`until`", todo=_EXAMPLE)
+        asked = [name for name in asked if name in scales or name in links]
+    names = [name for name in asked if target.metric in (None, name)]
+    if not names:
+        what = f"no {target.statistic}{' of ' + target.metric if target.metric else ''} can be said of this plan"
+        raise InputError(what, where="`until`", todo=f"there is one of {', '.join(asked)}" if asked else _EXAMPLE)
     return names
 
 
-# -- Agreement ------------------------------------------------------------------------------------------
-
-
 def _of_agreement(study: _Study, target: Target, metric: str, seed: int) -> TargetState:
-    shown: Statistic = target.statistic
-    note = ""
-    if shown == "kappa" and _shared(study) < FEWEST_SHARED:
-        shown = "alpha"
-        note = "Two raters share too few items for a kappa of their own: alpha counts in its place."
-    counted = [item for item in study.items if study.wanted[item.id] > 1]
-    whole = sum(item.id in study.whole for item in counted)
-    unseen = 0.0
+    items, shown, note = [item for item in study.items if study.wanted[item.id] > 1], target.statistic, ""
+    raters, pairs = len(study.plan.raters), sum(wanted * (wanted - 1) for wanted in study.wanted.values())
+    if shown == "kappa" and pairs / (raters * (raters - 1)) < min(FEWEST_SHARED, len(items) / 2):
+        shown, note = "alpha", "Two raters share too few items for a kappa of their own: alpha counts in its place."
     try:
-        rows = agree(study.view, metrics=[metric], seed=seed) if whole else ()
+        rows = agree(study.view, metrics=[metric], seed=seed)
     except DataError:
         rows = ()
     people = next((row for row in rows if row.kind == "people" and not row.is_any_or_none), None)
     result = None if people is None else people.statistics.get(shown)
-    if result is not None:
-        unseen = _unseen(study.view, metric, shown, result)
-    return _state(study, target, metric, None, shown, result, unseen, counted, note)
+    unseen = 0.0 if result is None else _unseen(study.view, metric, shown, result)
+    return _state(study, target, TargetState(target, metric, None, shown, note=note), result, unseen, items)
 
 
 def _unseen(view: RatingsView, metric: str, shown: Statistic, result: Result) -> float:
@@ -250,93 +222,61 @@ def _unseen(view: RatingsView, metric: str, shown: Statistic, result: Result) ->
     return fixed_width.unseen_in_kappa(cells, scale=options["scale"], weights=options["weights"], clusters=clusters)
 
 
-def _shared(study: _Study) -> float:
-    """How many items two raters of the plan share on average, or half of its items where that is less."""
-    pairs = sum(wanted * (wanted - 1) / 2 for wanted in study.wanted.values())
-    raters = len(study.plan.raters)
-    shared = pairs / max(raters * (raters - 1) / 2, 1)
-    return FEWEST_SHARED if shared >= len(study.items) / 2 else shared
-
-
-# -- Means ----------------------------------------------------------------------------------------------
-
-
 def _of_mean(study: _Study, target: Target, metric: str) -> list[TargetState]:
-    """A state for each system of the plan."""
-    run = study.view.run
-    assert run is not None
-    systems = {name: system or ALL for name, system in run.index.select("id", "system").iter_rows()}
-    by_system: dict[str, list[PlanItem]] = {}
-    for item in study.items:
-        by_system.setdefault(systems[item.transcript], []).append(item)
-    view = _beside_nobody(study.view, metric)
-    samples = people_samples(view, metric, _NOBODY, sorted(by_system))
-    share = is_share(view, metric, _NOBODY)
-    states = []
-    for system, items in sorted(by_system.items()):
-        sample = samples.get(system)
-        result, unseen = (None, 0.0) if sample is None else _mean(study.view, metric, sample, share)
-        states.append(
-            _state(study, target, metric, None if system == ALL else system, "mean", result, unseen, items, "")
-        )
-    return states
-
-
-def _beside_nobody(view: RatingsView, metric: str) -> RatingsView:
-    """The view with a judge who gives 0 to every transcript: people's sample is told of what a judge rated."""
-    run = view.run
-    assert run is not None
-    zeros = run.index.select(pl.col("id").alias("transcript_id"), "system", "case_id").with_columns(
-        pl.lit(TRANSCRIPT).alias("unit"), pl.lit(metric).alias("metric"), pl.lit(_NOBODY).alias("rater"),
-        pl.lit(0, dtype=view.ratings.schema["replicate"]).alias("replicate"), pl.lit(0.0).alias("value"),
-    )  # fmt: skip
-    return replace(view, ratings=pl.concat([view.ratings, zeros], how="diagonal"))
-
-
-def _mean(view: RatingsView, metric: str, sample: PeopleSample, share: bool) -> tuple[Result, float]:
-    """People's mean as ``estimate`` has it, and the variance of two unseen cases, one at each end of its scale."""
+    """A state for each system: people's mean as ``estimate`` has it, whose variance gets that of two unseen cases, one
+    at each end of the scale."""
     from bedside.stats.confidence_sequences import error_with_unseen
     from bedside.stats.stratified_means import mean
 
-    ends = (0.0, 1.0) if share else view.value_ends(metric)
-    result = mean(sample.units, ratings="people", share=share, scale=ends)
-    if sample.undrawn is not None:
-        return replace(result, estimate=None, interval=None, missing=sample.undrawn), 0.0
-    if result.estimate is None:
-        return result, 0.0
-    if ends is None:
-        rated = sample.units.human[sample.units.labelled]
-        ends = float(rated.min()), float(rated.max())
-    return result, error_with_unseen(None, [result.estimate], [len(sample.labelled_cases)], ends) ** 2
-
-
-# -- Whether it is enough -------------------------------------------------------------------------------
+    assert study.view.run is not None
+    origins = study.view.run.index.select("id", "system", "case_id").rows()
+    # People's sample is told of what a judge rated, of whom nothing else is taken.
+    nobody = judge_rater("nobody")
+    zeros = frame_of([(*origin, TRANSCRIPT, metric, nobody, 0, 0.0, None, None, None) for origin in origins])
+    view = replace(study.view, ratings=pl.concat([study.view.ratings, zeros]))
+    of_system: dict[str, list[PlanItem]] = {}
+    systems = {name: system or ALL for name, system, _ in origins}
+    for item in study.items:
+        of_system.setdefault(systems[item.transcript], []).append(item)
+    share, states = is_share(view, metric, nobody), []
+    samples = people_samples(view, metric, nobody, sorted(of_system))
+    for system, items in sorted(of_system.items()):
+        state, result, unseen = TargetState(target, metric, None if system == ALL else system, "mean"), None, 0.0
+        if system in samples:
+            sample, ends = samples[system], (0.0, 1.0) if share else view.value_ends(metric)
+            result = mean(sample.units, ratings="people", share=share, scale=ends)
+            if sample.undrawn is not None:
+                result = replace(result, estimate=None, interval=None, missing=sample.undrawn)
+            if result.estimate is not None:
+                rated = sample.units.human[sample.units.labelled]
+                ends = ends or (float(rated.min()), float(rated.max()))
+                unseen = error_with_unseen(None, [result.estimate], [len(sample.labelled_cases)], ends) ** 2
+        states.append(_state(study, target, state, result, unseen, items))
+    return states
 
 
 def _state(
-    study: _Study, target: Target, metric: str, system: str | None, statistic: Statistic, result: Result | None,
-    unseen: float, counted: Sequence[PlanItem], note: str,
-) -> TargetState:  # fmt: skip
-    from bedside.stats.fixed_width import items_needed, reach
+    study: _Study, target: Target, state: TargetState, result: Result | None, unseen: float, items: Sequence[PlanItem]
+) -> TargetState:
+    """The state with the numbers, and whether it is enough."""
+    from bedside.stats.fixed_width import reach
 
-    whole, of = sum(item.id in study.whole for item in counted), len(counted)
-    interval = None if result is None else result.interval
-    state = TargetState(
-        target, metric, system, statistic, None if result is None else result.estimate, interval,
-        None if interval is None else (interval.high - interval.low) / 2,
-        False, whole, of, None, None, note,
-    )  # fmt: skip
+    whole, of = sum(item.id in study.whole for item in items), len(items)
+    state = replace(state, items=whole, of=of)
     widest = None if result is None else reach(result, unseen)
-    if widest is None or state.half_width is None:
+    if result is None or result.interval is None or widest is None:
         why = "no item has all of its ratings yet" if result is None else result.missing or "no interval yet"
-        return replace(state, note=" ".join(filter(None, (note, f"{why[0].upper()}{why[1:]}."))))
+        estimate = None if result is None else result.estimate
+        return replace(state, estimate=estimate, note=f"{state.note} {why[0].upper()}{why[1:]}.".strip())
+    half_width = (result.interval.high - result.interval.low) / 2
+    state = replace(state, estimate=result.estimate, interval=result.interval, half_width=half_width)
     if widest <= target.half_width:
         return replace(state, reached=True, more=0)
-    needed = items_needed(widest, whole, target.half_width)
-    planned = sum(study.wanted[item.id] for item in counted)
-    more = (min(needed, of) - whole) * planned / of - sum(study.begun.get(item.id, 0) for item in counted)
-    at_end = state.half_width * float(np.sqrt(whole / of)) if needed > of else None
-    if at_end is not None:
-        ends = f"The plan ends with {statistic} ± {at_end:.2f}."
-        state = replace(state, note=" ".join(filter(None, (note, ends))))
-    return replace(state, more=max(int(np.ceil(more)), 1 if whole < of else 0), at_end=at_end)
+    needed = whole * (widest / target.half_width) ** 2
+    wanted = sum(study.wanted[item.id] for item in items) * (min(needed, of) - whole) / of
+    more = max(int(np.ceil(wanted - 1e-9)) - sum(study.begun.get(item.id, 0) for item in items), int(whole < of))
+    if needed <= of:
+        return replace(state, more=more)
+    at_end = half_width * float(np.sqrt(whole / of))
+    note = f"{state.note} The plan ends with {state.statistic} ± {at_end:.2f}.".strip()
+    return replace(state, more=more, at_end=at_end, note=note)

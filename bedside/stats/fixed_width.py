@@ -15,7 +15,7 @@ import numpy as np
 
 from bedside.stats._kappa_parts import kappa_values, penalties, rated_items
 from bedside.stats.arrays import Array, Scale, levels
-from bedside.stats.reliability import alpha_of_codes
+from bedside.stats.reliability import krippendorff_alpha
 from bedside.stats.result import Result
 from bedside.stats.sampled_items import SampledItems
 
@@ -26,7 +26,7 @@ _MOST_LEVELS = 8
 
 
 def reach(result: Result, unseen: float) -> float | None:
-    """Half the width of a 95 % interval, as if the variance were larger by what is unseen; None without an interval.
+    """Half the width of an interval, as if the variance were larger by what is unseen; None without an interval.
 
     Args:
         result: with its interval and standard error.
@@ -35,21 +35,15 @@ def reach(result: Result, unseen: float) -> float | None:
     bounds, error = result.interval, result.standard_error
     if bounds is None:
         return None
-    half = (bounds.high - bounds.low) / 2
-    return half if not error else float(half * np.sqrt(1 + unseen / error**2))
-
-
-def items_needed(reached: float, items: int, half_width: float) -> int:
-    """Items in all with which the half-width is the one asked for, if items go on to vary as they do."""
-    return int(np.ceil(items * (reached / half_width) ** 2 - 1e-9))
+    return (bounds.high - bounds.low) / 2 * (float(np.sqrt(1 + unseen / error**2)) if error else 1.0)
 
 
 def unseen_in_kappa(ratings: Any, *, scale: Scale, weights: str | Any = "quadratic", clusters: Any = None) -> float:
     """Variance that unseen items could add to the mean pairwise kappa, as a square of kappa.
 
-    Two unseen items (:data:`UNSEEN`) are ones on which raters agree on the level that they have used least; two others
-    are ones on which they agree by chance alone. Each counts by the square of how far it would move kappa, for every
-    pair of raters; an item is rated by as many of the pairs as those at hand are.
+    On two unseen items (:data:`UNSEEN`) raters agree on the level that they have used least, on two others by chance
+    alone. An item counts by the square of how far it would move kappa, and moves it for as many of the pairs of raters
+    as rate an item.
 
     Args:
         ratings: items × raters; None or NaN where missing.
@@ -59,22 +53,18 @@ def unseen_in_kappa(ratings: Any, *, scale: Scale, weights: str | Any = "quadrat
     """
     items = rated_items(ratings, scale, fewest=2)
     disagreement, _ = penalties(weights, levels(items.scale))
-    k = disagreement.shape[0]
+    k, squares, shared = disagreement.shape[0], [], []
     by_item = clusters.of(items.kept).weights if isinstance(clusters, SampledItems) else np.ones(items.n)
-    squares, pairs, rated = 0.0, 0, 0.0
     for first, second in combinations(range(items.raters), 2):
         both = (items.codes[:, first] >= 0) & (items.codes[:, second] >= 0)
         cells = items.codes[both, first] * k + items.codes[both, second]
         table = np.bincount(cells, weights=by_item[both], minlength=k * k).reshape(k, k)
         more = table + np.eye(k * k).reshape(k * k, k, k)
         moves = kappa_values(more, disagreement).reshape(k, k) - kappa_values(table[None], disagreement)
-        if np.isnan(moves).any():
-            continue
-        squares += _unseen(moves, table.sum(axis=1), table.sum(axis=0))
-        pairs += 1
-        rated += float(both.mean())
-    # The mean over pairs moves by a pair's part of it; pairs that share an item move together.
-    return squares / pairs * rated / pairs if pairs else 0.0
+        if not np.isnan(moves).any():
+            squares.append(_unseen(moves, table.sum(axis=1), table.sum(axis=0)))
+            shared.append(float(both.mean()))
+    return float(np.mean(squares) * np.mean(shared)) if squares else 0.0
 
 
 def unseen_in_alpha(
@@ -88,19 +78,19 @@ def unseen_in_alpha(
     if places.size > _MOST_LEVELS:
         middles = (np.arange(_MOST_LEVELS) + 0.5) / _MOST_LEVELS * used.sum()
         places = np.unique(np.searchsorted(np.cumsum(used), middles))
-    alpha = alpha_of_codes(items, metric)
+    table = np.asarray(ratings, dtype=object)
 
-    def moved(first: int, second: int) -> float:
-        row = np.full((1, items.raters), -1)
-        row[0, :2] = first, second
-        return alpha(row) - alpha(None)
+    def alpha(*pair: Any) -> float:
+        rows = np.vstack([table, [*pair, *[None] * (items.raters - 2)]]) if pair else table
+        estimate = krippendorff_alpha(rows, metric=metric, scale=scale).estimate
+        return np.nan if estimate is None else estimate
 
-    moves = np.array([[moved(first, second) for second in places] for first in places])
-    return 0.0 if not moves.size or np.isnan(moves).any() else _unseen(moves, used[places], used[places])
+    moves = np.array([[alpha(items.scale[a], items.scale[b]) for b in places] for a in places]) - alpha()
+    return 0.0 if np.isnan(moves).any() else _unseen(moves, used[places], used[places])
 
 
 def _unseen(moves: Array, rows: Array, columns: Array) -> float:
-    """Sum of the squared moves by unseen items: those agreed on at the rarest level, and those agreed on by chance.
+    """Sum of the squared moves by unseen items.
 
     Args:
         moves: of one item more, by its two levels.

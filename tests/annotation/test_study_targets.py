@@ -30,10 +30,7 @@ Level = Callable[[str, str], int]
 
 def test_targets_are_read_as_they_are_written() -> None:
     assert read_targets("kappa±.10, mean±.2") == (Target("kappa", 0.1), Target("mean", 0.2))
-    assert read_targets("empathy kappa+-0.1;alpha +/- .05") == (
-        Target("kappa", 0.1, "empathy"),
-        Target("alpha", 0.05),
-    )
+    assert read_targets("empathy kappa+-0.1;alpha +/- .05") == (Target("kappa", 0.1, "empathy"), Target("alpha", 0.05))
 
 
 @pytest.mark.parametrize(
@@ -130,7 +127,8 @@ def test_means_are_those_of_people_alone_that_estimate_prints(large: Run, tmp_pa
     assert [state.system for state in states] == ["GPT-Secret", "Llama-Hidden"]
     for state in states:
         human = rows[str(state.system)].human
-        assert human.interval is not None and state.interval is not None
+        assert human.interval is not None
+        assert state.interval is not None
         assert state.estimate == pytest.approx(human.estimate, rel=1e-12)
         assert (state.interval.low, state.interval.high) == pytest.approx(
             (human.interval.low, human.interval.high), rel=1e-12
@@ -223,10 +221,12 @@ def test_targets_that_a_plan_can_not_be_about_are_refused(run: Run) -> None:
     with pytest.raises(InputError, match="no item of the plan has two raters"):
         target_states(run, alone, read_targets("kappa±.1"))
     assert len(target_states(run, alone, read_targets("empathy mean±.1"))) == 2
-    with pytest.raises(InputError, match="warmth is not asked by the plan; it asks empathy, goal_alignment"):
+    with pytest.raises(
+        InputError, match="no kappa of warmth can be said of this plan; there is one of empathy, goal_alignment"
+    ):
         target_states(run, rating_plan(run), read_targets("warmth kappa±.1"))
     codes = rating_plan(run, mode="codes", rubrics=(QUESTION,))
-    with pytest.raises(InputError, match="no mean can be said of what the plan asks"):
+    with pytest.raises(InputError, match="no mean can be said of this plan"):
         target_states(run, codes, read_targets("mean±.1"))
     assert [state.metric for state in target_states(run, codes, read_targets("kappa±.1"))] == [QUESTION.name]
     audit = rating_plan(run, mode="audit", judge=JUDGE)
@@ -239,5 +239,5 @@ def test_the_more_is_rated_the_less_is_expected(large: Run, tmp_path: Path) -> N
     plan = rating_plan(run, rubrics=(EMPATHY, GOAL))
     states = [one(hand_in(run, plan, count), plan, "empathy mean±.45") for count in (40, 80, 120, 160)]
     assert [state.reached for state in states] == sorted(state.reached for state in states)
-    assert states[-1].reached and states[-1].more == 0
+    assert (states[-1].reached, states[-1].more) == (True, 0)
     assert all(later <= before for before, later in pairwise(state.more or 0 for state in states))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bedside.stats.fixed_width import UNSEEN, items_needed, reach, unseen_in_alpha, unseen_in_kappa
+from bedside.stats.fixed_width import UNSEEN, reach, unseen_in_alpha, unseen_in_kappa
 from bedside.stats.many_raters import mean_pairwise_kappa
 from bedside.stats.rater_models import rater_model
 from bedside.stats.reliability import krippendorff_alpha
@@ -27,12 +27,6 @@ def test_reach_is_the_half_width_with_what_is_unseen_in_the_variance() -> None:
     assert reach(result(0.4, 0.8, 0.1), 0.01) == pytest.approx(0.2 * 2**0.5)
     assert reach(result(0.4, 0.8, None), 0.01) == pytest.approx(0.2)
     assert reach(Result(name="kappa", method="", missing="no interval"), 0.01) is None
-
-
-def test_items_needed_go_with_the_square_of_the_width() -> None:
-    assert items_needed(0.2, 100, 0.1) == 400
-    assert items_needed(0.11, 100, 0.1) == 121
-    assert items_needed(0.1, 100, 0.1) == 100
 
 
 def table(raters: int = 2, items: int = 40, seed: int = 3) -> Any:

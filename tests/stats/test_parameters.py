@@ -18,6 +18,7 @@ from bedside.stats import (
     effects,
     equivalence,
     families,
+    fixed_width,
     generalisability,
     intervals,
     many_raters,
@@ -146,6 +147,9 @@ CASES = [
     case(confidence_sequences.bounded_mean, (X,), {"low": 1, "high": 5}, low=0, high=6, null=3, level=0.9),
     case(confidence_sequences.any_estimate, (1.5, 0.4), {"cases": 20, "df": 19}, cases=30, planned=50, df=15,
         ends=(0, 1), null=0.1, level=0.9),
+    case(fixed_width.unseen_in_kappa, (TABLE,), {"scale": SCALE}, scale=(*SCALE, 9), weights="linear",
+        clusters=SAMPLE),
+    case(fixed_width.unseen_in_alpha, (TABLE,), {"metric": "ordinal"}, metric="interval", scale=(*SCALE, 9)),
     case(intervals.paired_difference_interval, (X - Y,), level=0.9),
     case(intervals.welch_interval, (X, Y.astype(float)), level=0.9),
     case(intervals.wilson, (3, 10), level=0.9),
@@ -255,8 +259,8 @@ def test_every_statistic_is_here() -> None:
     tested = {case.statistic for case in CASES}
     modules = (
         alternative_annotator, consensus, crossed_raters, diagnostic_accuracy, effects, equivalence, families,
-        intervals, many_raters, overlapping, planning, prediction_powered, proportion_scores, reliability, several,
-        sampled_means, shape, shares, two_raters, unpaired,
+        fixed_width, intervals, many_raters, overlapping, planning, prediction_powered, proportion_scores, reliability,
+        several, sampled_means, shape, shares, two_raters, unpaired,
     )  # fmt: skip
     for module in modules:
         for name, function in inspect.getmembers(module, inspect.isfunction):
