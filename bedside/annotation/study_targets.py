@@ -50,9 +50,8 @@ class Target:
     """How precise a statistic is to be.
 
     Attributes:
-        statistic: which.
+        statistic, metric: which, and of which metric; None for all metrics that it can be said of.
         half_width: half the width of its 95 % interval at most: of a mean in the unit of its metric.
-        metric: of which metric; None for all metrics that it can be said of.
     """
 
     statistic: Statistic

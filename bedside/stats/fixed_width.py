@@ -26,12 +26,8 @@ _MOST_LEVELS = 8
 
 
 def reach(result: Result, unseen: float) -> float | None:
-    """Half the width of an interval, as if the variance were larger by what is unseen; None without an interval.
-
-    Args:
-        result: with its interval and standard error.
-        unseen: variance that unseen items could add, in the squared unit of the estimate.
-    """
+    """Half the width of a result's interval, as if its variance were larger by what is unseen (in the squared unit of
+    the estimate); None without an interval."""
     bounds, error = result.interval, result.standard_error
     if bounds is None:
         return None
@@ -90,12 +86,7 @@ def unseen_in_alpha(
 
 
 def _unseen(moves: Array, rows: Array, columns: Array) -> float:
-    """Sum of the squared moves by unseen items.
-
-    Args:
-        moves: of one item more, by its two levels.
-        rows, columns: how often either rater has used each level.
-    """
+    """Sum of the squared moves by unseen items, from those by its two levels and how often raters have used each."""
     rarest = int((rows + columns).argmin())
     by_chance = float(rows @ moves**2 @ columns) / float(rows.sum() * columns.sum())
     return UNSEEN * (float(moves[rarest, rarest]) ** 2 + by_chance)
