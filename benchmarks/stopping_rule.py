@@ -126,7 +126,8 @@ class Design:
         place = np.sqrt(0.5) * case + np.sqrt(0.5) * rng.standard_normal(items)
         seen = np.sqrt(self.model.strength) * place[:, None]
         seen = seen + np.sqrt(1 - self.model.strength) * rng.standard_normal((items, self.raters))
-        return np.searchsorted(ndtri(np.cumsum(self.shares)[:-1]), seen)
+        codes: Values = np.searchsorted(ndtri(np.cumsum(self.shares)[:-1]), seen)
+        return codes
 
     def looks(self, cells: Values) -> list[Look]:
         """What the commands print of these items, and what is unseen; of a mean for each system."""
@@ -201,11 +202,13 @@ def reaches(design: Design, cells: Values, with_unseen: bool) -> Values:
         np.where((codes[:, a] >= 0) & (codes[:, b] >= 0), codes[:, a] * k + codes[:, b], -1) for a, b in pairs
     ], axis=1)  # fmt: skip
     patterns, member = np.unique(of_pairs, axis=0, return_inverse=True)
-    came = np.zeros((count, len(patterns)))
+    came: Values = np.zeros((count, len(patterns)))
     came[np.arange(count), member.ravel()] = 1.0
     came = np.cumsum(came, axis=0)
     penalty, _ = penalties(design.weights, levels(design.scale))
-    estimate, left_out, unseen = np.zeros(count), np.zeros(came.shape), np.zeros(count)
+    estimate: Values = np.zeros(count)
+    left_out: Values = np.zeros(came.shape)
+    unseen: Values = np.zeros(count)
     share = design.each * (design.each - 1) / (raters * (raters - 1))
     with np.errstate(all="ignore"):
         for pair in range(len(pairs)):
@@ -251,7 +254,8 @@ def reaches(design: Design, cells: Values, with_unseen: bool) -> Values:
 def _jackknife(came: Values, values: Values) -> Values:
     items = came.sum(1)
     from_mean = values - (came * values).sum(1, keepdims=True) / items[:, None]
-    return np.sqrt((items - 1) / items * (came * from_mean**2).sum(1))
+    error: Values = np.sqrt((items - 1) / items * (came * from_mean**2).sum(1))
+    return error
 
 
 @dataclass(frozen=True, slots=True)

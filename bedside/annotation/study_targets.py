@@ -102,8 +102,8 @@ def read_targets(text: str) -> tuple[Target, ...]:
         read = _TARGET.fullmatch(part)
         if read is None:
             raise InputError(f"{part!r} is no target", where="`until`", todo=_EXAMPLE)
-        statistic, half_width = read["statistic"], float(read["number"])
-        one_of(statistic, STATISTICS, "statistic", InputError, where="`until`")
+        one_of(read["statistic"], STATISTICS, "statistic", InputError, where="`until`")
+        (statistic,), half_width = (name for name in STATISTICS if name == read["statistic"]), float(read["number"])
         if half_width <= 0 or (statistic != "mean" and half_width >= 1):
             raise InputError(f"±{half_width:g} is no half-width of {statistic}", where="`until`", todo=_EXAMPLE)
         targets.append(Target(statistic, half_width, read["metric"]))

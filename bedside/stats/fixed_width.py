@@ -54,7 +54,7 @@ def unseen_in_kappa(ratings: Any, *, scale: Scale, weights: str | Any = "quadrat
     for first, second in combinations(range(items.raters), 2):
         both = (items.codes[:, first] >= 0) & (items.codes[:, second] >= 0)
         cells = items.codes[both, first] * k + items.codes[both, second]
-        table = np.bincount(cells, weights=by_item[both], minlength=k * k).reshape(k, k)
+        table = np.bincount(cells, weights=by_item[both], minlength=k * k).reshape(k, k).astype(np.float64)
         more = table + np.eye(k * k).reshape(k * k, k, k)
         moves = kappa_values(more, disagreement).reshape(k, k) - kappa_values(table[None], disagreement)
         if not np.isnan(moves).any():
@@ -81,7 +81,8 @@ def unseen_in_alpha(
         estimate = krippendorff_alpha(rows, metric=metric, scale=scale).estimate
         return np.nan if estimate is None else estimate
 
-    moves = np.array([[alpha(items.scale[a], items.scale[b]) for b in places] for a in places]) - alpha()
+    taken = [items.scale[place] for place in places.tolist()]
+    moves = np.array([[alpha(first, second) for second in taken] for first in taken]) - alpha()
     return 0.0 if np.isnan(moves).any() else _unseen(moves, used[places], used[places])
 
 

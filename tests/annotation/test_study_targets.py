@@ -69,7 +69,7 @@ def hand_in(run: Run, plan: AnnotationPlan, count: int, level: Level = varied) -
     return Run(run.path)
 
 
-def one(run: Run, plan: AnnotationPlan, text: str) -> TargetState:
+def state_of(run: Run, plan: AnnotationPlan, text: str) -> TargetState:
     return target_states(run, plan, read_targets(text))[0]
 
 
@@ -85,17 +85,18 @@ def test_kappa_is_the_one_that_agree_prints_and_reaches_with_what_is_unseen(larg
     row = people(run)
     kappa = row.statistics["kappa"]
     assert kappa.interval is not None
-    state = one(run, plan, "empathy kappa±.04")
+    state = state_of(run, plan, "empathy kappa±.04")
     assert (state.statistic, state.metric, state.system, state.items, state.of) == ("kappa", "empathy", None, 60, 80)
     assert (state.estimate, state.interval) == (kappa.estimate, kappa.interval)
     assert state.half_width == pytest.approx((kappa.interval.high - kappa.interval.low) / 2)
     cells = cells_of(run, "empathy")
     decides = reach(kappa, unseen_in_kappa(cells, scale=(1, 2, 3, 4, 5))) or 0.0
+    assert state.half_width is not None
     assert state.half_width < decides
     # The study may stop just where what is unseen is within, too; not where the interval alone is.
-    assert one(run, plan, f"empathy kappa±{decides + 1e-6}").reached
-    assert not one(run, plan, f"empathy kappa±{decides - 1e-6}").reached
-    assert not one(run, plan, f"empathy kappa±{state.half_width}").reached
+    assert state_of(run, plan, f"empathy kappa±{decides + 1e-6}").reached
+    assert not state_of(run, plan, f"empathy kappa±{decides - 1e-6}").reached
+    assert not state_of(run, plan, f"empathy kappa±{state.half_width}").reached
 
 
 def cells_of(run: Run, metric: str) -> Any:
@@ -152,14 +153,14 @@ def test_of_many_raters_who_share_few_items_alpha_counts(large: Run, tmp_path: P
     plan = rating_plan(run, raters=rater_slots(10))
     run = hand_in(run, plan, 160)
     alpha = people(run).statistics["alpha"]
-    state = one(run, plan, "empathy kappa±.1")
+    state = state_of(run, plan, "empathy kappa±.1")
     assert (state.statistic, state.target.statistic) == ("alpha", "kappa")
     assert state.note.startswith("Two raters share too few items")
     assert (state.estimate, state.interval) == (alpha.estimate, alpha.interval)
     unseen = unseen_in_alpha(cells_of(run, "empathy"), metric="ordinal", scale=(1, 2, 3, 4, 5))
     decides = reach(alpha, unseen) or 0.0
-    assert one(run, plan, f"empathy kappa±{decides + 1e-6}").reached
-    assert not one(run, plan, f"empathy kappa±{decides - 1e-6}").reached
+    assert state_of(run, plan, f"empathy kappa±{decides + 1e-6}").reached
+    assert not state_of(run, plan, f"empathy kappa±{decides - 1e-6}").reached
 
 
 def test_what_is_still_expected_goes_with_the_square_of_the_width(large: Run, tmp_path: Path) -> None:
@@ -168,15 +169,15 @@ def test_what_is_still_expected_goes_with_the_square_of_the_width(large: Run, tm
     run = hand_in(run, plan, 80)
     kappa = people(run).statistics["kappa"]
     decides = reach(kappa, unseen_in_kappa(cells_of(run, "empathy"), scale=(1, 2, 3, 4, 5))) or 0.0
-    state = one(run, plan, f"empathy kappa±{decides / 1.25**0.5}")
+    state = state_of(run, plan, f"empathy kappa±{decides / 1.25**0.5}")
     # A quarter more than the 40 items that are whole, two ratings each.
     assert (state.more, state.at_end, state.note) == (20, None, "")
-    state = one(run, plan, "empathy kappa±.001")
+    state = state_of(run, plan, "empathy kappa±.001")
     assert state.more == 80
     assert state.at_end == pytest.approx((state.half_width or 0) * 0.5**0.5)
     assert state.note == f"The plan ends with kappa ± {state.at_end:.2f}."
     run = hand_in(run, plan, 160)
-    state = one(run, plan, "empathy kappa±.001")
+    state = state_of(run, plan, "empathy kappa±.001")
     assert (state.more, state.reached, state.at_end) == (0, False, state.half_width)
 
 
@@ -213,7 +214,7 @@ def test_who_takes_over_for_a_dropout_makes_items_whole(large: Run, tmp_path: Pa
     now = as_assigned(run, plan)
     run = hand_in(run, now, 60)
     for given in (plan, now):
-        assert one(run, given, "empathy kappa±.1").items == 30
+        assert state_of(run, given, "empathy kappa±.1").items == 30
 
 
 def test_targets_that_a_plan_can_not_be_about_are_refused(run: Run) -> None:
@@ -237,7 +238,7 @@ def test_targets_that_a_plan_can_not_be_about_are_refused(run: Run) -> None:
 def test_the_more_is_rated_the_less_is_expected(large: Run, tmp_path: Path) -> None:
     run = copy_of(large, tmp_path / "run")
     plan = rating_plan(run, rubrics=(EMPATHY, GOAL))
-    states = [one(hand_in(run, plan, count), plan, "empathy mean±.45") for count in (40, 80, 120, 160)]
+    states = [state_of(hand_in(run, plan, count), plan, "empathy mean±.45") for count in (40, 80, 120, 160)]
     assert [state.reached for state in states] == sorted(state.reached for state in states)
     assert (states[-1].reached, states[-1].more) == (True, 0)
     assert all(later <= before for before, later in pairwise(state.more or 0 for state in states))
