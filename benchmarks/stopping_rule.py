@@ -36,7 +36,6 @@ from scipy.special import ndtri, stdtrit
 from bedside.stats import fixed_width, sample_size
 from bedside.stats._kappa_parts import penalties
 from bedside.stats.arrays import levels
-from bedside.stats.confidence_sequences import error_with_unseen
 from bedside.stats.many_raters import FEWEST_SHARED, mean_pairwise_kappa
 from bedside.stats.rater_models import RaterModel, rater_model
 from bedside.stats.reliability import krippendorff_alpha
@@ -154,7 +153,7 @@ class Design:
         result = mean(units, ratings="people", share=ends == (0, 1), scale=ends)
         if result.estimate is None:
             return result, 0.0
-        return result, error_with_unseen(None, [result.estimate], [values.size], ends) ** 2
+        return result, fixed_width.unseen_in_mean(units, ends)
 
 
 @cache

@@ -222,9 +222,8 @@ def _unseen(view: RatingsView, metric: str, shown: Statistic, result: Result) ->
 
 
 def _of_mean(study: _Study, target: Target, metric: str) -> list[TargetState]:
-    """A state for each system: people's mean as ``estimate`` has it, whose variance gets that of two unseen cases, one
-    at each end of the scale."""
-    from bedside.stats.confidence_sequences import error_with_unseen
+    """A state for each system: people's mean as ``estimate`` has it, beside what is unseen."""
+    from bedside.stats.fixed_width import unseen_in_mean
     from bedside.stats.stratified_means import mean
 
     assert study.view.run is not None
@@ -249,7 +248,7 @@ def _of_mean(study: _Study, target: Target, metric: str) -> list[TargetState]:
             if result.estimate is not None:
                 rated = sample.units.human[sample.units.labelled]
                 ends = ends or (float(rated.min()), float(rated.max()))
-                unseen = error_with_unseen(None, [result.estimate], [len(sample.labelled_cases)], ends) ** 2
+                unseen = unseen_in_mean(sample.units, ends)
         states.append(_state(study, target, state, result, unseen, items))
     return states
 

@@ -15,9 +15,11 @@ import numpy as np
 
 from bedside.stats._kappa_parts import kappa_values, penalties, rated_items
 from bedside.stats.arrays import Array, Scale, levels
+from bedside.stats.confidence_sequences import error_with_unseen
 from bedside.stats.reliability import krippendorff_alpha
 from bedside.stats.result import Result
 from bedside.stats.sampled_items import SampledItems
+from bedside.stats.stratified_means import JudgedUnits
 
 #: Items of either kind that are taken to be unseen: four in all, as Agresti and Coull's (1998) successes and failures.
 UNSEEN = 2.0
@@ -84,6 +86,18 @@ def unseen_in_alpha(
     taken = [items.scale[place] for place in places.tolist()]
     moves = np.array([[alpha(first, second) for second in taken] for first in taken]) - alpha()
     return 0.0 if np.isnan(moves).any() else _unseen(moves, used[places], used[places])
+
+
+def unseen_in_mean(units: JudgedUnits, ends: tuple[float, float]) -> float:
+    """Variance that two unseen cases in each cell, one at each end of the scale, could add to the mean of people's
+    ratings, by the cell's share of the units; cells without ratings count for nothing."""
+    squared = 0.0
+    for cell in np.unique(units.cells[units.labelled]):
+        rated = units.labelled & (units.cells == cell)
+        cases = np.unique(units.cases[rated]).size
+        error = error_with_unseen(None, [float(units.human[rated].mean())], [cases], ends)
+        squared += (float((units.cells == cell).mean()) * error) ** 2
+    return squared
 
 
 def _unseen(moves: Array, rows: Array, columns: Array) -> float:

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bedside.stats.fixed_width import UNSEEN, reach, unseen_in_alpha, unseen_in_kappa
+from bedside.stats.confidence_sequences import error_with_unseen
+from bedside.stats.fixed_width import UNSEEN, reach, unseen_in_alpha, unseen_in_kappa, unseen_in_mean
 from bedside.stats.many_raters import mean_pairwise_kappa
 from bedside.stats.rater_models import rater_model
 from bedside.stats.reliability import krippendorff_alpha
 from bedside.stats.result import Interval, Result
 from bedside.stats.sampled_items import sampled_items
+from bedside.stats.stratified_means import judged_units
 from benchmarks.stopping_rule import DESIGNS, Design, half_as_frequent, planned_items, stopped
 from tests.soak import budget
 
@@ -115,6 +117,15 @@ def test_items_that_stand_for_many_count_by_their_weight() -> None:
     assert unseen_in_kappa(ratings, scale=(1, 2, 3), clusters=sample) != pytest.approx(plain, rel=0.01)
     alike = sampled_items(np.full(60, 0.5), strata=np.zeros(60, int), clusters=np.arange(60))
     assert unseen_in_kappa(ratings, scale=(1, 2, 3), clusters=alike) == pytest.approx(plain, rel=1e-9)
+
+
+def test_unseen_cases_of_a_mean_stand_at_the_ends_of_each_cell() -> None:
+    human = [1.0, 2, np.nan, np.nan, 5, 4, 4]
+    units = judged_units(np.zeros(7), human, cells=[0, 0, 0, 0, 1, 1, 1])
+    first, second = (error_with_unseen(None, [mean], [n], (1, 5)) for mean, n in ((1.5, 2), (13 / 3, 3)))
+    assert unseen_in_mean(units, (1, 5)) == pytest.approx((4 / 7 * first) ** 2 + (3 / 7 * second) ** 2)
+    whole = judged_units(np.zeros(3), human[4:])
+    assert unseen_in_mean(whole, (1, 5)) == pytest.approx(second**2)
 
 
 def design(start: str) -> Design:
