@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -11,6 +11,7 @@ import polars as pl
 from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.audits import Audit, audits
 from bedside.analysis.ratings_view import RatingsView
+from bedside.annotation.adjudication import ADJUDICATED_MODES, adjudications_of, settled_and_changed
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, round_of
 from bedside.annotation.answer_ratings import computed_metrics, listed_entries, plan_people, plan_scales
 from bedside.annotation.answer_revisions import times_changed
@@ -51,6 +52,11 @@ class RaterShare:
         """Items without an answer."""
         return self.assigned - self.done - self.skipped
 
+    @property
+    def seconds_left(self) -> float | None:
+        """What the open items take at the median time; None where no time is known."""
+        return None if self.seconds is None else self.open * self.seconds
+
 
 @dataclass(frozen=True, slots=True)
 class PlanProgress:
@@ -65,6 +71,8 @@ class PlanProgress:
         agreement: so far, of ratings; empty where no two raters rated the same, and in mode audit.
         audits: so far, in mode audit.
         lists: so far, of lists, in mode findings.
+        settling: of adjudicators, all that they are to settle of the plan's round.
+        settled, changed_since: answers by a rubric that were settled, and those that raters changed afterwards.
     """
 
     shares: tuple[RaterShare, ...]
@@ -75,6 +83,9 @@ class PlanProgress:
     agreement: tuple[Agreement, ...]
     audits: tuple[Audit, ...]
     lists: tuple[ListAgreement, ...]
+    settling: tuple[RaterShare, ...] = ()
+    settled: int = 0
+    changed_since: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +163,8 @@ def plan_progress(run: Run, plan: AnnotationPlan, *, seed: int = 0) -> PlanProgr
         changed.setdefault(rater, []).append(names)
     assigned = {rater: set(order) for rater, order in plan.assignment.items()}
     quality = rater_quality(plan, history, coded_positions(plan, run))
+    can_settle = plan.mode in ADJUDICATED_MODES
+    settled, changed_since = settled_and_changed(run, plan) if can_settle else (0, 0)
     return PlanProgress(
         shares=tuple(share for rater in plan.raters for share in _shares(plan, rater, answers)),
         training=tuple(of_rater.training for of_rater in quality if of_rater.training is not None),
@@ -161,7 +174,20 @@ def plan_progress(run: Run, plan: AnnotationPlan, *, seed: int = 0) -> PlanProgr
         agreement=_agreement(run, plan, answers, seed) if plan.mode not in ("audit", "adjudicate") else (),
         audits=audits(plan_view(run, plan, answers)) if plan.mode == "audit" else (),
         lists=list_agreement(entry_lists(plan, answers), seed=seed) if plan.mode == "findings" else (),
+        settling=_settling(run, plan) if can_settle else (),
+        settled=settled,
+        changed_since=changed_since,
     )
+
+
+def _settling(run: Run, plan: AnnotationPlan) -> tuple[RaterShare, ...]:
+    """What adjudicators of a plan's round have to do, of all its adjudications together."""
+    asked: dict[str, list[RaterAnswer | None]] = {}
+    for other in adjudications_of(run, plan):
+        answers = read_store(run, other).answers()
+        for rater, order in other.assignment.items():
+            asked.setdefault(rater, []).extend(answers.get((name, rater)) for name in order)
+    return tuple(_share(rater, None, answers) for rater, answers in asked.items())
 
 
 def _shares(plan: AnnotationPlan, rater: str, answers: Mapping[tuple[str, str], RaterAnswer]) -> list[RaterShare]:
@@ -175,16 +201,15 @@ def _shares(plan: AnnotationPlan, rater: str, answers: Mapping[tuple[str, str], 
         if not isinstance(item, KnownItem):
             groups[None].append(name)
             groups[plan.strata[item.stratum].name].append(name)
-    shares = []
-    for group, names in groups.items():
-        answered = [answers[name, rater] for name in names if (name, rater) in answers]
-        done = [answer for answer in answered if answer.state == "submitted"]
-        times = [answer.seconds for answer in done if answer.seconds is not None]
-        median = statistics.median(times) if times else None
-        shares.append(
-            RaterShare(rater, group, len(names), len(done), len(answered) - len(done), median)
-        )  # fmt: skip
-    return shares
+    return [_share(rater, group, [answers.get((name, rater)) for name in names]) for group, names in groups.items()]
+
+
+def _share(rater: str, stratum: str | None, answers: Sequence[RaterAnswer | None]) -> RaterShare:
+    """A share of the answers to its items; None of those without."""
+    done = [answer for answer in answers if answer is not None and answer.state == "submitted"]
+    skipped = len(answers) - len(done) - answers.count(None)
+    times = [answer.seconds for answer in done if answer.seconds is not None]
+    return RaterShare(rater, stratum, len(answers), len(done), skipped, statistics.median(times) if times else None)
 
 
 def entry_lists(

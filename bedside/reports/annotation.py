@@ -229,21 +229,30 @@ def status_tables(plan: AnnotationPlan, progress: PlanProgress) -> tuple[Table, 
         tables.append(audits_table(progress.audits))
     if progress.lists:
         tables.append(table_of("lists", "Do the lists agree?", progress.lists, LIST_COLUMNS, notes=(LIST_MEANING,)))
+    if progress.settling:
+        tables.append(table_of("settling", "What raters differ on", progress.settling, SETTLING_COLUMNS,
+                               notes=noted((settled_since,), progress)))  # fmt: skip
     return tuple(tables)
 
 
-SHARE_COLUMNS = (
-    recorded("rater", "stratum", "assigned"),
-    Column("Rater", "left", text=lambda share: "all items" if share.stratum is None else share.stratum),
+_DONE_COLUMNS = (
     Column("Done", field="done", form=str),
     Column("Skipped", field="skipped", form=str),
     Column("Open", field="open", form=str),
     Column("Median time", field="median_seconds", value="seconds", form=time_words),
+    Column("Time left", field="seconds_left", form=time_words),
 )
+SHARE_COLUMNS = (
+    recorded("rater", "stratum", "assigned"),
+    Column("Rater", "left", text=lambda share: "all items" if share.stratum is None else share.stratum),
+    *_DONE_COLUMNS,
+)
+SETTLING_COLUMNS = (Column("Adjudicator", "left", field="rater"), recorded("assigned"), *_DONE_COLUMNS)
 
 
 def _shares_table(plan: AnnotationPlan, progress: PlanProgress) -> Table:
-    said = (f"Plan {plan_hash(plan)}. Median time over the items done.", *noted((others_answers, apart_yet), progress))
+    times = "Median time over the items done; time left: what the open ones take at that time."
+    said = (f"Plan {plan_hash(plan)}. {times}", *noted((others_answers, apart_yet), progress))
     table = table_of("status", "Where the raters are", progress.shares, SHARE_COLUMNS,
                      group=lambda share: share.rater, notes=said)  # fmt: skip
     rows = [
@@ -269,6 +278,15 @@ def apart_yet(progress: PlanProgress) -> Iterator[str]:
     """That no agreement can be told yet."""
     if not progress.agreement and not progress.audits and not progress.lists:
         yield "No two raters have rated the same yet."
+
+
+@note("status.settled")
+def settled_since(progress: PlanProgress) -> Iterator[str]:
+    """How much is settled, and of how much of it raters changed their minds."""
+    yield (
+        f"Settled: {counted(progress.settled, 'answer')} by a rubric; settled, and changed by raters since: "
+        f"{progress.changed_since:,}."
+    )
 
 
 TRAINING_COLUMNS = (
