@@ -772,7 +772,8 @@ class RatingPage:
         run: its run.
         folder: where the page keeps what raters typed.
         place: where it is served.
-        links: each rater's link, which is a password; none where answers are put into the run only.
+        links: each rater's and adjudicator's link, which is a password; none where answers are put into the run only.
+        researcher: the link of the page that shows how the study goes.
         stored: what became of what raters handed in; None where nothing was put into the run.
         trouble: why what they handed in could not be put there; it is kept.
     """
@@ -782,21 +783,42 @@ class RatingPage:
     folder: PageFolder
     place: PagePlace
     links: Mapping[str, str]
+    researcher: str = ""
     stored: StoreSummary | None = None
     trouble: BedsideError | None = None
 
 
 @settings_class
-class PageSettings(OfPlan, OwnRubrics, PageServing):
+class SettlingSettings(Seeded):
+    """By which rule what raters differ on is settled."""
+
+    rubrics: Names | None = option(
+        "Rubrics, sheets and flows of the plan by which disagreements are settled; all that can be unless named.",
+        "--rubrics", "--rubric", default=None, heading=OPTIONS, metavar="A,B", form="names", offers="rubrics",
+    )  # fmt: skip
+    beyond: int = option(
+        "Settle only where raters are more than this many levels apart. Without it, wherever they differ.",
+        default=0, heading=OPTIONS, metavar="LEVELS",
+    )  # fmt: skip
+
+
+@settings_class
+class PageSettings(OfPlan, OwnRubrics, SettlingSettings, PageServing):
     """Serve bedside's own rating page: each rater sees their share of a plan, and nothing else.
 
-    Each rater has a link. What they type is kept as they type it; what they hand in goes into the run. Ctrl-C ends it,
-    and the same command goes on.
+    Each rater has a link, and you have one that shows how the study goes. What they type is kept as they type it; what
+    they hand in goes into the run. Ctrl-C ends it, and the same command goes on.
 
     Examples:
         $ bedside annotate page plan.json
         $ bedside annotate page plan.json --links
+        $ bedside annotate page plan.json --adjudicator dora
     """
+
+    adjudicators: Names = option(
+        "Who settles meanwhile what all raters of an item answered and differ on, such as dora, who rates nothing.",
+        "--adjudicators", "--adjudicator", default=(), heading=OPTIONS, metavar="A,B", form="names",
+    )  # fmt: skip
 
     address: str | None = option(
         "Address that raters use, where it is another, as behind a proxy.",
@@ -810,6 +832,14 @@ class PageSettings(OfPlan, OwnRubrics, PageServing):
     started: Callable[[RatingPage], None] | None = option("Called when it is served.", default=None, heading=None)
     say: Callable[[str], None] | None = option("Called with lines while it is served.", default=None, heading=None)
 
+    def __post_init__(self) -> None:
+        if not self.adjudicators and (self.rubrics is not None or self.beyond):
+            raise InputError(
+                "nobody settles anything",
+                where="`rubrics`" if self.rubrics is not None else "`beyond`",
+                todo="name who does with `adjudicators`, or leave it out",
+            )
+
 
 @question(PageSettings, _PLAN)
 def rating_page(plan: PlanOrFile, settings: PageSettings) -> RatingPage:
@@ -818,6 +848,7 @@ def rating_page(plan: PlanOrFile, settings: PageSettings) -> RatingPage:
     Raises:
         BedsideError: a plan that can't be read, or whose rubrics were changed, or a place where nothing can be served.
     """
+    from bedside.annotation.rating_page.adjudication_queue import collect_queued
     from bedside.annotation.rating_page.page_collection import collect
     from bedside.annotation.rating_page.page_folder import page_folder
     from bedside.ratings.run import Run
@@ -828,39 +859,73 @@ def rating_page(plan: PlanOrFile, settings: PageSettings) -> RatingPage:
     place = settings.place(settings.address)
     page = partial(RatingPage, read, run, folder, place)
     if settings.links:
-        return page(folder.links.links(folder.address() or place.address, read.raters))
+        return page(*_links(folder, folder.address() or place.address, read, settings))
     if settings.collect:
-        return page({}, collect(folder, Run(run.path), read))
+        collect_queued(run, read)
+        return page({}, stored=collect(folder, Run(run.path), read))
     settings.check_current(read, plan)
     with folder.serving():
-        links = _serve(page, _words_of(settings.text), settings)
+        links, researcher = _serve(page, _words_of(settings.text), settings)
         try:
-            return page(links, collect(folder, Run(run.path), read))
+            collect_queued(run, read)
+            return page(links, researcher, collect(folder, Run(run.path), read))
         except BedsideError as error:
-            return page(links, trouble=error)
+            return page(links, researcher, trouble=error)
 
 
-def _serve(page: Callable[[Mapping[str, str]], RatingPage], text: str, settings: PageSettings) -> Mapping[str, str]:
-    """Serve until Ctrl-C; the raters' links."""
-    from contextlib import closing, suppress
+def _links(
+    folder: PageFolder, address: str, plan: AnnotationPlan, settings: PageSettings
+) -> tuple[Mapping[str, str], str]:
+    """The links of raters and adjudicators, and the researcher's."""
+    from bedside.annotation.rating_page.page_folder import RESEARCHER
 
+    raters = (*plan.raters, *(listed(settings.adjudicators, "adjudicators") or ()))
+    researcher = folder.links.links(f"{address}/files/study.html", [RESEARCHER])[RESEARCHER]
+    return folder.links.links(address, raters), researcher.replace("/#", "#")
+
+
+def _serve(page: Callable[..., RatingPage], text: str, settings: PageSettings) -> tuple[Mapping[str, str], str]:
+    """Serve until Ctrl-C; the links of raters and adjudicators, and the researcher's."""
+    from contextlib import closing, nullcontext, suppress
+
+    from bedside.annotation.rating_page.adjudication_queue import AdjudicationQueue, SettlingRule
+    from bedside.annotation.rating_page.page_folder import RESEARCHER
     from bedside.annotation.rating_page.page_server import serve_page
     from bedside.annotation.rating_page.page_state import PageState
+    from bedside.annotation.reassignment import as_assigned
+    from bedside.api.study_page import StudyPage
     from bedside.core.stopping import run_coroutine
+    from bedside.ratings.run import Run
 
     served = page({})
-    state = PageState(served.plan, served.run, served.folder, text)
-    links: dict[str, str] = {}
+    plan, run, folder = served.plan, served.run, served.folder
+    adjudicators = tuple(listed(settings.adjudicators, "adjudicators") or ())
+    queue = None
+    if adjudicators:
+        rule = SettlingRule(adjudicators, listed(settings.rubrics, "rubrics"), settings.beyond, settings.seed)
+        queue = AdjudicationQueue(plan, run, rule, text)
+    state = PageState(plan, run, folder, text, (*adjudicators, RESEARCHER))
+    links: tuple[Mapping[str, str], str] = {}, ""
 
     def started() -> None:
-        served.folder.remember_address(served.place.address)
-        links.update(served.folder.links.links(served.place.address, served.plan.raters))
+        nonlocal links
+        folder.remember_address(served.place.address)
+        links = _links(folder, served.place.address, plan, settings)
         if settings.started is not None:
-            settings.started(page(links))
+            settings.started(page(*links))
 
-    with closing(state.database), suppress(KeyboardInterrupt):
-        say = settings.say or (lambda line: None)
-        run_coroutine(serve_page(state, served.place, served.folder, served.run, started=started, say=say))
+    def say(line: str) -> None:
+        study.keep_line(line)
+        if settings.say is not None:
+            settings.say(line)
+
+    def tables() -> Tables[Any]:
+        return annotation_status(plan, run=Run(run.path), seed=settings.seed)
+
+    study = StudyPage(run, folder, lambda: as_assigned(run, plan), tables)
+    with closing(state.database), nullcontext() if queue is None else closing(queue), suppress(KeyboardInterrupt):
+        shown = serve_page(state, served.place, folder, run, started=started, say=say, study=study, queue=queue)
+        run_coroutine(shown)
     return links
 
 
@@ -900,8 +965,10 @@ class StatusSettings(OfPlan, Seeded):
             )
 
 
-@question(StatusSettings, "The plan's file, or a run whose plans are all shown.")
-def annotation_status(source: RunOrFolder, settings: StatusSettings) -> Tables[tuple[PlanOutcome[PlanProgress], ...]]:
+@question(StatusSettings, "The plan or its file, or a run whose plans are all shown.")
+def annotation_status(
+    source: RunOrFolder | AnnotationPlan, settings: StatusSettings
+) -> Tables[tuple[PlanOutcome[PlanProgress], ...]]:
     """Raises:
     BedsideError: a plan that can't be read, a run without one, or a server that can't be reached.
     """
@@ -920,11 +987,14 @@ def annotation_status(source: RunOrFolder, settings: StatusSettings) -> Tables[t
     return Tables(tables, tuple(progress))
 
 
-def _plans_of(source: RunOrFolder, settings: OfPlan) -> list[tuple[AnnotationPlan, Run]]:
+def _plans_of(source: RunOrFolder | AnnotationPlan, settings: OfPlan) -> list[tuple[AnnotationPlan, Run]]:
     """The plan that is named, or all of a run."""
+    from bedside.annotation.annotation_plan import AnnotationPlan
     from bedside.annotation.answer_store import FOLDER
     from bedside.ratings.run import Run
 
+    if isinstance(source, AnnotationPlan):
+        return [settings.opened(source)]
     folder = source.path if isinstance(source, Run) else Path(source)
     if not folder.is_dir():
         return [settings.opened(folder)]
@@ -1058,7 +1128,7 @@ def propose_next(plan: PlanOrFile, settings: NextSettings) -> Tables[Proposals]:
 
 
 @settings_class
-class AdjudicateSettings(OfPlan, Seeded):
+class AdjudicateSettings(OfPlan, SettlingSettings):
     """Have somebody settle what the raters of a plan differ on, without seeing who said what.
 
     Use the plan that it writes like any other: push and pull, page, or export and import. Its answers become
@@ -1072,14 +1142,6 @@ class AdjudicateSettings(OfPlan, Seeded):
     adjudicators: Names = option(
         "Who settles, such as dora; nobody settles what they rated themselves.",
         "--adjudicators", "--adjudicator", heading=OPTIONS, metavar="A,B", form="names", kw_only=False,
-    )  # fmt: skip
-    rubrics: Names | None = option(
-        "Rubrics, sheets and flows of the plan by which disagreements are settled; all that can be unless named.",
-        "--rubrics", "--rubric", default=None, heading=OPTIONS, metavar="A,B", form="names", offers="rubrics",
-    )  # fmt: skip
-    beyond: int = option(
-        "Settle only where raters are more than this many levels apart. Without it, wherever they differ.",
-        default=0, heading=OPTIONS, metavar="LEVELS",
     )  # fmt: skip
     out: str | os.PathLike[str] = option(
         "File to write the plan to.",

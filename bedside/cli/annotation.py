@@ -322,9 +322,14 @@ def _say_links(page: annotating.RatingPage) -> None:
     items = {rater: len(order) for rater, order in page.plan.assignment.items()}
     width = max(map(len, page.links))
     for rater, link in page.links.items():
-        say(f"  {rater:<{width}}  {link}  {counted(items[rater], 'item')}")
-    records = [{"rater": rater, "link": link, "items": items[rater]} for rater, link in page.links.items()]
-    show_records("links", "The raters' links, each a password", records)
+        what = counted(items[rater], "item") if rater in items else "what raters differ on"
+        say(f"  {rater:<{width}}  {link}  {what}")
+    say(f"Yours alone, to see how the study goes: {page.researcher}")
+    records: list[dict[str, Any]] = [
+        {"rater": rater, "link": link, "items": items.get(rater)} for rater, link in page.links.items()
+    ]
+    notes = [f"Yours alone, to see how the study goes: {page.researcher}"]
+    show_records("links", "The raters' links, each a password", records, notes)
 
 
 # -- What raters differ on goes to somebody who settles it ----------------------------------------------

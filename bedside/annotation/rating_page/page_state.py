@@ -232,6 +232,10 @@ class ClosedItemError(BedsideError):
     """An item that is closed until its rater has passed the training."""
 
 
+class OtherLinkError(BedsideError):
+    """What another kind of link opens, and this one doesn't."""
+
+
 class IncompleteEntryError(BedsideError):
     """What was handed in lacks something.
 
@@ -244,6 +248,27 @@ class IncompleteEntryError(BedsideError):
         super().__init__(" ".join(list(wanting.values())[:3]))
 
 
+def page_common(plan: AnnotationPlan, text: str) -> dict[str, Any]:
+    """What is the same for all raters of a plan: the questions, and what is read first."""
+    words = words_of(plan)
+    return {
+        "plan": plan_hash(plan),
+        "mode": plan.mode,
+        "questions": page_questions(plan),
+        "instructions": instructions_page(plan, text),
+        "notes": NOTES,
+        "kind": item_kind(plan),
+        "inputs": input_titles(plan.questions),
+        "lists": {
+            "listed": LISTED,
+            "listed_shown": words.say("value_listed"),
+            "nothing": NOTHING,
+            "nothing_shown": words.say("value_nothing"),
+        },
+        "queue": False,
+    }
+
+
 class PageState:
     """A plan's rating page without its network: what a rater may see and do, for one thread at a time.
 
@@ -252,12 +277,15 @@ class PageState:
         run: its run.
         folder: the page's folder.
         text: what raters read first, as Markdown.
+        others: who has a link beside the plan's raters.
 
     Raises:
         BedsideError: an item can't be shown, or the folder or its database can't be used.
     """
 
-    def __init__(self, plan: AnnotationPlan, run: Run, folder: PageFolder, text: str = "") -> None:
+    def __init__(
+        self, plan: AnnotationPlan, run: Run, folder: PageFolder, text: str = "", others: Sequence[str] = ()
+    ) -> None:
         self.words = words_of(plan)
         self._drawn = plan
         self._run = run
@@ -266,21 +294,8 @@ class PageState:
         self._positions = coded_positions(plan, run)
         self._check = AnswerCheck(plan, self._positions)
         self._passed: set[str] = set()
-        self._common = {
-            "plan": plan_hash(plan),
-            "mode": plan.mode,
-            "questions": page_questions(plan),
-            "instructions": instructions_page(plan, text),
-            "notes": NOTES,
-            "kind": item_kind(plan),
-            "inputs": input_titles(plan.questions),
-            "lists": {
-                "listed": LISTED,
-                "listed_shown": self.words.say("value_listed"),
-                "nothing": NOTHING,
-                "nothing_shown": self.words.say("value_nothing"),
-            },
-        }
+        self._common = page_common(plan, text)
+        self._others = others
         self._plan = _Fresh(plan_folder(run, plan) / REASSIGNED, lambda: as_assigned(run, plan))
         self._raters = _Fresh(folder.links_file, self._raters_by_digest)
         self.database: PageDatabase = PageDatabase(folder.database, plan)
@@ -291,11 +306,11 @@ class PageState:
         return self._plan.value()
 
     def _raters_by_digest(self) -> dict[bytes, str]:
-        secrets = self._folder.links.secrets(self.plan.raters)
+        secrets = self._folder.links.secrets([*self.plan.raters, *self._others])
         return {secret_digest(secret): rater for rater, secret in secrets.items()}
 
     def rater_of(self, secret: str) -> str | None:
-        """Whose link ends in a secret; None where nobody's does."""
+        """Whose link ends in a secret, a rater or one of the others; None where nobody's does."""
         return self._raters.value().get(secret_digest(secret))
 
     def share(self, rater: str) -> dict[str, Any]:

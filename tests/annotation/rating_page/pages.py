@@ -56,7 +56,8 @@ class ServedPage:
 
     Attributes:
         port: where it listens, the same after every start.
-        links: rater → link, as the command printed them.
+        links: rater or adjudicator → link, as the command printed them.
+        researcher: the link of the page that shows how the study goes.
         output: what the command printed until it served.
     """
 
@@ -69,6 +70,7 @@ class ServedPage:
             probe.bind(("127.0.0.1", 0))
             self.port = int(probe.getsockname()[1])
         self.links: dict[str, str] = {}
+        self.researcher = ""
         self.output = ""
         self._process: subprocess.Popen[str] | None = None
 
@@ -92,6 +94,8 @@ class ServedPage:
             lines.append(line)
             if link := re.match(r"  (\S+) +(https?://\S+#\S+)", line):
                 self.links[link[1]] = link[2]
+            if line.startswith("Yours alone"):
+                self.researcher = line.split()[-1]
             if "Ctrl-C ends it" in line:
                 break
         self.output = "".join(lines)

@@ -161,7 +161,8 @@ async function showList() {
   const rest = share.items.filter((item) => !isDone(item)).length;
   view.replaceChildren(
     el("p", { class: "plain" },
-      !share.items.length ? say("nothing_to_rate")
+      share.queue && !rest ? say("nothing_to_settle_now")
+        : !share.items.length ? say("nothing_to_rate")
         : rest ? counting("to_go", rest)
           : say("all_handed_in")),
     el("p", { class: "plain", hidden: !trainingWords() }, trainingWords()),
@@ -527,6 +528,14 @@ addEventListener("popstate", ({ state }) => {
   else if (state === "instructions") showInstructions();
   else if (place >= 0 && place !== shown) showItem(place);
 });
+/** What raters differ on comes while its list is open. */
+setInterval(async () => {
+  if (!share?.queue || keeper || waiting.size || !document.querySelector(".items")) return;
+  const before = share.items.length;
+  await refresh();
+  if (share.items.length !== before && !keeper && document.querySelector(".items")) await showList();
+}, 10000);
+
 addEventListener("unhandledrejection", (event) => {
   event.preventDefault();
   wrong(event.reason);

@@ -19,7 +19,7 @@ export class Refused extends Error {
   }
 }
 
-export async function ask(method, path, body) {
+export async function ask(method, path, body, patience = PATIENCE) {
   let response;
   let data;
   try {
@@ -30,7 +30,7 @@ export async function ask(method, path, body) {
       cache: "no-store",
       credentials: "omit",
       redirect: "error",
-      signal: AbortSignal.timeout(PATIENCE),
+      signal: AbortSignal.timeout(patience),
     });
     data = await response.json();
   } catch {
