@@ -137,7 +137,8 @@ class AdjudicationQueue:
         shares = [state.share(rater) for state in self._states.values() if rater in state.plan.raters]
         training = {"done": False, "passed": True, "kappa": None, "wanted": None}
         items = [item for share in shares for item in share["items"]]
-        return {**self._common, "rater": rater, "items": items, "training": training}
+        more = {"items": items, "training": training, "stage": "rating", "study": None}
+        return {**self._common, "rater": rater, **more}
 
     def item(self, rater: str, item: str) -> dict[str, Any]:
         """As :meth:`.PageState.item`."""
