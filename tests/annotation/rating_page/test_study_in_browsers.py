@@ -64,6 +64,9 @@ def test_the_researcher_watches(browser: Any, tmp_path: Path, width: int) -> Non
         assert first == ["all items", "20", "0", "0", "52 s", "0 s"]
         texts = page.locator("main").inner_text()
         assert "passed" in texts
+        assert page.locator("#done").inner_text() == "40 of 60 answers in"
+        page.locator("#table-agreement summary").click()
+        page.get_by_text("Agreement: share of pairs of raters that say the same.").wait_for()
         assert page.locator("#time").inner_text().startswith("As of ")
         page.screenshot(path=tmp_path / "study.png", full_page=True)
         if width == 1280:

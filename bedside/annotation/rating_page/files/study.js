@@ -9,6 +9,7 @@ const AGAIN = 10000;
 const PATIENCE = 300000;
 /** Answers go into the run every ten seconds: those that wait longer don't get there. */
 const LATE = 60000;
+const FEW_NOTES = 4;
 
 const time = document.getElementById("time");
 const notices = document.getElementById("notices");
@@ -37,6 +38,23 @@ function troubles({ waiting, since, lines }) {
   return [...late, ...lines.map(({ time: at, text }) => `${clock(at)}: ${text}`)];
 }
 
+/** How much of all that raters were asked is in. */
+function progress(tables) {
+  const shares = tables.find((table) => table.name === "status").rows.filter((share) => share.stratum === null);
+  const sum = (of) => shares.reduce((total, share) => total + of(share), 0);
+  const [done, all] = [sum((share) => share.done), sum((share) => share.assigned)];
+  document.getElementById("done").replaceChildren(
+    el("progress", { value: done, max: Math.max(all, 1), "aria-label": "Answers that are in" }),
+    el("span", {}, `${done} of ${all} answers in`));
+}
+
+/** The notes of a table, folded where they are many. */
+function fold(figure, isOpen) {
+  const notes = figure.querySelector("figcaption");
+  if (!notes || notes.querySelectorAll("br").length < FEW_NOTES) return;
+  notes.replaceChildren(el("details", { open: isOpen }, el("summary", {}, "What the numbers are"), ...notes.childNodes));
+}
+
 /** A table is drawn anew where it has changed; whoever reads it with the keys stays in it. */
 function show(tables) {
   const focused = document.activeElement?.closest("figure")?.id;
@@ -45,6 +63,7 @@ function show(tables) {
     if (before?.html === html) return before.figure;
     const { body } = new DOMParser().parseFromString(html, "text/html");
     const figure = body.firstElementChild;
+    fold(figure, before?.figure.querySelector("details")?.open);
     shown.set(name, { html, figure });
     return figure;
   });
@@ -67,6 +86,7 @@ async function refresh() {
       last = study.time;
       const waiting = study.waiting ? ` ${counted(study.waiting, "answer")} on the way into the run.` : "";
       say(`As of ${clock(last)}, looked at every ten seconds.${waiting}`);
+      progress(study.tables);
       show(study.tables);
     }
     if (noticed !== wrong.join("\n")) notice(wrong);
