@@ -888,22 +888,23 @@ def _serve(page: Callable[..., RatingPage], text: str, settings: PageSettings) -
     """Serve until Ctrl-C; the links of raters and adjudicators, and the researcher's."""
     from contextlib import closing, nullcontext, suppress
 
-    from bedside.annotation.rating_page.adjudication_queue import AdjudicationQueue, SettlingRule
+    from bedside.annotation.rating_page.adjudication_queue import AdjudicationQueue
     from bedside.annotation.rating_page.page_folder import RESEARCHER
     from bedside.annotation.rating_page.page_server import serve_page
     from bedside.annotation.rating_page.page_state import PageState
     from bedside.annotation.reassignment import as_assigned
-    from bedside.api.study_page import StudyPage
     from bedside.core.stopping import run_coroutine
     from bedside.ratings.run import Run
+    from bedside.reports.annotation import StudyPage
 
     served = page({})
     plan, run, folder = served.plan, served.run, served.folder
     adjudicators = tuple(listed(settings.adjudicators, "adjudicators") or ())
     queue = None
     if adjudicators:
-        rule = SettlingRule(adjudicators, listed(settings.rubrics, "rubrics"), settings.beyond, settings.seed)
-        queue = AdjudicationQueue(plan, run, rule, text)
+        rubrics = listed(settings.rubrics, "rubrics")
+        rule = {"rubrics": rubrics, "beyond": settings.beyond, "seed": settings.seed}
+        queue = AdjudicationQueue(plan, run, adjudicators, text, **rule)
     state = PageState(plan, run, folder, text, (*adjudicators, RESEARCHER))
     links: tuple[Mapping[str, str], str] = {}, ""
 

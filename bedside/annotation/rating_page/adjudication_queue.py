@@ -7,7 +7,6 @@ Plans are fixed, so that what comes later stands in a further adjudication: each
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from bedside.annotation.adjudication import adjudications_of, further_adjudication
@@ -25,16 +24,6 @@ from bedside.ratings.run import Run
 
 #: Open items below which what raters differ on by then is queued: else every single one would make a plan.
 FEWEST_OPEN = 10
-
-
-@dataclass(frozen=True, slots=True)
-class SettlingRule:
-    """What is settled by whom; see :func:`~bedside.annotation.adjudication.adjudicate`."""
-
-    adjudicators: tuple[str, ...]
-    rubrics: Sequence[str] | None = None
-    beyond: int = 0
-    seed: int = 0
 
 
 def queued_plans(run: Run, plan: AnnotationPlan) -> list[AnnotationPlan]:
@@ -59,22 +48,25 @@ class AdjudicationQueue:
     Args:
         plan: the plan whose raters differ.
         run: its run.
-        rule: who settles what.
+        adjudicators: who settles.
         text: what adjudicators read first, as Markdown.
+        rule: ``rubrics``, ``beyond`` and ``seed``, as :func:`~bedside.annotation.adjudication.adjudicate` takes them.
 
     Raises:
         InputError: an adjudicator is a rater of the plan.
         DataError: the plan can't be adjudicated so.
     """
 
-    def __init__(self, plan: AnnotationPlan, run: Run, rule: SettlingRule, text: str = "") -> None:
+    def __init__(
+        self, plan: AnnotationPlan, run: Run, adjudicators: Sequence[str], text: str = "", **rule: Any
+    ) -> None:
         raters = {rater.casefold() for rater in plan.raters}
-        for name in rule.adjudicators:
+        for name in adjudicators:
             if name.casefold() in raters:
                 raise InputError(
                     f"{name} is a rater of the plan", where="`adjudicators`", todo="name somebody who rates nothing"
                 )
-        self.adjudicators = rule.adjudicators
+        self.adjudicators = adjudicators
         self._plan, self._run, self._rule, self._text = plan, run, rule, text
         asked = tuple(planned for planned in plan.rubrics if planned.rubric.kind in KINDS["adjudicate"])
         shown = plan.model_copy(update={"mode": "adjudicate", "wholes": (), "rubrics": asked})
@@ -83,7 +75,7 @@ class AdjudicationQueue:
         self._common = {**page_common(shown, text), "plan": f"{plan_hash(plan)}-adjudicate", "queue": True}
         self._states: dict[str, PageState] = {}
         self._collected: dict[str, int] = {}
-        further_adjudication(run, plan, rule.adjudicators, rubrics=rule.rubrics, beyond=rule.beyond, seed=rule.seed)
+        further_adjudication(run, plan, adjudicators, **rule)
         self.take_up()
 
     def take_up(self) -> None:
@@ -120,10 +112,8 @@ class AdjudicationQueue:
             still_open += len(other.items) - len(read_store(self._run, other).counting())
         if still_open >= FEWEST_OPEN:
             return
-        current, rule = Run(self._run.path), self._rule
-        further = further_adjudication(
-            current, plan, rule.adjudicators, rubrics=rule.rubrics, beyond=rule.beyond, seed=rule.seed
-        )
+        current = Run(self._run.path)
+        further = further_adjudication(current, plan, self.adjudicators, **self._rule)
         if further is not None:
             # The page's folder first: by it the plan is known as one of the queue.
             page_folder(current, further).make()

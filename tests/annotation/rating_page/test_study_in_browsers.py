@@ -42,7 +42,7 @@ def cells(page: Any, name: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("width", [1280, 360])
-def test_the_researcher_watches(browser: Any, tmp_path: Path, width: int) -> None:  # noqa: F811
+def test_the_researcher_watches(browser: Any, tmp_path: Path, width: int) -> None:
     run = new_study(tmp_path, cases=10)
     plan = rating_plan(run, overlap=3, by=("system",), training=gold_cases(tmp_path, 2), training_kappa=0.1)
     with serving(plan, run) as served:
@@ -50,7 +50,7 @@ def test_the_researcher_watches(browser: Any, tmp_path: Path, width: int) -> Non
         hosts: set[str] = set()
         page = opened(browser, served.researcher, None if width == 360 else hosts, width, 800)
         page.locator("#table-status").wait_for()
-        assert [row[:4] for row in cells(page, "status")][0] == ["all items", "0", "0", "20"]
+        assert cells(page, "status")[0][:4] == ["all items", "0", "0", "20"]
         for name in ("anna", "ben"):
             for place, item in enumerate(raters.items(name)):
                 raters.hand_in(name, item["item"], levels(1 + place % 5, 5 - place % 5), seconds=40 + place)
@@ -88,7 +88,7 @@ def test_the_researcher_watches(browser: Any, tmp_path: Path, width: int) -> Non
         other.get_by_text("This link doesn't open that.").wait_for()
 
 
-def test_trouble_is_in_sight(browser: Any, tmp_path: Path) -> None:  # noqa: F811
+def test_trouble_is_in_sight(browser: Any, tmp_path: Path) -> None:
     run = new_study(tmp_path)
     with serving(rating_plan(run), run) as served:
         raters = Browser(served)
@@ -105,7 +105,7 @@ def test_trouble_is_in_sight(browser: Any, tmp_path: Path) -> None:  # noqa: F81
 
 
 @pytest.mark.parametrize("width", [1280, 360])
-def test_an_adjudicator_settles_what_comes(browser: Any, tmp_path: Path, width: int) -> None:  # noqa: F811
+def test_an_adjudicator_settles_what_comes(browser: Any, tmp_path: Path, width: int) -> None:
     run = new_study(tmp_path)
     plan = rating_plan(run, raters=("anna", "ben"), overlap=2)
     items = [item.id for item in plan.items]

@@ -23,7 +23,7 @@ from bedside.analysis.validation import validate
 from bedside.annotation.adjudication import adjudications_of
 from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.plan_file import read_plan
-from bedside.annotation.rating_page.adjudication_queue import AdjudicationQueue, SettlingRule
+from bedside.annotation.rating_page.adjudication_queue import AdjudicationQueue
 from bedside.annotation.rating_page.page_folder import RESEARCHER, page_folder
 from bedside.annotation.rating_page.page_server import serve_page
 from bedside.annotation.rating_page.page_state import PageState
@@ -304,7 +304,7 @@ def test_what_an_adjudicator_came_to_rate_stays_out_of_the_queue(tmp_path: Path)
     """Dora takes over an item of ben's while the page is served: she can't settle that one."""
     run = new_study(tmp_path)
     plan = rating_plan(run, raters=PAIR, overlap=2)
-    queue = AdjudicationQueue(plan, run, SettlingRule(("dora",)))
+    queue = AdjudicationQueue(plan, run, ("dora",))
     first, second, third, *others = (item.id for item in plan.items)
     keep_answers(run, plan, [rater_answer(item, "ben", levels(5), seconds=9.0) for item in (first, second, *others)])
     now = reassign(Run(run.path), plan, "ben", ["dora"]).plan
@@ -324,7 +324,7 @@ def test_what_an_adjudicator_came_to_rate_stays_out_of_the_queue(tmp_path: Path)
 def test_where_much_is_open_no_further_plan_is_made(tmp_path: Path) -> None:
     run = new_study(tmp_path, cases=12)
     plan = rating_plan(run, raters=PAIR, overlap=2)
-    queue = AdjudicationQueue(plan, run, SettlingRule(("dora",), rubrics=["empathy"], beyond=1))
+    queue = AdjudicationQueue(plan, run, ("dora",), rubrics=["empathy"], beyond=1)
     items = [item.id for item in plan.items]
 
     def rate(names: list[str], gap: int) -> None:
@@ -360,7 +360,7 @@ def test_where_much_is_open_no_further_plan_is_made(tmp_path: Path) -> None:
 def test_who_is_rater_1_is_drawn_anew_in_each_further_plan(tmp_path: Path) -> None:
     run = new_study(tmp_path, cases=20)
     plan = rating_plan(run, raters=PAIR, overlap=2)
-    queue = AdjudicationQueue(plan, run, SettlingRule(("dora",)))
+    queue = AdjudicationQueue(plan, run, ("dora",))
     firsts = []
     for item in plan.items[:24]:
         levels_of = {"anna": 1, "ben": 5}
