@@ -16,11 +16,12 @@ from bedside.annotation.answer_ratings import computed_metrics, listed_entries, 
 from bedside.annotation.answer_revisions import times_changed
 from bedside.annotation.answer_store import answered_plans, read_store
 from bedside.annotation.answers import RaterAnswer
+from bedside.annotation.assignment_by_need import need_design
 from bedside.annotation.fields import NOTHING, label_and_text
 from bedside.annotation.items import coded_positions
 from bedside.annotation.known_answers import Entry, ListAgreement, list_agreement
 from bedside.annotation.rater_quality import RaterQuality, rater_quality
-from bedside.annotation.reassignment import as_assigned
+from bedside.annotation.reassignment import as_assigned, need_of
 from bedside.annotation.training_cases import TrainingResult
 from bedside.core.errors import DataError
 from bedside.ratings.names import TRANSCRIPT, rated_by_humans
@@ -87,6 +88,8 @@ class StudyProgress:
         open: those that are neither in nor skipped.
         transcripts: those that people are to rate.
         unfinished: those of them of which an answer is open.
+        enough: of plans that ended at their targets, items that have all their answers, and all items; None where there
+            is none.
     """
 
     planned: int = 0
@@ -94,6 +97,7 @@ class StudyProgress:
     open: int = 0
     transcripts: frozenset[str] = frozenset()
     unfinished: frozenset[str] = frozenset()
+    enough: tuple[int, int] | None = None
 
 
 def study_progress(run: Run, rounds: Collection[str]) -> StudyProgress:
@@ -104,6 +108,7 @@ def study_progress(run: Run, rounds: Collection[str]) -> StudyProgress:
     states: list[str] = []
     transcripts: set[str] = set()
     unfinished: set[str] = set()
+    whole, drawn = 0, 0
     for name, stored in answered_plans(run, rounds, every=True).items():
         plan = as_assigned(run, stored)
         if plan.mode in ("adjudicate", "audit", "pairs"):
@@ -114,16 +119,30 @@ def study_progress(run: Run, rounds: Collection[str]) -> StudyProgress:
         for rater, ids in plan.assignment.items():
             for item_id in by_item.keys() & set(ids):
                 by_item[item_id].append(answers[item_id, rater].state if (item_id, rater) in answers else "open")
+        need = need_of(run, stored)
+        design = need_design(run, stored) if need is not None else None
         for item in plan.items:
             own, rated = by_item[item.id], in_sheets.get((item.transcript, item.unit, item.replicate), 0)
             # Who rated in a sheet may be called otherwise there: how many did is what counts.
             while own.count("submitted") < rated and "open" in own:
                 own[own.index("open")] = "submitted"
+            if design is not None and need is not None:
+                # What nobody was given yet is open until the targets are reached, and then nothing is.
+                wanted = design.wanted.get(item.id, 0)
+                own = [state for state in own if state != "open"] if need.stopped else own
+                own += [] if need.stopped else ["open"] * (wanted - len(own))
+                whole += bool(need.stopped) and 0 < wanted <= len(own)
+                drawn += bool(need.stopped) and wanted > 0
             states += own
             if "open" in own:
                 unfinished.add(item.transcript)
     return StudyProgress(
-        len(states), states.count("submitted"), states.count("open"), frozenset(transcripts), frozenset(unfinished)
+        len(states),
+        states.count("submitted"),
+        states.count("open"),
+        frozenset(transcripts),
+        frozenset(unfinished),
+        (whole, drawn) if drawn else None,
     )
 
 

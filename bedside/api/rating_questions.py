@@ -219,6 +219,8 @@ def _with_look(
     """The findings, and that the study runs while planned answers are open; at every look, whom it is about."""
     from bedside.analysis.findings import with_look
 
+    if study and study.enough and not study.open:
+        findings = with_look(findings, *study.enough, "enough")
     if study and study.open:
         return with_look(findings, study.rated, study.planned, kind, waiting)
     return with_look(findings, 0, None, kind, waiting) if kind == "every look" else findings

@@ -9,6 +9,7 @@ import orjson
 
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_store import STORE, StoreSummary, keep_answers, plan_folder
+from bedside.annotation.assignment_by_need import entering
 from bedside.annotation.rating_page.page_database import PageDatabase
 from bedside.annotation.rating_page.page_folder import PageFolder
 from bedside.core.errors import RunError
@@ -38,6 +39,7 @@ def collect(folder: PageFolder, run: Run, plan: AnnotationPlan) -> StoreSummary:
             answers, drafts = database.answers(), database.drafts()
         # No two revisions of an answer have the same time: the database sees to that.
         stored = _stored(run, plan)
+        answers = entering(run, plan, answers)
         missing = [answer for answer in answers if (answer.id, answer.updated) not in stored]
         kept = keep_answers(run, plan, missing, current=True)
     return replace(kept, unchanged=len(answers) - len(missing) + kept.unchanged, drafts=drafts)

@@ -8,6 +8,7 @@ from concurrent.futures import Executor
 from typing import Any
 
 from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.assignment_by_need import is_reached
 from bedside.annotation.rating_page.page_collection import collect
 from bedside.annotation.rating_page.page_database import MOST_BYTES, EntryConflictError, read_entry
 from bedside.annotation.rating_page.page_folder import PageFolder
@@ -61,19 +62,24 @@ async def _collect_for_ever(state: PageState, folder: PageFolder, run: Run, work
     loop = asyncio.get_running_loop()
     last, trouble = -1, ""
     while True:
+        fault = "Answers are kept, and not in the run yet"
         try:
             number = await loop.run_in_executor(worker, state.database.last_revision)
             if number != last:
                 # Reading the run and the store anew takes a moment: raters are answered meanwhile.
-                plan = await loop.run_in_executor(worker, lambda: state.plan)
+                plan, need = await loop.run_in_executor(worker, lambda: (state.plan, state.need))
                 await asyncio.to_thread(_collect_anew, folder, run, plan)
-                last = number
+                fault = "Whether the targets are reached can't be told"
+                enough = need is not None and await asyncio.to_thread(is_reached, run.path, plan, need)
+                if enough:
+                    await loop.run_in_executor(worker, state.stop)
+                    say("The targets are reached: nobody gets more items.")
                 if trouble:
                     say("Answers go into the run again.")
-                trouble = ""
+                last, trouble = number, ""
         except Exception as error:  # whatever it is, raters go on
             if str(error) != trouble:
-                say(f"Answers are kept, and not in the run yet: {error}")
+                say(f"{fault}: {error}")
             trouble = str(error)
         await asyncio.sleep(COLLECT_SECONDS)
 
