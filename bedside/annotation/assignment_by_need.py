@@ -101,7 +101,7 @@ class NeedDesign:
         self._sizes = {
             rater: sum(name in self.wanted for name in own) for rater, own in zip(plan.raters, orders, strict=True)
         }
-        self._gold = {rater: _gold_places(plan, rater) for rater in plan.raters}
+        self._gold = {rater: _gold_places(plan, rater, self.wanted) for rater in plan.raters}
 
     def size(self, rater: str) -> int:
         """A rater's share of the plan, in items; of somebody new, the largest."""
@@ -188,16 +188,18 @@ class NeedDesign:
             while gold and gold[0][0] <= number:
                 items.append(gold.pop(0)[1])
             items.append(name)
+        # The last of them may come after all others.
+        items += [] if chosen else [name for after, name in gold if after <= len(given)]
         return [*again, *items]
 
 
-def _gold_places(plan: AnnotationPlan, rater: str) -> list[tuple[int, str]]:
-    """After how many other items each gold item comes, as the plan mixed them."""
-    gold, training, others, places = {item.id for item in plan.gold}, {item.id for item in plan.training}, 0, []
+def _gold_places(plan: AnnotationPlan, rater: str, counted: Collection[str]) -> list[tuple[int, str]]:
+    """After how many of the counted items each gold item comes, as the plan mixed them."""
+    gold, others, places = {item.id for item in plan.gold}, 0, []
     for name in plan.assignment[rater]:
         if name in gold:
             places.append((others, name))
-        others += name not in gold and name not in training
+        others += name in counted
     return places
 
 

@@ -90,6 +90,8 @@ class StudyProgress:
         unfinished: those of them of which an answer is open.
         enough: of plans that ended at their targets, items that have all their answers, and all items; None where there
             is none.
+        half: of such plans, round and transcript, and unit but in mode codes, of what lacks an answer: it doesn't
+            enter, as who was quick when it ended would decide what does.
     """
 
     planned: int = 0
@@ -98,6 +100,7 @@ class StudyProgress:
     transcripts: frozenset[str] = frozenset()
     unfinished: frozenset[str] = frozenset()
     enough: tuple[int, int] | None = None
+    half: frozenset[tuple[str, ...]] = frozenset()
 
 
 def study_progress(run: Run, rounds: Collection[str]) -> StudyProgress:
@@ -108,7 +111,7 @@ def study_progress(run: Run, rounds: Collection[str]) -> StudyProgress:
     states: list[str] = []
     transcripts: set[str] = set()
     unfinished: set[str] = set()
-    whole, drawn = 0, 0
+    whole, drawn, half = 0, 0, set[tuple[str, ...]]()
     for name, stored in answered_plans(run, rounds, every=True).items():
         plan = as_assigned(run, stored)
         if plan.mode in ("adjudicate", "audit", "pairs"):
@@ -128,11 +131,14 @@ def study_progress(run: Run, rounds: Collection[str]) -> StudyProgress:
                 own[own.index("open")] = "submitted"
             if design is not None and need is not None:
                 # What nobody was given yet is open until the targets are reached, and then nothing is.
-                wanted = design.wanted.get(item.id, 0)
+                wanted = 0 if item.id in design.settled else design.wanted.get(item.id, 0)
                 own = [state for state in own if state != "open"] if need.stopped else own
                 own += [] if need.stopped else ["open"] * (wanted - len(own))
-                whole += bool(need.stopped) and 0 < wanted <= len(own)
-                drawn += bool(need.stopped) and wanted > 0
+                if need.stopped and wanted:
+                    drawn += 1
+                    whole += len(own) >= wanted
+                    place = (round_of(plan), item.transcript, *([] if plan.mode == "codes" else [item.unit]))
+                    half |= {place} if len(own) < wanted else set()
             states += own
             if "open" in own:
                 unfinished.add(item.transcript)
@@ -143,6 +149,7 @@ def study_progress(run: Run, rounds: Collection[str]) -> StudyProgress:
         frozenset(transcripts),
         frozenset(unfinished),
         (whole, drawn) if drawn else None,
+        frozenset(half),
     )
 
 
