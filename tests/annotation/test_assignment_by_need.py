@@ -320,7 +320,6 @@ def test_a_hand_out_takes_no_time(tmp_path: Path) -> None:
             hand_out(run, design, rater, WorkDone(answered), batch=40 if len(answered) < 3400 else BATCH)
             seconds.append(time.perf_counter() - started)
             answered |= {(item, rater) for item in as_assigned(run, plan).assignment[rater]}
-    print("HAND", sorted(seconds)[len(seconds) // 2], max(seconds))
     assert sorted(seconds)[len(seconds) // 2] < 0.05
     file = plan_folder(run, plan) / "reassigned.json"
     assert file.stat().st_size < 150_000

@@ -70,10 +70,9 @@ async def _collect_for_ever(state: PageState, folder: PageFolder, run: Run, work
                 plan, need = await loop.run_in_executor(worker, lambda: (state.plan, state.need))
                 await asyncio.to_thread(_collect_anew, folder, run, plan)
                 fault = "Whether the targets are reached can't be told"
-                enough = need is not None and await asyncio.to_thread(is_reached, run.path, plan, need)
-                if enough:
+                if need is not None and await asyncio.to_thread(is_reached, run.path, plan, need):
                     await loop.run_in_executor(worker, state.stop)
-                    say("The targets are reached: nobody gets more items.")
+                    say(f"The targets {need.until} are reached: nobody gets more items.")
                 if trouble:
                     say("Answers go into the run again.")
                 last, trouble = number, ""
