@@ -317,6 +317,36 @@ def hand_out(
         return "later" if waits and had < most else "done"
 
 
+def share_by_need(run: Run, design: NeedDesign, rater: str, work: WorkDone, count: int) -> Supply:
+    """Give the next items of a share of so many items to a rater, who may be new; training comes first.
+
+    Args:
+        run: the run.
+        design: of the plan.
+        rater: who.
+        work: what raters have done.
+        count: the items of the whole share.
+
+    Raises:
+        RunError: who rates what can't be read or written.
+    """
+    with changing(run, design.plan) as (_, record):
+        record.assignment.setdefault(rater, [item.id for item in design.plan.training])
+    return hand_out(run, design, rater, work, most=count)
+
+
+def give_back(run: Run, design: NeedDesign, rater: str, work: WorkDone) -> None:
+    """Have what a rater hasn't handed in go to others: who ended, was excluded or ran out of time.
+
+    Raises:
+        RunError: who rates what can't be read or written.
+    """
+    with changing(run, design.plan) as (_, record):
+        own = record.assignment.get(rater, [])
+        if record.need is not None:
+            _take_back(record, record.need, rater, {name for name in own if (name, rater) not in work.answered})
+
+
 def stop(run: Run, design: NeedDesign, work: WorkDone) -> None:
     """End it, as the targets are reached: what nobody has begun is asked of nobody.
 
@@ -334,6 +364,8 @@ def stop(run: Run, design: NeedDesign, work: WorkDone) -> None:
 
 def _take_back(record: Record, need: Need, rater: str, items: Set[str]) -> None:
     """Have items be nobody's; what is handed in of them all the same is known by the record."""
+    if not items:
+        return
     own = record.assignment[rater]
     need.back[rater] = [*need.back.get(rater, ()), *(name for name in own if name in items)]
     own[:] = [name for name in own if name not in items]

@@ -22,12 +22,15 @@ from bedside.annotation.assignment_by_need import (
     NeedDesign,
     WorkDone,
     begin,
+    give_back,
     hand_out,
     is_reached,
     need_design,
     next_batch,
+    share_by_need,
 )
 from bedside.annotation.plan_progress import StudyProgress, study_progress
+from bedside.annotation.proposals import follow_up_plan, propose
 from bedside.annotation.rating_page import page_database
 from bedside.annotation.rating_page.page_collection import collect
 from bedside.annotation.rating_page.page_state import NoSuchItemError, PageState
@@ -38,9 +41,10 @@ from bedside.annotation.training_cases import TrainingCase
 from bedside.core.errors import InputError
 from bedside.ratings.run import Run
 from bedside.reports.finding_words import sentences
+from bedside.scoring.score import score
 from tests.annotation.builders import keep
 from tests.annotation.rating_page.pages import opened, sent
-from tests.annotation.study import EMPATHY, levels, new_study, rating_plan
+from tests.annotation.study import EMPATHY, levels, new_study, rating_plan, write_transcripts
 
 HOUR = 3600
 
@@ -233,6 +237,44 @@ def test_who_drops_out_by_command_gets_nothing_more(run: Run) -> None:
     need = need_of(run, plan)
     assert need is not None
     assert set(items) <= need.handed["anna"].keys()
+
+
+def test_a_person_gets_a_share_of_so_many_and_leaves_the_rest(run: Run) -> None:
+    plan = rating_plan(run, raters=("slot-1", "slot-2"), overlap=2)
+    begin(run, plan, "kappa±.1", 24.0, WorkDone())
+    design = need_design(run, plan)
+    assert share_by_need(run, design, "p-1", WorkDone(), 6) == "more"
+    first = as_assigned(run, plan).assignment["p-1"]
+    done = {(item, "p-1") for item in first}
+    assert share_by_need(run, design, "p-1", WorkDone(done), 6) == "more"
+    rest = [item for item in as_assigned(run, plan).assignment["p-1"] if item not in first]
+    assert (len(first), len(rest)) == (4, 2)
+    give_back(run, design, "p-1", WorkDone(done))
+    assert as_assigned(run, plan).assignment["p-1"] == first
+    assert share_by_need(run, design, "p-2", WorkDone(done), 4) == "more"
+    assert set(as_assigned(run, plan).assignment["p-2"]) == set(first)
+    done |= {(item, "p-2") for item in first}
+    assert share_by_need(run, design, "p-2", WorkDone(done), 4) == "done"
+
+
+def test_one_more_rater_where_people_differ_changes_no_number(tmp_path: Path) -> None:
+    """Picked for their disagreement, such ratings enter neither agreement nor means, nor what the targets are told."""
+    run = score([write_transcripts(tmp_path / "in.jsonl")], tmp_path / "run", metrics=["structure"]).run
+    plan = rating_plan(run, rubrics=(EMPATHY,), raters=("anna", "ben", "cleo"), overlap=2)
+    keep(run, plan, lambda item, rater: {"empathy": str(1 + (int(item[1:6], 16) + 2 * (rater < "b")) % 5)})
+
+    def numbers() -> Any:
+        current = Run(run.path)
+        agreed = [row.statistics for row in bedside.agree(run.path, metrics="empathy").results if row.kind == "people"]
+        return agreed, target_states(current, plan, read_targets("alpha±.1, mean±.2"))
+
+    before = numbers()
+    proposals = propose(Run(run.path), plan, aim="disagreement", count=4)
+    assert all(each.reason.startswith("people gave") for each in proposals.proposals)
+    more = follow_up_plan(Run(run.path), plan, proposals)
+    assert {len(raters) for raters in more.raters_of.values()} == {1}
+    assert keep(Run(run.path), more, lambda item, rater: {"empathy": "1"}).new == 4
+    assert numbers() == before
 
 
 # -- The end ----------------------------------------------------------------------------------------
