@@ -170,26 +170,26 @@ class NeedDesign:
 
         Args:
             rater: who.
-            order: what they were given before, in order.
-            chosen: what they are given now.
+            order: what they got before, in order.
+            chosen: what they get now.
             answered: what was handed in.
         """
-        given = [name for name in order if name in self.wanted]
+        before = [name for name in order if name in self.wanted]
         again = [
             self._again[name]
-            for name in given[: max(0, len(given) - _APART) if chosen else None]
+            for name in before[: max(0, len(before) - _APART) if chosen else None]
             if name in self._again and (name, rater) in answered and self._again[name] not in order
         ]
         gold = [
             (after, name) for after, name in self._gold.get(rater, self._gold[self.plan.raters[0]]) if name not in order
         ]
         items: list[str] = []
-        for number, name in enumerate(chosen, len(given)):
+        for number, name in enumerate(chosen, len(before)):
             while gold and gold[0][0] <= number:
                 items.append(gold.pop(0)[1])
             items.append(name)
         # The last of them may come after all others.
-        items += [] if chosen else [name for after, name in gold if after <= len(given)]
+        items += [] if chosen else [name for after, name in gold if after <= len(before)]
         return [*again, *items]
 
 
@@ -406,16 +406,14 @@ def entering(run: Run, plan: AnnotationPlan, answers: Sequence[RaterAnswer]) -> 
         RunError: who rates what can't be read or written.
     """
     need = need_of(run, plan)
-    if need is None or not any(need.back.values()):
+    went_back = {} if need is None else {rater: set(items) for rater, items in need.back.items()}
+    keys = [(answer.item, answer.rater) for answer in answers]
+    late = {key for key in keys if key[0] in went_back.get(key[1], ())}
+    if not late:
         return list(answers)
-    late = {(each.item, each.rater): None for each in answers if each.item in need.back.get(each.rater, ())}
-    handed_in = [(each.item, each.rater) for each in answers if each.state != "draft"]
-    counting = (
-        counted_late(run, need_design(run, plan), [key for key in dict.fromkeys(handed_in) if key in late])
-        if late
-        else []
-    )
-    return [each for each in answers if (each.item, each.rater) not in late.keys() - set(counting)]
+    handed_in = dict.fromkeys(key for key, answer in zip(keys, answers, strict=True) if answer.state != "draft")
+    late -= set(counted_late(run, need_design(run, plan), [key for key in handed_in if key in late]))
+    return [answer for key, answer in zip(keys, answers, strict=True) if key not in late]
 
 
 def is_reached(path: Path, plan: AnnotationPlan, need: Need, seed: int = 0) -> bool:

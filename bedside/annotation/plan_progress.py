@@ -16,7 +16,6 @@ from bedside.annotation.answer_ratings import computed_metrics, listed_entries, 
 from bedside.annotation.answer_revisions import times_changed
 from bedside.annotation.answer_store import answered_plans, read_store
 from bedside.annotation.answers import RaterAnswer
-from bedside.annotation.assignment_by_need import need_design
 from bedside.annotation.fields import NOTHING, label_and_text
 from bedside.annotation.items import coded_positions
 from bedside.annotation.known_answers import Entry, ListAgreement, list_agreement
@@ -123,15 +122,14 @@ def study_progress(run: Run, rounds: Collection[str]) -> StudyProgress:
             for item_id in by_item.keys() & set(ids):
                 by_item[item_id].append(answers[item_id, rater].state if (item_id, rater) in answers else "open")
         need = need_of(run, stored)
-        design = need_design(run, stored) if need is not None else None
         for item in plan.items:
             own, rated = by_item[item.id], in_sheets.get((item.transcript, item.unit, item.replicate), 0)
             # Who rated in a sheet may be called otherwise there: how many did is what counts.
             while own.count("submitted") < rated and "open" in own:
                 own[own.index("open")] = "submitted"
-            if design is not None and need is not None:
+            if need is not None:
                 # What nobody was given yet is open until the targets are reached, and then nothing is.
-                wanted = 0 if item.id in design.settled else design.wanted.get(item.id, 0)
+                wanted = 0 if item.replicate else len(stored.raters_of.get(item.id, ()))
                 own = [state for state in own if state != "open"] if need.stopped else own
                 own += [] if need.stopped else ["open"] * (wanted - len(own))
                 if need.stopped and wanted:

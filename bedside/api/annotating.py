@@ -484,9 +484,10 @@ class ByNeed:
             return read
         from bedside.annotation.assignment_by_need import begin, stored_work
         from bedside.annotation.reassignment import as_assigned
-        from bedside.annotation.study_targets import read_targets
+        from bedside.annotation.study_targets import read_targets, target_states
 
-        read_targets(self.until)
+        # Targets that the plan can't have are said before it begins.
+        target_states(run, read, read_targets(self.until))
         done = stored_work(run, read)
         if work is not None:
             more = work()

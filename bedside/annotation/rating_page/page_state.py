@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -12,10 +13,12 @@ import orjson
 from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, plan_hash
 from bedside.annotation.answer_check import AnswerCheck
 from bedside.annotation.answer_ratings import flow_leads, listed_entries
+from bedside.annotation.answer_revisions import AnswerKey
 from bedside.annotation.answer_store import plan_folder
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.assignment_by_need import (
     FEW,
+    NeedDesign,
     Supply,
     WorkDone,
     counted_late,
@@ -296,8 +299,6 @@ class PageState:
         self._plan = _Fresh(reassigned, lambda: as_assigned(run, plan))
         # Where the plan says who rates what, there is none.
         self._need: _Fresh[Need | None] = _Fresh(reassigned, lambda: need_of(run, plan))
-        self._design = need_design(run, plan) if self.need is not None else None
-        self._elsewhere = stored_work(run, plan).answered if self.need is not None else frozenset()
         self._raters = _Fresh(folder.links_file, self._raters_by_digest)
         self.database: PageDatabase = PageDatabase(folder.database, plan)
 
@@ -311,18 +312,26 @@ class PageState:
         """What is handed out by need; None where the plan says who rates what."""
         return self._need.value()
 
+    @cached_property
+    def _design(self) -> NeedDesign:
+        return need_design(self._run, self._drawn)
+
+    @cached_property
+    def _elsewhere(self) -> Set[AnswerKey]:
+        """What was answered before, and not on this page."""
+        return stored_work(self._run, self._drawn).answered
+
     def _work(self) -> WorkDone:
         work = self.database.work()
         return replace(work, answered=work.answered | self._elsewhere)
 
     def stop(self) -> None:
         """Hand out nothing more, as the targets are reached; who is at an item may finish it."""
-        if self._design is not None:
-            stop(self._run, self._design, self._work())
+        stop(self._run, self._design, self._work())
 
     def _supply(self, rater: str, states: Mapping[str, Any], training: TrainingResult) -> Supply | None:
         """What a rater can expect, where items are handed out by need; those that they lack are handed out."""
-        if self.need is None or self._design is None or self.need.stopped:
+        if self.need is None or self.need.stopped:
             return None if self.need is None else "enough"
         own = self.plan.assignment.get(rater, ())
         few = sum(item not in states or states[item][1] is None for item in own if not self._is_training(item)) < FEW
@@ -407,7 +416,7 @@ class PageState:
         is_training = self._is_training(item)
         if is_training and entry.state == "skipped":
             raise InputError(self.words.say("no_skip"), todo=self.words.say("no_skip_todo"))
-        if item not in self.plan.assignment[rater] and self._design is not None:
+        if item not in self.plan.assignment[rater]:
             counted_late(self._run, self._design, [(item, rater)])
         version = self.database.save(item, rater, entry, sent.mark, final=is_training)
         kept = self.database.entry(item, rater)
@@ -446,15 +455,13 @@ class _Fresh(Generic[T]):
     def __init__(self, path: Path, make: Callable[[], T]) -> None:
         self._path = path
         self._make = make
-        self._value: T | None = None
-        self._stamp: tuple[int, int, int] | None = None
+        self._made: tuple[T, tuple[int, int, int] | None] | None = None
 
     def value(self) -> T:
         stamp = self._now()
-        if self._value is None or stamp != self._stamp:
-            self._value = self._make()
-            self._stamp = stamp
-        return self._value
+        if self._made is None or stamp != self._made[1]:
+            self._made = self._make(), stamp
+        return self._made[0]
 
     def _now(self) -> tuple[int, int, int] | None:
         try:
