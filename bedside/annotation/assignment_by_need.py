@@ -31,8 +31,6 @@ from bedside.ratings.run import Run
 
 #: Who has fewer open items than the first number gets more, so that there are as many as the second.
 FEW, BATCH = 2, 3
-#: Hours after which an open item goes to somebody else.
-IDLE_HOURS = 24.0
 #: How many other items come between an item and its second showing, at least.
 _APART = 10
 
@@ -91,16 +89,14 @@ class NeedDesign:
         self._again = {first.id: item.id for item in plan.items if (first := first_showing(item, shown_by)) is not None}
         bundles: dict[tuple[str, int], list[str]] = {}
         for item in firsts:
-            place = (
-                places[item.transcript] if item.unit.startswith("pair:") else f"{places[item.transcript]}:{item.unit}"
-            )
+            unit = "" if item.unit.startswith("pair:") else item.unit
             # What all rate was drawn from its place, and the rest of that goes to others.
-            bundles.setdefault((place, self.wanted.get(item.id, 0)), []).append(item.id)
+            place = f"{places[item.transcript]}:{unit}", self.wanted.get(item.id, 0)
+            bundles.setdefault(place, []).append(item.id)
         order = random.Random(f"{plan.seed}:need").sample(sorted(bundles), len(bundles))
         self.bundles: list[list[str]] = [bundles[place] for place in order if place[1]]
-        self._sizes = {
-            rater: sum(name in self.wanted for name in own) for rater, own in zip(plan.raters, orders, strict=True)
-        }
+        sizes = (len(self.wanted.keys() & set(own)) for own in orders)
+        self._sizes = dict(zip(plan.raters, sizes, strict=True))
         self._gold = {rater: _gold_places(plan, rater, self.wanted) for rater in plan.raters}
 
     def size(self, rater: str) -> int:
@@ -108,7 +104,7 @@ class NeedDesign:
         return self._sizes.get(rater, max(self._sizes.values()))
 
     def next_items(
-        self, rater: str, shares: Mapping[str, Collection[str]], count: int, *, away: Collection[str] = ()
+        self, rater: str, shares: Mapping[str, Set[str]], count: int, *, away: Collection[str] = ()
     ) -> list[str]:
         """What a rater is asked next, in the order of its showing; whole bundles, so that it may be more.
 
@@ -119,17 +115,12 @@ class NeedDesign:
             away: raters who dropped out: pairs with them needn't be in balance.
         """
         raters_of: dict[str, list[str]] = {name: [] for name in self.wanted}
-        for name, own in shares.items():
-            for item in own:
-                if item in raters_of:
-                    raters_of[item].append(name)
-        own = set(shares[rater])
-        pairs = Counter(name for item in own & raters_of.keys() for name in raters_of[item] if name != rater)
-        others = [
-            name
-            for name, items in shares.items()
-            if name not in (rater, *away) and not raters_of.keys().isdisjoint(items)
-        ]
+        for name, items in shares.items():
+            for item in raters_of.keys() & items:
+                raters_of[item].append(name)
+        own = shares[rater]
+        pairs = Counter(name for item in raters_of.keys() & own for name in raters_of[item] if name != rater)
+        others = {name for who in raters_of.values() for name in who} - {rater, *away}
         begun: list[tuple[int, list[str], set[str]]] = []
         fresh: list[list[str]] = []
         half = 0
@@ -180,9 +171,8 @@ class NeedDesign:
             for name in before[: max(0, len(before) - _APART) if chosen else None]
             if name in self._again and (name, rater) in answered and self._again[name] not in order
         ]
-        gold = [
-            (after, name) for after, name in self._gold.get(rater, self._gold[self.plan.raters[0]]) if name not in order
-        ]
+        places = self._gold.get(rater, self._gold[self.plan.raters[0]])
+        gold = [(after, name) for after, name in places if name not in order]
         items: list[str] = []
         for number, name in enumerate(chosen, len(before)):
             while gold and gold[0][0] <= number:
@@ -251,20 +241,18 @@ def hand_out(
     few: int = FEW,
     batch: int = BATCH,
     most: int | None = None,
-    now: float | None = None,
 ) -> Supply:
     """Give a rater the next items, where few are open; what others left idle goes back first.
 
     Args:
         run: the run.
         design: of the plan.
-        rater: who.
+        rater: who; may be new, and gets the training set first.
         work: what raters have done.
         few: nothing is given to who has as many open items.
         batch: how many are open afterwards, at least where there are any to give.
         most: the items that the rater is asked for in all; without it, their share of the plan, and their part of what
             dropouts left.
-        now: the time, in seconds of the epoch.
 
     Returns:
         What the rater can expect.
@@ -272,13 +260,13 @@ def hand_out(
     Raises:
         RunError: who rates what can't be read or written.
     """
-    moment = time.time() if now is None else now
+    moment = time.time()
     with changing(run, design.plan) as (_, record):
         need = record.need
-        if need is None or need.stopped or rater not in record.assignment:
+        if need is None or need.stopped:
             return "enough"
-        own = record.assignment[rater]
-        training = {item.id for item in design.plan.training}
+        training = [item.id for item in design.plan.training]
+        own = record.assignment.setdefault(rater, list(training))
         is_open = [name for name in own if (name, rater) not in work.answered and name not in training]
         if len(is_open) >= few:
             return "more"
@@ -289,7 +277,7 @@ def hand_out(
         away = {name for name, when in latest.items() if name != rater and when + 3600 * need.idle < moment}
         away |= {change["rater"] for change in record.changes if change.get("moved")}
         if rater in away:
-            return "enough"
+            return "done"
         for name in away:
             handed = need.handed.get(name, {})
             _take_back(record, need, name, {item for item in handed if (item, name) not in work.answered})
@@ -317,33 +305,15 @@ def hand_out(
         return "later" if waits and had < most else "done"
 
 
-def share_by_need(run: Run, design: NeedDesign, rater: str, work: WorkDone, count: int) -> Supply:
-    """Give the next items of a share of so many items to a rater, who may be new; training comes first.
-
-    Args:
-        run: the run.
-        design: of the plan.
-        rater: who.
-        work: what raters have done.
-        count: the items of the whole share.
-
-    Raises:
-        RunError: who rates what can't be read or written.
-    """
-    with changing(run, design.plan) as (_, record):
-        record.assignment.setdefault(rater, [item.id for item in design.plan.training])
-    return hand_out(run, design, rater, work, most=count)
-
-
-def give_back(run: Run, design: NeedDesign, rater: str, work: WorkDone) -> None:
+def take_back(run: Run, design: NeedDesign, rater: str, work: WorkDone) -> None:
     """Have what a rater hasn't handed in go to others: who ended, was excluded or ran out of time.
 
     Raises:
         RunError: who rates what can't be read or written.
     """
     with changing(run, design.plan) as (_, record):
-        own = record.assignment.get(rater, [])
         if record.need is not None:
+            own = record.assignment.get(rater, ())
             _take_back(record, record.need, rater, {name for name in own if (name, rater) not in work.answered})
 
 
@@ -354,12 +324,11 @@ def stop(run: Run, design: NeedDesign, work: WorkDone) -> None:
         RunError: who rates what can't be read or written.
     """
     with changing(run, design.plan) as (_, record):
-        if record.need is None or record.need.stopped:
-            return
-        record.need.stopped = datetime.now(UTC).isoformat(timespec="seconds")
-        kept = work.answered | work.begun
-        for rater, own in record.assignment.items():
-            _take_back(record, record.need, rater, {name for name in own if (name, rater) not in kept})
+        if record.need is not None and not record.need.stopped:
+            record.need.stopped = datetime.now(UTC).isoformat(timespec="seconds")
+            for rater, own in record.assignment.items():
+                is_open = {(name, rater) for name in own} - work.answered - work.begun
+                _take_back(record, record.need, rater, {name for name, _ in is_open})
 
 
 def _take_back(record: Record, need: Need, rater: str, items: Set[str]) -> None:
@@ -416,20 +385,13 @@ def entering(run: Run, plan: AnnotationPlan, answers: Sequence[RaterAnswer]) -> 
     return [answer for key, answer in zip(keys, answers, strict=True) if key not in late]
 
 
-def is_reached(path: Path, plan: AnnotationPlan, need: Need, seed: int = 0) -> bool:
-    """Whether the ratings in a run reach the targets now, by the rule when to stop; not where they did before.
-
-    Args:
-        path: the run's folder, which is read anew.
-        plan: the plan as it is assigned now.
-        need: what is handed out of it.
-        seed: of intervals.
-    """
+def is_reached(path: Path, plan: AnnotationPlan, need: Need) -> bool:
+    """Whether the ratings in a run's folder, read anew, reach the targets now; not where they did before."""
     from bedside.annotation.study_targets import read_targets, target_states
 
     if need.stopped:
         return False
-    states = target_states(Run(path), plan, read_targets(need.until), seed=seed)
+    states = target_states(Run(path), plan, read_targets(need.until))
     return bool(states) and all(state.reached for state in states)
 
 
@@ -445,17 +407,14 @@ def stop_if_reached(run: Run, plan: AnnotationPlan) -> None:
 
 
 def next_batch(run: Run, plan: AnnotationPlan, batch: int = 2 * BATCH) -> AnnotationPlan:
-    """Give every rater the next items, where a server of others shows them; nothing where the targets are reached.
+    """The plan as it is assigned once every rater has the next items, by the answers in the run.
 
-    What is answered is known from the run.
+    Where the targets are reached, nobody gets any.
 
     Args:
         run: the run.
-        plan: the plan as it is assigned now, by need.
+        plan: the plan, of which items are handed out by need.
         batch: how many items a rater has open afterwards.
-
-    Returns:
-        The plan as it is assigned then.
 
     Raises:
         BedsideError: who rates what, or the run, can't be read or written.

@@ -22,12 +22,11 @@ from bedside.annotation.assignment_by_need import (
     NeedDesign,
     WorkDone,
     begin,
-    give_back,
     hand_out,
     is_reached,
     need_design,
     next_batch,
-    share_by_need,
+    take_back,
 )
 from bedside.annotation.plan_progress import StudyProgress, study_progress
 from bedside.annotation.proposals import follow_up_plan, propose
@@ -243,18 +242,18 @@ def test_a_person_gets_a_share_of_so_many_and_leaves_the_rest(run: Run) -> None:
     plan = rating_plan(run, raters=("slot-1", "slot-2"), overlap=2)
     begin(run, plan, "kappa±.1", 24.0, WorkDone())
     design = need_design(run, plan)
-    assert share_by_need(run, design, "p-1", WorkDone(), 6) == "more"
+    assert hand_out(run, design, "p-1", WorkDone(), most=6) == "more"
     first = as_assigned(run, plan).assignment["p-1"]
     done = {(item, "p-1") for item in first}
-    assert share_by_need(run, design, "p-1", WorkDone(done), 6) == "more"
+    assert hand_out(run, design, "p-1", WorkDone(done), most=6) == "more"
     rest = [item for item in as_assigned(run, plan).assignment["p-1"] if item not in first]
     assert (len(first), len(rest)) == (4, 2)
-    give_back(run, design, "p-1", WorkDone(done))
+    take_back(run, design, "p-1", WorkDone(done))
     assert as_assigned(run, plan).assignment["p-1"] == first
-    assert share_by_need(run, design, "p-2", WorkDone(done), 4) == "more"
+    assert hand_out(run, design, "p-2", WorkDone(done), most=4) == "more"
     assert set(as_assigned(run, plan).assignment["p-2"]) == set(first)
     done |= {(item, "p-2") for item in first}
-    assert share_by_need(run, design, "p-2", WorkDone(done), 4) == "done"
+    assert hand_out(run, design, "p-2", WorkDone(done), most=4) == "done"
 
 
 def test_one_more_rater_where_people_differ_changes_no_number(tmp_path: Path) -> None:
