@@ -61,7 +61,7 @@ class Clock:
                 return datetime.fromtimestamp(clock.now, tz)
 
         monkeypatch.setattr(page_database, "datetime", Now)
-        monkeypatch.setattr(assignment_by_need.time, "time", lambda: clock.now)
+        monkeypatch.setattr(time, "time", lambda: clock.now)
 
 
 @pytest.fixture
@@ -354,7 +354,7 @@ def test_a_hand_out_takes_no_time(tmp_path: Path) -> None:
     begin(run, plan, "kappa±.01", 24.0, WorkDone())
     design = need_design(run, plan)
     answered: set[tuple[str, str]] = set()
-    seconds = []
+    seconds: list[float] = []
     while not seconds or len(answered) < 3600:
         for rater in plan.raters:
             started = time.perf_counter()

@@ -202,9 +202,9 @@ def test_a_push_by_need_sends_the_next_batch_until_it_is_enough(
                 for rater in ("anna", "ben"):
                     server.rate(rater, {**GIVEN, "empathy": str(3 + place % 2)}, item)
         for project in server.projects.values():
-            rater = USERS[str(project["title"]).rpartition(" ")[2]]
+            user = USERS[str(project["title"]).rpartition(" ")[2]]
             for task in project["tasks"]:
-                task["annotations"] = [one for one in task["annotations"] if one["completed_by"] == rater]
+                task["annotations"] = [one for one in task["annotations"] if one["completed_by"] == user]
 
     rate(0, 1)
     code, out, _ = call("annotate", "pull", *where)
