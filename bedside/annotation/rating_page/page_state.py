@@ -335,7 +335,9 @@ class PageState:
             return None if self.need is None else "enough"
         own = self.plan.assignment.get(rater, ())
         few = sum(item not in states or states[item][1] is None for item in own if not self._is_training(item)) < FEW
-        if not (few and training.done and training.passed):
+        if training.done and not training.passed:
+            return None
+        if not (few and training.done):
             return "more"
         return hand_out(self._run, self._design, rater, self._work())
 
