@@ -7,6 +7,7 @@ final labels (:mod:`bedside.ratings.rubric_metrics`) of the raters' own round, b
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -166,11 +167,13 @@ def further_adjudication(
     """
     _, queue = _checked_queue(run, plan, adjudicators, rubrics, beyond)
     answered = read_store(run, plan).counting()
+    answers = Counter(item for item, _ in answered)
+    waiting = {name for rater, order in plan.assignment.items() for name in order if (name, rater) not in answered}
     unfinished = {
         (item.transcript, item.unit)
-        for rater, order in plan.assignment.items()
-        for item in map(plan.by_id.__getitem__, order)
-        if isinstance(item, PlanItem) and not item.replicate and (item.id, rater) not in answered
+        for item in plan.items
+        # Where items go to raters by need, not all of an item's raters may have it yet.
+        if not item.replicate and (item.id in waiting or answers[item.id] < plan.overlap)
     }
     opinions = {
         unit: by_rubric

@@ -21,7 +21,7 @@ from bedside.annotation.fields import NOTHING, label_and_text
 from bedside.annotation.items import coded_positions
 from bedside.annotation.known_answers import Entry, ListAgreement, list_agreement
 from bedside.annotation.rater_quality import RaterQuality, rater_quality
-from bedside.annotation.reassignment import as_assigned
+from bedside.annotation.reassignment import as_assigned, need_of
 from bedside.annotation.training_cases import TrainingResult
 from bedside.core.errors import DataError
 from bedside.ratings.names import TRANSCRIPT, rated_by_humans
@@ -98,6 +98,10 @@ class StudyProgress:
         open: those that are neither in nor skipped.
         transcripts: those that people are to rate.
         unfinished: those of them of which an answer is open.
+        enough: of plans that ended at their targets, items that have all their answers, and all items; None where there
+            is none.
+        half: of such plans, round and transcript, and unit but in mode codes, of what lacks an answer: it doesn't
+            enter, as who was quick when it ended would decide what does.
     """
 
     planned: int = 0
@@ -105,6 +109,8 @@ class StudyProgress:
     open: int = 0
     transcripts: frozenset[str] = frozenset()
     unfinished: frozenset[str] = frozenset()
+    enough: tuple[int, int] | None = None
+    half: frozenset[tuple[str, ...]] = frozenset()
 
 
 def study_progress(run: Run, rounds: Collection[str]) -> StudyProgress:
@@ -115,6 +121,7 @@ def study_progress(run: Run, rounds: Collection[str]) -> StudyProgress:
     states: list[str] = []
     transcripts: set[str] = set()
     unfinished: set[str] = set()
+    whole, drawn, half = 0, 0, set[tuple[str, ...]]()
     for name, stored in answered_plans(run, rounds, every=True).items():
         plan = as_assigned(run, stored)
         if plan.mode in ("adjudicate", "audit", "pairs"):
@@ -125,16 +132,33 @@ def study_progress(run: Run, rounds: Collection[str]) -> StudyProgress:
         for rater, ids in plan.assignment.items():
             for item_id in by_item.keys() & set(ids):
                 by_item[item_id].append(answers[item_id, rater].state if (item_id, rater) in answers else "open")
+        need = need_of(run, stored)
         for item in plan.items:
             own, rated = by_item[item.id], in_sheets.get((item.transcript, item.unit, item.replicate), 0)
             # Who rated in a sheet may be called otherwise there: how many did is what counts.
             while own.count("submitted") < rated and "open" in own:
                 own[own.index("open")] = "submitted"
+            if need is not None:
+                # What nobody was given yet is open until the targets are reached, and then nothing is.
+                wanted = 0 if item.replicate else len(stored.raters_of.get(item.id, ()))
+                own = [state for state in own if state != "open"] if need.stopped else own
+                own += [] if need.stopped else ["open"] * (wanted - len(own))
+                if need.stopped and wanted:
+                    drawn += 1
+                    whole += len(own) >= wanted
+                    place = (round_of(plan), item.transcript, *([] if plan.mode == "codes" else [item.unit]))
+                    half |= {place} if len(own) < wanted else set()
             states += own
             if "open" in own:
                 unfinished.add(item.transcript)
     return StudyProgress(
-        len(states), states.count("submitted"), states.count("open"), frozenset(transcripts), frozenset(unfinished)
+        len(states),
+        states.count("submitted"),
+        states.count("open"),
+        frozenset(transcripts),
+        frozenset(unfinished),
+        (whole, drawn) if drawn else None,
+        frozenset(half),
     )
 
 

@@ -1,4 +1,4 @@
-"""Who rates what now: when a rater drops out, others take over what is open.
+"""Who rates what now: when a rater drops out, others take over what is open; or raters get items by need.
 
 The plan itself stays as it was drawn, with its items, chances and name; who rates what instead stands beside it in the
 run, in ``annotations/<plan hash>/reassigned.json``.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,11 +21,14 @@ from bedside.annotation.annotation_plan import RATER, AnnotationPlan, KnownItem,
 from bedside.annotation.answer_store import plan_folder, read_store
 from bedside.annotation.plan_file import write_plan
 from bedside.core.errors import InputError, RunError
-from bedside.core.files import make_folder, read_sealed, saying_where, write_sealed
+from bedside.core.files import holding, make_folder, read_sealed, saying_where, write_sealed
 from bedside.ratings.run import Run
 
 FILE = "reassigned.json"
 _NOUN = "file of who rates what now"
+_LOCK = "reassigned.lock"
+#: How long to wait for another process that changes who rates what, in seconds.
+_PATIENCE = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +50,47 @@ class Reassignment:
     repeats: int = 0
 
 
-class _Record(BaseModel):
+class Need(BaseModel):
+    """That raters get items by need (:mod:`~bedside.annotation.assignment_by_need`), and what they had.
+
+    Attributes:
+        until: the targets at which it ends.
+        idle: hours after which what a rater doesn't hand in goes to somebody else.
+        began: when it began, in seconds of the epoch.
+        handed: rater → item that isn't answered → when it was handed out, in seconds of the epoch.
+        back: rater → items that went back; what is handed in of them all the same counts where nobody else has its
+            place.
+        settled: rater → items whose lists leave nothing to ask, as they came up.
+        stopped: when the targets were reached (ISO 8601); empty until then.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    until: str
+    idle: float
+    began: int
+    handed: dict[str, dict[str, int]] = {}
+    back: dict[str, list[str]] = {}
+    settled: dict[str, list[str]] = {}
+    stopped: str = ""
+
+
+class Record(BaseModel):
     """The file.
 
     Attributes:
         raters: all raters now.
         assignment: rater → ids in the order they are shown.
         changes: when, who dropped out and who took how many items, in order.
+        need: what is handed out by need; None where the plan says who rates what.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     raters: list[RaterName] = Field(min_length=1)
     assignment: dict[str, list[str]]
     changes: list[dict[str, Any]]
+    need: Need | None = None
 
 
 def as_assigned(run: Run, plan: AnnotationPlan) -> AnnotationPlan:
@@ -70,6 +101,51 @@ def as_assigned(run: Run, plan: AnnotationPlan) -> AnnotationPlan:
     """
     record = _read(plan_folder(run, plan) / FILE, plan)
     return plan if record is None else _assigned(plan, record)
+
+
+def need_of(run: Run, plan: AnnotationPlan) -> Need | None:
+    """What is handed out of a plan by need; None where the plan says who rates what.
+
+    Raises:
+        RunError: as :func:`as_assigned`.
+    """
+    record = _read(plan_folder(run, plan) / FILE, plan)
+    return None if record is None else record.need
+
+
+@contextmanager
+def changing(run: Run, plan: AnnotationPlan) -> Iterator[tuple[AnnotationPlan, Record]]:
+    """The plan as it is assigned now, and what is to be changed of that: it is written when the block ends well.
+
+    The run isn't held for it.
+
+    Args:
+        run: the run.
+        plan: the plan as it was drawn.
+
+    Raises:
+        RunError: another process changes it, or the file can't be read or written.
+    """
+    folder = plan_folder(run, plan)
+    with saying_where(folder):
+        make_folder(folder)
+    refusal = RunError("another process changes who rates what", where=str(folder), todo="try again")
+    with holding(folder / _LOCK, refusal, _PATIENCE):
+        record = _read(folder / FILE, plan)
+        now = plan if record is None else _assigned(plan, record)
+        assignment = {name: list(now.assignment[name]) for name in now.raters}
+        draft = Record(raters=list(now.raters), assignment=assignment, changes=[])
+        if record is not None:
+            draft = record.model_copy(deep=True)
+        yield now, draft
+        if draft == record:
+            return
+        if not (folder / "plan.json").is_file():
+            write_plan(plan, folder / "plan.json")
+        data = {**draft.model_dump(mode="json"), "raters": list(draft.assignment)}
+        if draft.need is None:
+            del data["need"]
+        write_sealed(folder / FILE, data)
 
 
 def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ()) -> Reassignment:
@@ -91,10 +167,7 @@ def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ())
             nobody can take over anything, as all others have it.
         RunError: another process holds the run, or it can't be written.
     """
-    folder = plan_folder(run, plan)
-    with run.locked():
-        record = _read(folder / FILE, plan)
-        now = plan if record is None else _assigned(plan, record)
+    with run.locked(), changing(run, plan) as (now, record):
         leaving = rater_of(now, rater, "`rater`")
         takers = _takers(now, leaving, to)
         answered = read_store(run, now).counting()
@@ -103,7 +176,8 @@ def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ())
         if not items:
             raise InputError(f"{leaving} has nothing open", where="`rater`")
         training = [item.id for item in now.training]
-        assignment = {name: list(now.assignment.get(name, training)) for name in (*now.raters, *takers)}
+        assignment = record.assignment
+        assignment |= {name: list(training) for name in takers if name not in assignment}
         loads = {name: sum((item, name) not in answered for item in assignment[name]) for name in takers}
         moved: Counter[str] = Counter()
         gone: set[str] = set()
@@ -111,7 +185,7 @@ def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ())
         taken_by: dict[str, str] = {}
         repeats = 0
         for item in sorted((now.by_id[name] for name in items), key=_replicate):
-            first = _first_showing(item, shown_by)
+            first = first_showing(item, shown_by)
             if first is not None and first.id not in is_open:
                 gone.add(item.id)
                 repeats += 1
@@ -136,26 +210,20 @@ def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ())
         # Gold items and training are for who goes on: they leave with the last of the others.
         gone |= set() if kept else is_open
         assignment[leaving] = [name for name in assignment[leaving] if name not in gone]
-        date = datetime.now(UTC).isoformat(timespec="seconds")
-        changes = [] if record is None else record.changes
-        new = _Record(
-            raters=list(assignment),
-            assignment=assignment,
-            changes=[*changes, {"date": date, "rater": leaving, "moved": dict(moved)}],
-        )
-        with saying_where(folder):
-            make_folder(folder)
-        if not (folder / "plan.json").is_file():
-            write_plan(plan, folder / "plan.json")
-        write_sealed(folder / FILE, new.model_dump(mode="json"))
-    return Reassignment(_assigned(plan, new), leaving, dict(moved), untaken, repeats)
+        date = datetime.now(UTC)
+        if record.need is not None:
+            record.need.handed.pop(leaving, None)
+            for item_id, taker in taken_by.items():
+                record.need.handed.setdefault(taker, {})[item_id] = int(date.timestamp())
+        record.changes.append({"date": date.isoformat(timespec="seconds"), "rater": leaving, "moved": dict(moved)})
+    return Reassignment(as_assigned(run, plan), leaving, dict(moved), untaken, repeats)
 
 
 def _replicate(item: PlanItem | KnownItem) -> int:
     return item.replicate if isinstance(item, PlanItem) else 0
 
 
-def _first_showing(item: PlanItem | KnownItem, first_showings: Mapping[tuple[str, str], PlanItem]) -> PlanItem | None:
+def first_showing(item: PlanItem | KnownItem, first_showings: Mapping[tuple[str, str], PlanItem]) -> PlanItem | None:
     """What the item shows again; None where it shows nothing again, or its first showing isn't the plan's."""
     if not _replicate(item):
         return None
@@ -197,7 +265,7 @@ def _takers(plan: AnnotationPlan, leaving: str, names: Sequence[str]) -> list[st
     return others
 
 
-def _assigned(plan: AnnotationPlan, record: _Record) -> AnnotationPlan:
+def _assigned(plan: AnnotationPlan, record: Record) -> AnnotationPlan:
     assignment = {name: tuple(ids) for name, ids in record.assignment.items()}
     settled = dict(plan.settled)
     for change in record.changes:
@@ -205,18 +273,20 @@ def _assigned(plan: AnnotationPlan, record: _Record) -> AnnotationPlan:
             # Who has handed in nothing leaves what nobody is asked, too.
             taker = max(change["moved"], key=change["moved"].__getitem__)
             settled[taker] = tuple(dict.fromkeys((*settled.get(taker, ()), *settled.pop(change["rater"], ()))))
+    if record.need is not None:
+        settled = {name: tuple(ids) for name, ids in record.need.settled.items()}
     assigned = plan.model_copy(update={"raters": tuple(record.raters), "assignment": assignment, "settled": settled})
     # What was worked out of the plan as it was drawn goes along with a copy.
     assigned.__dict__.pop("raters_of", None)
     return assigned
 
 
-def _read(path: Path, plan: AnnotationPlan) -> _Record | None:
+def _read(path: Path, plan: AnnotationPlan) -> Record | None:
     if not path.is_file():
         return None
     ids = {item.id for item in plan.everything}
     try:
-        record = _Record.model_validate(read_sealed(path, _NOUN))
+        record = Record.model_validate(read_sealed(path, _NOUN))
         if set(record.assignment) != set(record.raters) or not set(plan.raters) <= set(record.raters):
             raise ValueError("the raters are not the plan's")
         if not all(ids.issuperset(names) for names in record.assignment.values()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from bedside.annotation.annotation_plan import AnnotationPlan
     from bedside.annotation.answer_revisions import RevisionHistory
     from bedside.annotation.answer_store import StoreSummary
+    from bedside.annotation.assignment_by_need import WorkDone
     from bedside.annotation.label_studio_client import LabelStudioClient, TaskProgress
     from bedside.annotation.label_studio_projects import PullSummary, PushSummary
     from bedside.annotation.label_studio_server import OwnServer
@@ -454,6 +455,47 @@ class OwnRubrics:
         check_current(read, rubrics, "`plan`" if isinstance(plan, AnnotationPlan) else str(plan))
 
 
+@settings_class
+class ByNeed:
+    """Until when people rate."""
+
+    until: str | None = option(
+        "Targets, such as kappa±.1,mean±.2: raters get a few items at a time, until their numbers are as precise. The "
+        "plan remembers them.",
+        default=None, heading=OPTIONS, metavar="TARGETS",
+    )  # fmt: skip
+    idle: float = option(
+        "With --until: hours after which what a rater hasn't handed in goes to somebody else.",
+        default=24.0, heading=OPTIONS, metavar="HOURS",
+    )  # fmt: skip
+
+    def begun(self, read: AnnotationPlan, run: Run, work: Callable[[], WorkDone] | None = None) -> AnnotationPlan:
+        """The plan as it is assigned now, handed out by need where targets are named.
+
+        Args:
+            read: the plan.
+            run: its run.
+            work: what raters have done besides what is in the run.
+
+        Raises:
+            BedsideError: what is named are no targets, or who rates what can't be written.
+        """
+        if self.until is None:
+            return read
+        from bedside.annotation.assignment_by_need import begin, stored_work
+        from bedside.annotation.reassignment import as_assigned
+        from bedside.annotation.study_targets import read_targets, target_states
+
+        # Targets that the plan can't have are said before it begins.
+        target_states(run, read, read_targets(self.until))
+        done = stored_work(run, read)
+        if work is not None:
+            more = work()
+            done = replace(more, answered=more.answered | done.answered)
+        begin(run, read, self.until, self.idle, done)
+        return as_assigned(run, read)
+
+
 # -- Label Studio ---------------------------------------------------------------------------------------
 
 _KEY_ENV: Any = option(
@@ -561,13 +603,15 @@ def serve_label_studio(folder: str | os.PathLike[str], settings: ServeSettings) 
 
 
 @settings_class
-class PushSettings(OfPlan, OwnRubrics):
+class PushSettings(OfPlan, OwnRubrics, ByNeed):
     """Put a plan's tasks on a Label Studio server.
 
-    It is safe to repeat: tasks that are on the server are not sent again.
+    It is safe to repeat: tasks that are on the server are not sent again. With --until each push sends the next batch
+    that is needed, and nothing once the targets are reached: pull before it.
 
     Examples:
         $ bedside annotate push plan.json --url http://127.0.0.1:8085
+        $ bedside annotate push plan.json --url http://127.0.0.1:8085 --until kappa±.1
     """
 
     url: str = option(
@@ -591,14 +635,22 @@ def push(plan: PlanOrFile, settings: PushSettings) -> PlanOutcome[PushSummary]:
     BedsideError: a plan that can't be read, or whose rubrics were changed, no key, or a server that can't be reached,
         refuses, or has the plan in the other form, or other tasks in the project.
     """
+    from bedside.annotation.assignment_by_need import next_batch
     from bedside.annotation.label_studio_projects import push as push_tasks
+    from bedside.annotation.reassignment import need_of
 
     read, run = settings.opened(plan)
     settings.check_current(read, plan)
+    read = settings.begun(read, run)
+    strict = settings.strict
+    if need_of(run, read) is not None:
+        if strict is False:
+            raise InputError("items go to raters by need", where="`strict`", todo="leave `pool` out")
+        strict, read = True, next_batch(run, read)
     text = _words_of(settings.text)
     server = _label_studio(settings.url, settings.key_env)
     progress = settings.progress or (lambda done, total: None)
-    how: dict[str, Any] = {"strict": settings.strict, "text": text, "project": settings.project}
+    how: dict[str, Any] = {"strict": strict, "text": text, "project": settings.project}
     return PlanOutcome(read, run, push_tasks(read, run, server, **how, progress=progress))
 
 
@@ -641,12 +693,15 @@ def pull(plan: PlanOrFile, settings: PullSettings) -> PlanOutcome[PullSummary]:
     """
     from contextlib import suppress
 
+    from bedside.annotation.assignment_by_need import stop_if_reached
     from bedside.annotation.label_studio_client import UnreachableError
 
     def pull_once() -> PlanOutcome[PullSummary]:
         # Other commands may have changed the run, and who rates what.
         read, run = settings.opened(plan)
-        return PlanOutcome(read, run, _pulled(read, run, settings, settings.project))
+        pulled = PlanOutcome(read, run, _pulled(read, run, settings, settings.project))
+        stop_if_reached(run, read)
+        return pulled
 
     outcome = pull_once()
     line, said = _came(outcome), ""
@@ -749,6 +804,7 @@ def import_answers(plan: PlanOrFile, settings: ImportAnswersSettings) -> PlanOut
     BedsideError: a plan or file that can't be read, or one that isn't of the plan.
     """
     from bedside.annotation.answer_store import keep_answers
+    from bedside.annotation.assignment_by_need import entering
     from bedside.annotation.label_studio_projects import PullSummary
     from bedside.annotation.offline_files import read_files
 
@@ -757,7 +813,8 @@ def import_answers(plan: PlanOrFile, settings: ImportAnswersSettings) -> PlanOut
     # Label Studio's ids are numbers, those of others aren't.
     users = {int(user) if user.isdigit() else user: name for user, name in _users(settings.users).items()}
     collected = read_files(read, run, files, rater=settings.rater, users=users)
-    return PlanOutcome(read, run, PullSummary(collected, keep_answers(run, read, collected.answers)))
+    answers = entering(run, read, collected.answers)
+    return PlanOutcome(read, run, PullSummary(collected, keep_answers(run, read, answers)))
 
 
 # -- Bedside's own rating page --------------------------------------------------------------------------
@@ -803,7 +860,7 @@ class SettlingSettings(Seeded):
 
 
 @settings_class
-class PageSettings(OfPlan, OwnRubrics, SettlingSettings, PageServing):
+class PageSettings(OfPlan, OwnRubrics, ByNeed, SettlingSettings, PageServing):
     """Serve bedside's own rating page: each rater sees their share of a plan, and nothing else.
 
     Each rater has a link, and you have one that shows how the study goes. What they type is kept as they type it; what
@@ -812,6 +869,7 @@ class PageSettings(OfPlan, OwnRubrics, SettlingSettings, PageServing):
     Examples:
         $ bedside annotate page plan.json
         $ bedside annotate page plan.json --links
+        $ bedside annotate page plan.json --until kappa±.1,mean±.2
         $ bedside annotate page plan.json --adjudicator dora
     """
 
@@ -848,8 +906,11 @@ def rating_page(plan: PlanOrFile, settings: PageSettings) -> RatingPage:
     Raises:
         BedsideError: a plan that can't be read, or whose rubrics were changed, or a place where nothing can be served.
     """
+    from contextlib import closing
+
     from bedside.annotation.rating_page.adjudication_queue import collect_queued
     from bedside.annotation.rating_page.page_collection import collect
+    from bedside.annotation.rating_page.page_database import PageDatabase
     from bedside.annotation.rating_page.page_folder import page_folder
     from bedside.ratings.run import Run
 
@@ -865,6 +926,9 @@ def rating_page(plan: PlanOrFile, settings: PageSettings) -> RatingPage:
         return page({}, stored=collect(folder, Run(run.path), read))
     settings.check_current(read, plan)
     with folder.serving():
+        with closing(PageDatabase(folder.database, read)) as database:
+            read = settings.begun(read, run, database.work)
+        page = partial(RatingPage, read, run, folder, place)
         links, researcher = _serve(page, _words_of(settings.text), settings)
         try:
             collect_queued(run, read)
@@ -974,8 +1038,10 @@ def annotation_status(
     BedsideError: a plan that can't be read, a run without one, or a server that can't be reached.
     """
     from bedside.annotation.plan_progress import plan_progress
+    from bedside.annotation.reassignment import need_of
+    from bedside.annotation.study_targets import read_targets, target_states
     from bedside.ratings.run import Run
-    from bedside.reports.annotation import status_tables
+    from bedside.reports.annotation import status_tables, targets_table
 
     tables: list[Table] = []
     progress = []
@@ -985,6 +1051,10 @@ def annotation_status(
         current = Run(run.path) if settings.live else run
         progress.append(PlanOutcome(plan, current, plan_progress(current, plan, seed=settings.seed)))
         tables += status_tables(plan, progress[-1].results)
+        need = need_of(current, plan)
+        if need is not None:
+            states = target_states(current, plan, read_targets(need.until), seed=settings.seed)
+            tables.append(targets_table(states, need.stopped))
     return Tables(tables, tuple(progress))
 
 

@@ -261,10 +261,11 @@ def annotate_push(plan: PlanArgument, settings: annotating.PushSettings) -> None
     if pushed.removed:
         say(f"Removed {counted(pushed.removed, 'task')} that stood there twice and that nobody had answered.")
     if pushed.taken_back:
-        say(f"Took back {counted(pushed.taken_back, 'task')} that others rate now.")
+        say(f"Took back {counted(pushed.taken_back, 'task')} that their raters no longer have.")
     if pushed.answered:
         gone = counted(pushed.answered, "task")
         say(f"Did not send {gone} again that the server no longer has: the run has the answers.")
+    _say_enough(outcome)
     for title, address in pushed.projects.items():
         say(f"{title}: {address}")
     show_records("pushed", "What was put on the server", [asdict(pushed)])
@@ -279,6 +280,16 @@ def annotate_pull(plan: PlanArgument, settings: annotating.PullSettings) -> None
     with nullcontext() if settings.watch else task_progress("Pulling tasks") as progress:
         pulled = annotating.pull.with_settings(plan, replace(settings, progress=progress, say=note))
     _say_pulled(pulled, plan)
+    _say_enough(pulled)
+
+
+def _say_enough(outcome: annotating.PlanOutcome[Any]) -> None:
+    """Say where the targets of items by need are reached."""
+    from bedside.annotation.reassignment import need_of
+
+    need = need_of(outcome.run, outcome.plan)
+    if need is not None and need.stopped:
+        say(f"The targets {need.until} are reached: nobody gets more items.")
 
 
 # -- Bedside's own rating page --------------------------------------------------------------------------
@@ -319,10 +330,14 @@ def _say_served(page: annotating.RatingPage) -> None:
 
 
 def _say_links(page: annotating.RatingPage) -> None:
+    from bedside.annotation.reassignment import need_of
+
     items = {rater: len(order) for rater, order in page.plan.assignment.items()}
     width = max(map(len, page.links))
+    by_need = need_of(page.run, page.plan) is not None
     for rater, link in page.links.items():
-        what = counted(items[rater], "item") if rater in items else "what raters differ on"
+        asked = "items by need" if by_need else counted(items.get(rater, 0), "item")
+        what = asked if rater in items else "what raters differ on"
         say(f"  {rater:<{width}}  {link}  {what}")
     say(f"Yours alone, to see how the study goes: {page.researcher}")
     records: list[dict[str, Any]] = [

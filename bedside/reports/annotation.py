@@ -20,6 +20,7 @@ from bedside.annotation.plan_progress import PlanProgress
 from bedside.annotation.proposals import SIMULATIONS, Proposals
 from bedside.annotation.rating_page.page_collection import uncollected
 from bedside.annotation.rating_page.page_folder import PageFolder
+from bedside.annotation.study_targets import TargetState
 from bedside.annotation.training_cases import TrainingResult
 from bedside.core.errors import BedsideError
 from bedside.core.words import counted
@@ -27,7 +28,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.run_folder import MANIFEST
 from bedside.reports.columns import Column, Part, Recorded, bounded, interval_column, recorded, table_of
 from bedside.reports.notes import Note, note, noted
-from bedside.reports.number_text import DASH, decimal, number
+from bedside.reports.number_text import DASH, between, decimal, number
 from bedside.reports.renderers.html import html
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Row
@@ -252,6 +253,42 @@ _DONE_COLUMNS = (
     Column("Median time", field="median_seconds", value="seconds", form=time_words),
     Column("Time left", field="seconds_left", form=time_words),
 )
+
+
+def _of_interval(end: str) -> Callable[[TargetState], float | None]:
+    return lambda state: None if state.interval is None else getattr(state.interval, end)
+
+
+TARGET_COLUMNS = (
+    Column("Metric", "left", field="metric"),
+    Column("System", "left", field="system", optional=True),
+    Column("Statistic", "left", field="statistic", form=lambda name: {"kappa": "κ", "alpha": "α"}.get(name, name)),
+    Column("Estimate", field="estimate", form=number),
+    Column(
+        "95 % CI",
+        text=lambda state: DASH if state.interval is None else between(state.interval.low, state.interval.high),
+    ),
+    recorded("items", "of", "at_end", low=_of_interval("low"), high=_of_interval("high")),
+    Column("Half of it", field="half_width", form=number),
+    Column("Wanted", field="wanted", value="target.half_width", form=number),
+    Column("Whole items", text=lambda state: f"{state.items} of {state.of}"),
+    Column("Ratings to go", field="more"),
+    Column("Reached", "left", field="reached"),
+)
+
+
+def targets_table(states: Sequence[TargetState], stopped: str) -> Table:
+    """How near the targets of a study are that is rated until it is precise enough.
+
+    Args:
+        states: of each target.
+        stopped: since when nobody gets more items (ISO 8601); empty where they do.
+    """
+    notes = [*dict.fromkeys(state.note for state in states if state.note)]
+    notes += [f"The targets were reached: since {stopped} nobody gets more items."] if stopped else []
+    return table_of("targets", "Is it precise enough?", states, TARGET_COLUMNS, notes=tuple(notes))
+
+
 SHARE_COLUMNS = (
     recorded("rater", "stratum", "assigned"),
     Column("Rater", "left", text=lambda share: "all items" if share.stratum is None else share.stratum),

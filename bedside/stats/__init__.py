@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         effects,
         equivalence,
         families,
+        fixed_width,
         generalisability,
         interactions,
         intervals,
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "alternative_annotator", "arrays", "bradley_terry", "change", "confidence_sequences", "consensus",
-    "crossed_raters", "diagnostic_accuracy", "effects", "equivalence", "families", "generalisability",
+    "crossed_raters", "diagnostic_accuracy", "effects", "equivalence", "families", "fixed_width", "generalisability",
     "interactions", "intervals", "kappa_bands", "kappa_gain", "label_free", "letter_display", "many_raters",
     "matched_shares", "mixed_models", "one_against_many", "ordinal_mixed", "overlapping", "paired",
     "prediction_powered", "preference_shares", "proportion_scores", "rater_change", "rater_models", "reliability",

@@ -11,6 +11,7 @@ import orjson
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_store import STORE, StoreSummary, keep_answers, plan_folder
 from bedside.annotation.answers import RaterAnswer
+from bedside.annotation.assignment_by_need import entering
 from bedside.annotation.rating_page.page_database import PageDatabase
 from bedside.annotation.rating_page.page_folder import PageFolder
 from bedside.core.errors import RunError
@@ -38,6 +39,7 @@ def collect(folder: PageFolder, run: Run, plan: AnnotationPlan) -> StoreSummary:
     with holding(folder.path / _LOCK, refusal, _PATIENCE):
         with closing(PageDatabase(folder.database, plan)) as database:
             answers, drafts = database.answers(), database.drafts()
+        answers = entering(run, plan, answers)
         missing = _missing(run, plan, answers)
         kept = keep_answers(run, plan, missing, current=True)
     return replace(kept, unchanged=len(answers) - len(missing) + kept.unchanged, drafts=drafts)

@@ -8,6 +8,7 @@ from concurrent.futures import Executor
 from typing import Any
 
 from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.assignment_by_need import is_reached
 from bedside.annotation.rating_page.adjudication_queue import AdjudicationQueue
 from bedside.annotation.rating_page.page_collection import collect
 from bedside.annotation.rating_page.page_database import MOST_BYTES, EntryConflictError, read_entry
@@ -88,23 +89,28 @@ async def _collect_for_ever(
         return {"": state.database.last_revision(), **({} if queue is None else queue.last_revisions())}
 
     while True:
+        fault = "Answers are kept, and not in the run yet"
         try:
             numbers = await loop.run_in_executor(worker, revisions)
             if numbers != last:
                 # Reading the run and the store anew takes a moment: raters are answered meanwhile.
-                plan = await loop.run_in_executor(worker, lambda: state.plan)
+                plan, need = await loop.run_in_executor(worker, lambda: (state.plan, state.need))
                 if numbers[""] != last[""]:
                     await asyncio.to_thread(_collect_anew, folder, run, plan)
                 if queue is not None:
+                    fault = "What raters differ on can't be queued"
                     await asyncio.to_thread(queue.fill, plan, numbers)
                     await loop.run_in_executor(worker, queue.take_up)
-                last = numbers
+                fault = "Whether the targets are reached can't be told"
+                if need is not None and await asyncio.to_thread(is_reached, run.path, plan, need):
+                    await loop.run_in_executor(worker, state.stop)
+                    say(f"The targets {need.until} are reached: nobody gets more items.")
                 if trouble:
                     say("Answers go into the run again.")
-                trouble = ""
+                last, trouble = numbers, ""
         except Exception as error:  # whatever it is, raters go on
             if str(error) != trouble:
-                say(f"Answers are kept, and not in the run yet: {error}")
+                say(f"{fault}: {error}")
             trouble = str(error)
         await asyncio.sleep(COLLECT_SECONDS)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -11,8 +13,20 @@ import orjson
 from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, plan_hash
 from bedside.annotation.answer_check import AnswerCheck
 from bedside.annotation.answer_ratings import flow_leads, listed_entries
+from bedside.annotation.answer_revisions import AnswerKey
 from bedside.annotation.answer_store import plan_folder
 from bedside.annotation.answers import RaterAnswer
+from bedside.annotation.assignment_by_need import (
+    FEW,
+    NeedDesign,
+    Supply,
+    WorkDone,
+    counted_late,
+    hand_out,
+    need_design,
+    stop,
+    stored_work,
+)
 from bedside.annotation.fields import (
     CASE_KINDS,
     LISTED,
@@ -40,7 +54,7 @@ from bedside.annotation.rating_page.page_database import (
     open_questions,
 )
 from bedside.annotation.rating_page.page_folder import PageFolder
-from bedside.annotation.reassignment import FILE as REASSIGNED, as_assigned
+from bedside.annotation.reassignment import FILE as REASSIGNED, Need, as_assigned, need_of
 from bedside.annotation.training_cases import TrainingResult, training_result
 from bedside.core.errors import BedsideError, InputError
 from bedside.core.page_serving import secret_digest
@@ -296,7 +310,10 @@ class PageState:
         self._passed: set[str] = set()
         self._common = page_common(plan, text)
         self._others = others
-        self._plan = _Fresh(plan_folder(run, plan) / REASSIGNED, lambda: as_assigned(run, plan))
+        reassigned = plan_folder(run, plan) / REASSIGNED
+        self._plan = _Fresh(reassigned, lambda: as_assigned(run, plan))
+        # Where the plan says who rates what, there is none.
+        self._need: _Fresh[Need | None] = _Fresh(reassigned, lambda: need_of(run, plan))
         self._raters = _Fresh(folder.links_file, self._raters_by_digest)
         self.database: PageDatabase = PageDatabase(folder.database, plan)
 
@@ -304,6 +321,40 @@ class PageState:
     def plan(self) -> AnnotationPlan:
         """The plan as it is assigned now."""
         return self._plan.value()
+
+    @property
+    def need(self) -> Need | None:
+        """What is handed out by need; None where the plan says who rates what."""
+        return self._need.value()
+
+    @cached_property
+    def _design(self) -> NeedDesign:
+        return need_design(self._run, self._drawn)
+
+    @cached_property
+    def _elsewhere(self) -> Set[AnswerKey]:
+        """What was answered before, and not on this page."""
+        return stored_work(self._run, self._drawn).answered
+
+    def _work(self) -> WorkDone:
+        work = self.database.work()
+        return replace(work, answered=work.answered | self._elsewhere)
+
+    def stop(self) -> None:
+        """Hand out nothing more, as the targets are reached; who is at an item may finish it."""
+        stop(self._run, self._design, self._work())
+
+    def _supply(self, rater: str, states: Mapping[str, Any], training: TrainingResult) -> Supply | None:
+        """What a rater can expect, where items are handed out by need; those that they lack are handed out."""
+        if self.need is None or self.need.stopped:
+            return None if self.need is None else "enough"
+        own = self.plan.assignment.get(rater, ())
+        few = sum(item not in states or states[item][1] is None for item in own if not self._is_training(item)) < FEW
+        if training.done and not training.passed:
+            return None
+        if not (few and training.done):
+            return "more"
+        return hand_out(self._run, self._design, rater, self._work())
 
     def _raters_by_digest(self) -> dict[bytes, str]:
         secrets = self._folder.links.secrets([*self.plan.raters, *self._others])
@@ -317,6 +368,7 @@ class PageState:
         """What a rater has to do and how far it is, with the questions and what is read first."""
         states = self.database.states(rater)
         training = self._training(rater)
+        supply = self._supply(rater, states, training)
         items = []
         for item in self.plan.assignment.get(rater, ()):
             state, handed_in = states.get(item, ("open", None))
@@ -328,7 +380,7 @@ class PageState:
                 "handed_in": handed_in,
             })  # fmt: skip
         result = {"done": training.done, "passed": training.passed, "kappa": training.kappa, "wanted": training.wanted}
-        return {**self._common, "rater": rater, "items": items, "training": result}
+        return {**self._common, "rater": rater, "items": items, "training": result, "supply": supply}
 
     def item(self, rater: str, item: str) -> dict[str, Any]:
         """What a rater is shown of an item, and what stands on their page of it.
@@ -381,12 +433,15 @@ class PageState:
         is_training = self._is_training(item)
         if is_training and entry.state == "skipped":
             raise InputError(self.words.say("no_skip"), todo=self.words.say("no_skip_todo"))
+        if item not in self.plan.assignment[rater]:
+            counted_late(self._run, self._design, [(item, rater)])
         version = self.database.save(item, rater, entry, sent.mark, final=is_training)
         kept = self.database.entry(item, rater)
         return {"version": version, "handed_in": kept.handed_in, "feedback": self._feedback(rater, item, kept, task)}
 
     def _see_it_is_theirs(self, rater: str, item: str) -> None:
-        if item not in self.plan.assignment.get(rater, ()):
+        went_back = self.need.back.get(rater, ()) if self.need is not None else ()
+        if item not in self.plan.assignment.get(rater, ()) and item not in went_back:
             raise NoSuchItemError(self.words.say("no_such_item"))
         if not self._is_training(item) and not self._has_passed(rater):
             raise ClosedItemError(self.words.say("closed_item"))
@@ -417,19 +472,17 @@ class _Fresh(Generic[T]):
     def __init__(self, path: Path, make: Callable[[], T]) -> None:
         self._path = path
         self._make = make
-        self._value: T | None = None
-        self._stamp: tuple[int, int] | None = None
+        self._made: tuple[T, tuple[int, int, int] | None] | None = None
 
     def value(self) -> T:
         stamp = self._now()
-        if self._value is None or stamp != self._stamp:
-            self._value = self._make()
-            self._stamp = stamp
-        return self._value
+        if self._made is None or stamp != self._made[1]:
+            self._made = self._make(), stamp
+        return self._made[0]
 
-    def _now(self) -> tuple[int, int] | None:
+    def _now(self) -> tuple[int, int, int] | None:
         try:
             status = self._path.stat()
         except FileNotFoundError:
             return None
-        return status.st_mtime_ns, status.st_size
+        return status.st_mtime_ns, status.st_size, status.st_ino

@@ -28,6 +28,7 @@ from bedside.annotation.rating_page.page_folder import RESEARCHER, page_folder
 from bedside.annotation.rating_page.page_server import serve_page
 from bedside.annotation.rating_page.page_state import PageState
 from bedside.annotation.reassignment import reassign
+from bedside.annotation.study_targets import read_targets, target_states
 from bedside.api.annotating import annotation_status
 from bedside.core.page_serving import PagePlace
 from bedside.ratings.run import Run
@@ -215,6 +216,38 @@ def test_what_does_not_get_into_the_run_is_said(served: ServedPage, browser: Bro
     study = browser.until("?", "/study", lambda study: not study["waiting"])
     study = browser.until("?", "/study", lambda study: study["lines"][-1]["text"] == "Answers go into the run again.")
     assert study["since"] is None
+
+
+def test_targets_stand_there_where_the_study_has_some(served: ServedPage, browser: Browser, tmp_path: Path) -> None:
+    assert "targets" not in [one["name"] for one in browser.get("?", "/study")["tables"]]
+    run = new_study(tmp_path, cases=12)
+    plan = rating_plan(run, raters=PAIR, overlap=2)
+    with serving(plan, run, "--until", "mean±.3,empathy kappa±.2", "--seed", "3") as page:
+        raters = Browser(page)
+        assert [row["items"] for row in table(raters.get("?", "/study"), "targets")["rows"]] == [0] * 5
+        for number in range(12):
+            for name, level in (("anna", 1 + number % 4), ("ben", 1 + (number + number % 2) % 5)):
+                item = next(one["item"] for one in raters.items(name) if one["handed_in"] is None)
+                raters.hand_in(name, item, levels(level), seconds=20)
+        study = raters.until("?", "/study", lambda study: not study["waiting"] and sum(done(study).values()) == 24)
+        shown = table(study, "targets")["rows"]
+        assert page.stop()[0] == 0
+    states = target_states(Run(run.path), plan, read_targets("mean±.3,empathy kappa±.2"), seed=3)
+    assert [(row["metric"], row["system"], row["statistic"]) for row in shown] == [
+        (state.metric, state.system, state.statistic) for state in states
+    ]
+    for row, state in zip(shown, states, strict=True):
+        interval = (None, None) if state.interval is None else (state.interval.low, state.interval.high)
+        assert (row["estimate"], row["low"], row["high"], row["half_width"]) == (
+            state.estimate, *interval, state.half_width
+        )  # fmt: skip
+        assert (row["wanted"], row["reached"], row["more"]) == (state.target.half_width, state.reached, state.more)
+        assert (row["items"], row["of"]) == (state.items, state.of)
+    assert any(row["estimate"] is not None for row in shown)
+    printed = json.loads(command("annotate", "status", str(page.plan_file), "--seed", "3", "--json"))
+    printed = printed if isinstance(printed, list) else printed["tables"]
+    assert next(one["rows"] for one in printed if one["table"] == "targets") == shown
+    assert "Is it precise enough?" in command("annotate", "status", str(page.plan_file))
 
 
 # -- What raters differ on ------------------------------------------------------------------------------

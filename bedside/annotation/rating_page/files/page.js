@@ -22,6 +22,8 @@ let stops = new Stops();
 let shown = -1;
 let started = Date.now();
 let active = Date.now();
+const LOOK_AGAIN = 60000;
+let lookAgain = null;
 
 // -- what is said ---------------------------------------------------------------------------------
 
@@ -162,15 +164,26 @@ async function showList() {
   view.replaceChildren(
     el("p", { class: "plain" },
       share.queue && !rest ? say("nothing_to_settle_now")
-        : !share.items.length ? say("nothing_to_rate")
+        : !share.items.length && !share.supply ? say("nothing_to_rate")
         : rest ? counting("to_go", rest)
-          : say("all_handed_in")),
+          : share.supply === "enough" || share.supply === "later" ? say(`supply_${share.supply}`)
+            : say("all_handed_in")),
+    el("p", { class: "plain", hidden: share.supply !== "more" }, say("supply_more")),
     el("p", { class: "plain", hidden: !trainingWords() }, trainingWords()),
     el("ol", { class: "items" }, share.items.map((item, place) =>
       el("li", {}, button(say("item_and_state", { title: titleOf(item), state: stateOf(item) }), () => showItem(place), { disabled: item.closed })))),
   );
   view.focus();
   scrollTo(0, 0);
+  clearTimeout(lookAgain);
+  if (share.supply === "later") lookAgain = setTimeout(lookForMore, LOOK_AGAIN);
+}
+
+/** Whether others left something meanwhile, where the rater still sees that there is nothing. */
+async function lookForMore() {
+  if (keeper || !document.querySelector(".items")) return;
+  await refresh();
+  await showList();
 }
 
 /** How the training went, where something depends on it. */
@@ -196,7 +209,11 @@ function showKeys() {
 
 async function showItem(place) {
   try {
+    const wanted = share.items[place].item;
     await leave();
+    // What others took over isn't in the share any more.
+    place = share.items.findIndex((one) => one.item === wanted);
+    if (place < 0) return showList();
     const item = share.items[place];
     const name = drawerOf(item.item);
     const later = waiting.get(item.item);
@@ -548,9 +565,10 @@ async function begin() {
   try {
     await refresh();
     // What was handed in here, and whose reply never came.
-    for (const { item } of share.items) {
-      const kept = drawer.read(drawerOf(item));
-      const sheet = kept && new Keeper(drawerOf(item), item, {}, status).takeUp(kept);
+    for (const name of drawer.names(drawerOf(""))) {
+      const item = name.slice(drawerOf("").length);
+      const kept = drawer.read(name);
+      const sheet = kept && new Keeper(name, item, {}, status).takeUp(kept);
       if (sheet?.leaving) sendLater(sheet);
     }
     const first = share.items.findIndex(isOpen);

@@ -48,6 +48,13 @@ function newMark() {
 
 /** What this browser keeps until the server has it. A browser that keeps nothing for pages still has it in memory. */
 export const drawer = {
+  names(beginning) {
+    try {
+      return Object.keys(localStorage).filter((name) => name.startsWith(beginning));
+    } catch {
+      return [];
+    }
+  },
   read(name) {
     try {
       return JSON.parse(localStorage.getItem(name));
