@@ -133,10 +133,10 @@ def changing(run: Run, plan: AnnotationPlan) -> Iterator[tuple[AnnotationPlan, R
     with holding(folder / _LOCK, refusal, _PATIENCE):
         record = _read(folder / FILE, plan)
         now = plan if record is None else _assigned(plan, record)
+        need = None if record is None or record.need is None else record.need.model_copy(deep=True)
+        changes = [] if record is None else list(record.changes)
         assignment = {name: list(now.assignment[name]) for name in now.raters}
-        draft = Record(raters=list(now.raters), assignment=assignment, changes=[])
-        if record is not None:
-            draft = record.model_copy(deep=True)
+        draft = Record(raters=list(now.raters), assignment=assignment, changes=changes, need=need)
         yield now, draft
         if draft == record:
             return
