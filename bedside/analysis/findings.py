@@ -53,11 +53,12 @@ FindingKind = Literal[
     "alike not known", "passes", "fails", "fails safety",
     "passing not known", "safety not known", "rises", "falls", "no change shown", "change not known",
     "above reference", "below reference", "no deviation shown", "deviation not known", "number", "a look",
-    "one look", "every look", "judge changed", "judge the same", "judge change not known", "numbers moved",
+    "one look", "every look", "enough", "judge changed", "judge the same", "judge change not known", "numbers moved",
     "right by agreement", "right by people", "settles", "settles nothing", "routed",
 ]  # fmt: skip
 #: For how many looks intervals hold: for one, as always; for one, though there are some for every look; for every look.
-LookKind = Literal["a look", "one look", "every look"]
+#: Or that people stopped as it was enough.
+LookKind = Literal["a look", "one look", "every look", "enough"]
 #: Kinds that claim a difference: their measures come first where not all of them are printed.
 SHOWN: frozenset[FindingKind] = frozenset((
     "better", "differ", "mixed", "better by some", "above by some", "corrected difference", "leads", "last",
@@ -199,7 +200,8 @@ def with_look(
     """The findings of an answer, and after the first that the study runs: of the planned answers so many are in, where
     some are open; and so many transcripts wait for another rater."""
     waits = (MeasureFinding("", "waiting transcripts", n=waiting),) if waiting else ()
-    look = Finding(kind, measures=(MeasureFinding("", "planned answers", n=rated, of=planned), *waits))
+    of = "items" if kind == "enough" else "planned answers"
+    look = Finding(kind, measures=(MeasureFinding("", of, n=rated, of=planned), *waits))
     return (*findings[:1], look, *findings[1:])
 
 

@@ -7,6 +7,7 @@ final labels (:mod:`bedside.ratings.rubric_metrics`) of the raters' own round, b
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -24,16 +25,17 @@ from bedside.annotation.annotation_plan import (
     rubrics_of,
 )
 from bedside.annotation.answer_ratings import NO_ANSWER
-from bedside.annotation.answer_store import FOLDER
+from bedside.annotation.answer_store import FOLDER, read_store
 from bedside.annotation.fields import CASE_KINDS, NOT_APPLICABLE, evidence_field, reason_field
 from bedside.annotation.items import rated_fields
 from bedside.annotation.plan_choices import Mode
 from bedside.annotation.plan_file import read_plan, sealed
+from bedside.annotation.reassignment import as_assigned
 from bedside.annotation.sampling import check_raters
 from bedside.core.errors import DataError, one_of
 from bedside.core.words import counted
 from bedside.judges.rubrics.rubric import Rubric, plain_name
-from bedside.ratings.names import person_name, rated_by_humans
+from bedside.ratings.names import TRANSCRIPT, person_name, rated_by_humans
 from bedside.ratings.rubric_metrics import final_labels, unit_words
 from bedside.ratings.run import Run
 
@@ -138,22 +140,92 @@ def adjudicate(
         DataError: a plan of another mode, an unknown rubric, a name that can't be a rater's, nothing to settle, or
             nobody who can settle it.
     """
+    asked, queue = _checked_queue(run, plan, adjudicators, rubrics, beyond)
+    if not queue.opinions:
+        raise _nothing_to_settle(run, queue)
+    return Adjudication(
+        plan=_adjudication_plan(run, plan, asked, queue, queue.opinions, adjudicators, seed),
+        counts=tuple(queue.counts),
+        beyond=beyond,
+        left_out=() if rubrics else tuple(rubric.name for rubric in plan.questions if rubric not in asked),
+    )
+
+
+def further_adjudication(
+    run: Run,
+    plan: AnnotationPlan,
+    adjudicators: Sequence[str],
+    *,
+    rubrics: Sequence[str] | None = None,
+    beyond: int = 0,
+    seed: int = 0,
+) -> AnnotationPlan | None:
+    """While raters still rate: a plan of what all raters of an item have answered and differ on, and none settles yet.
+
+    Left out is what no adjudicator may settle. None where nothing is left.
+
+    Args:
+        run, plan, adjudicators, rubrics, beyond, seed: as :func:`adjudicate` takes them.
+
+    Raises:
+        DataError: as of :func:`adjudicate`, but that nothing is to settle, or nobody can.
+    """
+    asked, queue = _checked_queue(run, plan, adjudicators, rubrics, beyond)
+    answered = read_store(run, plan).counting()
+    answers = Counter(item for item, _ in answered)
+    waiting = {name for rater, order in plan.assignment.items() for name in order if (name, rater) not in answered}
+    unfinished = {
+        (item.transcript, item.unit)
+        for item in plan.items
+        # Where items go to raters by need, not all of an item's raters may have it yet.
+        if not item.replicate and (item.id in waiting or answers[item.id] < plan.overlap)
+    }
+    opinions = {
+        unit: by_rubric
+        for unit, by_rubric in queue.opinions.items()
+        # Of codes, an item is all turns of a transcript.
+        if unfinished.isdisjoint((unit, (unit[0], TRANSCRIPT))) and _free(adjudicators, by_rubric)
+    }
+    return _adjudication_plan(run, plan, asked, queue, opinions, adjudicators, seed) if opinions else None
+
+
+def _checked_queue(
+    run: Run, plan: AnnotationPlan, adjudicators: Sequence[str], rubrics: Sequence[str] | None, beyond: int
+) -> tuple[list[Rubric], _Queue]:
+    """The rubrics that are settled by, and what is to be."""
     asked = _asked_rubrics(plan, rubrics)
     check_raters(adjudicators, where="`adjudicators`")
     if beyond < 0:
         raise DataError(f"a distance can't be {beyond}", where="`beyond`", todo="give a number from 0")
-    queue = _queue(run, plan, asked, beyond)
-    if not queue.opinions:
-        raise _nothing_to_settle(run, queue)
-    rng = random.Random(f"{seed}:adjudication")
+    return asked, _queue(run, plan, asked, beyond)
+
+
+def _free(adjudicators: Sequence[str], by_rubric: Mapping[str, Sequence[_RaterOpinion]]) -> list[str]:
+    """Those who didn't rate a unit."""
+    raters = {person_name(said.rater).casefold() for of_rubric in by_rubric.values() for said in of_rubric}
+    return [person for person in adjudicators if person.casefold() not in raters]
+
+
+def _adjudication_plan(
+    run: Run,
+    plan: AnnotationPlan,
+    asked: Sequence[Rubric],
+    queue: _Queue,
+    differing: Mapping[tuple[str, str], Mapping[str, Sequence[_RaterOpinion]]],
+    adjudicators: Sequence[str],
+    seed: int,
+) -> AnnotationPlan:
+    """The plan by which units are settled."""
+    # A further plan draws anew who is rater 1: else it would be the same person in every plan of one unit.
+    earlier = len(adjudications_of(run, plan))
+    rng = random.Random(f"{seed}:adjudication" + (f":{earlier}" if earlier else ""))
     assignment: dict[str, list[str]] = {name: [] for name in adjudicators}
     items, opinions, agreed, criteria, lists = [], {}, {}, {}, {}
     shown = {(item.transcript, item.unit): item.id for item in plan.items}
-    for unit in sorted(queue.opinions):
-        by_rubric = queue.opinions[unit]
+    for unit in sorted(differing):
+        by_rubric = differing[unit]
         name = opaque_id(plan.run, seed, "adjudicate", round_of(plan), *unit, *sorted(by_rubric))
-        raters = {person_name(said.rater).casefold() for of_rubric in by_rubric.values() for said in of_rubric}
-        free = [person for person in adjudicators if person.casefold() not in raters]
+        free = _free(adjudicators, by_rubric)
         if not free:
             raise DataError(
                 f"{' and '.join(adjudicators)} rated {unit_words(*unit)}",
@@ -180,29 +252,24 @@ def adjudicate(
     for names in assignment.values():
         rng.shuffle(names)
     used = {name for by_field in opinions.values() for name in rubrics_of(by_field, asked)}
-    return Adjudication(
-        plan=sealed(
-            AnnotationPlan(
-                mode="adjudicate",
-                run=plan.run,
-                round=round_of(plan),
-                rubrics=tuple(planned for planned in plan.rubrics if planned.rubric.name in used),
-                raters=tuple(adjudicators),
-                overlap=1,
-                focus="disagreement",
-                seed=seed,
-                strata=(Stratum(factors={}, available=len(items), wanted=len(items), drawn=len(items)),),
-                criteria=criteria,
-                lists=lists,
-                opinions=opinions,
-                agreed=agreed,
-                items=tuple(sorted(items, key=lambda item: item.id)),
-                assignment={name: tuple(ids) for name, ids in assignment.items()},
-            )
-        ),
-        counts=tuple(queue.counts),
-        beyond=beyond,
-        left_out=() if rubrics else tuple(rubric.name for rubric in plan.questions if rubric not in asked),
+    return sealed(
+        AnnotationPlan(
+            mode="adjudicate",
+            run=plan.run,
+            round=round_of(plan),
+            rubrics=tuple(planned for planned in plan.rubrics if planned.rubric.name in used),
+            raters=tuple(adjudicators),
+            overlap=1,
+            focus="disagreement",
+            seed=seed,
+            strata=(Stratum(factors={}, available=len(items), wanted=len(items), drawn=len(items)),),
+            criteria=criteria,
+            lists=lists,
+            opinions=opinions,
+            agreed=agreed,
+            items=tuple(sorted(items, key=lambda item: item.id)),
+            assignment={name: tuple(ids) for name, ids in assignment.items()},
+        )
     )
 
 
@@ -228,6 +295,43 @@ def opinions_without(plan: AnnotationPlan, rows: pl.DataFrame) -> tuple[dict[str
                 opinions[item.id][rubric.name] = tuple(kept)
                 count += 1
     return opinions, count
+
+
+def adjudications_of(run: Run, plan: AnnotationPlan) -> list[AnnotationPlan]:
+    """The adjudications of a plan's round that the run holds, as they are assigned now, in the order of their files."""
+    files = ((path.stat().st_mtime_ns, path) for path in (run.path / FOLDER).glob("*/plan.json"))
+    plans = (read_plan(path) for _, path in sorted(files))
+    return [
+        as_assigned(run, other) for other in plans if other.mode == "adjudicate" and round_of(other) == round_of(plan)
+    ]
+
+
+def settled_and_changed(run: Run, plan: AnnotationPlan) -> tuple[int, int]:
+    """How many answers by a rubric were settled, and of how many of them the raters say something else since."""
+    of_round = run.ratings.filter(rated_by_humans(), pl.col("round") == round_of(plan))
+    now: dict[tuple[str, str], dict[str, list[_RaterOpinion]]] = {}
+    for rubric in plan.questions:
+        if rubric.kind in CASE_KINDS:
+            for unit, _, disputed, _ in _of_case(run, plan, of_round, rubric):
+                now.setdefault(unit, {}).update(disputed)
+        else:
+            for unit, said in _said(of_round, rubric).items():
+                now.setdefault(unit, {})[rubric.name] = said
+    settled = changed = 0
+    for other in adjudications_of(run, plan):
+        answers = read_store(run, other).answers().values()
+        done = {answer.item for answer in answers if answer.state == "submitted"}
+        for item in (item for item in other.items if item.id in done):
+            said_now = now.get((item.transcript, item.unit), {})
+            for rubric in (other.by_name[name] for name in other.disputed(item.id)):
+                own = {name: of for name, of in other.opinions[item.id].items() if rubrics_of((name,), (rubric,))}
+                settled += 1
+                changed += any(
+                    sorted(opinion.answer for opinion in opinions)
+                    != sorted(opinion.choice for opinion in said_now.get(name, ()))
+                    for name, opinions in own.items()
+                )
+    return settled, changed
 
 
 def _shuffled(said: Sequence[_RaterOpinion], rng: random.Random) -> list[_RaterOpinion]:
@@ -360,14 +464,12 @@ def _is_beyond(said: Sequence[_RaterOpinion], beyond: int) -> bool:
 
 def _waiting(run: Run, plan: AnnotationPlan) -> set[tuple[str, str, str]]:
     """What is to be settled by other adjudications of the plan's round: transcript, unit and rubric."""
-    waiting = set()
-    for path in sorted((run.path / FOLDER).glob("*/plan.json")):
-        other = read_plan(path)
-        if other.mode == "adjudicate" and round_of(other) == round_of(plan):
-            waiting |= {
-                (item.transcript, item.unit, rubric) for item in other.items for rubric in other.disputed(item.id)
-            }
-    return waiting
+    return {
+        (item.transcript, item.unit, rubric)
+        for other in adjudications_of(run, plan)
+        for item in other.items
+        for rubric in other.disputed(item.id)
+    }
 
 
 def _nothing_to_settle(run: Run, queue: _Queue) -> DataError:

@@ -14,6 +14,7 @@ from bedside.annotation.annotation_plan import AnnotationPlan, known_rater, page
 from bedside.annotation.answer_check import AnswerCheck
 from bedside.annotation.answer_store import StoreSummary, keep_answers, plan_folder, read_store
 from bedside.annotation.answers import CollectedAnswers
+from bedside.annotation.assignment_by_need import entering
 from bedside.annotation.items import TURN_MARKS, coded_positions, label_studio_tasks, shown_by_item
 from bedside.annotation.label_studio_client import (
     BATCH,
@@ -464,7 +465,7 @@ def pull(
     emails = _emails(server) if collected.strangers else {}
     strangers = Counter({emails.get(user, user): count for user, count in collected.strangers.items()})
     collected = replace(collected, strangers=dict(sorted(strangers.items())))
-    return PullSummary(collected, keep_answers(run, plan, collected.answers, current=True))
+    return PullSummary(collected, keep_answers(run, plan, entering(run, plan, collected.answers), current=True))
 
 
 def _emails(server: LabelStudioClient) -> dict[str, str]:

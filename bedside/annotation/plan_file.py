@@ -23,6 +23,8 @@ from bedside.ratings.names import is_pair, is_turn, second_id, turn_index
 from bedside.ratings.run import Run
 from bedside.ratings.table import parse_transcript
 
+#: What plans have that earlier ones had not.
+_LATER = ("folder", "wholes", "criteria", "lists", "agreed", "settled", "standings", "withdrawn", "drawn_seal")
 #: Largest file of a plan, in bytes.
 MOST_BYTES = 2**27
 
@@ -48,13 +50,7 @@ def write_plan(plan: AnnotationPlan, path: str | os.PathLike[str]) -> None:
 def _text(plan: AnnotationPlan) -> str:
     """Indented JSON, with one line for each rubric, stratum, item and rater."""
     # Without what came later as before there was any, so that older seals hold.
-    later = {
-        name
-        for name in (
-            "folder", "wholes", "criteria", "lists", "agreed", "settled", "standings", "withdrawn", "drawn_seal",
-        )  # fmt: skip
-        if not getattr(plan, name)
-    }
+    later = {name for name in _LATER if not getattr(plan, name)}
     data: dict[str, Any] = plan.model_dump(mode="json", exclude=later)
     for item in data["training"]:
         if not item["again"]:

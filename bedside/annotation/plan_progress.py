@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -11,6 +11,7 @@ import polars as pl
 from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.audits import Audit, audits
 from bedside.analysis.ratings_view import RatingsView
+from bedside.annotation.adjudication import ADJUDICATED_MODES, adjudications_of, settled_and_changed
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, plan_hash, round_of
 from bedside.annotation.answer_ratings import computed_metrics, listed_entries, plan_people, plan_scales
 from bedside.annotation.answer_revisions import times_changed
@@ -20,7 +21,7 @@ from bedside.annotation.fields import NOTHING, label_and_text
 from bedside.annotation.items import coded_positions
 from bedside.annotation.known_answers import Entry, ListAgreement, list_agreement
 from bedside.annotation.rater_quality import RaterQuality, rater_quality
-from bedside.annotation.reassignment import as_assigned
+from bedside.annotation.reassignment import as_assigned, need_of
 from bedside.annotation.training_cases import TrainingResult
 from bedside.core.errors import DataError
 from bedside.ratings.names import TRANSCRIPT, rated_by_humans
@@ -51,6 +52,11 @@ class RaterShare:
         """Items without an answer."""
         return self.assigned - self.done - self.skipped
 
+    @property
+    def seconds_left(self) -> float | None:
+        """What the open items take at the median time; None where no time is known."""
+        return None if self.seconds is None else self.open * self.seconds
+
 
 @dataclass(frozen=True, slots=True)
 class PlanProgress:
@@ -66,6 +72,8 @@ class PlanProgress:
         audits: so far, in mode audit.
         lists: so far, of lists, in mode findings.
         removed: what was removed because raters withdrew, in a sentence.
+        settling: of adjudicators, all that they are to settle of the plan's round.
+        settled, changed_since: answers by a rubric that were settled, and those that raters changed afterwards.
     """
 
     shares: tuple[RaterShare, ...]
@@ -77,6 +85,9 @@ class PlanProgress:
     audits: tuple[Audit, ...]
     lists: tuple[ListAgreement, ...]
     removed: tuple[str, ...] = ()
+    settling: tuple[RaterShare, ...] = ()
+    settled: int = 0
+    changed_since: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +100,10 @@ class StudyProgress:
         open: those that are neither in nor skipped.
         transcripts: those that people are to rate.
         unfinished: those of them of which an answer is open.
+        enough: of plans that ended at their targets, items that have all their answers, and all items; None where there
+            is none.
+        half: of such plans, round and transcript, and unit but in mode codes, of what lacks an answer: it doesn't
+            enter, as who was quick when it ended would decide what does.
     """
 
     planned: int = 0
@@ -96,6 +111,8 @@ class StudyProgress:
     open: int = 0
     transcripts: frozenset[str] = frozenset()
     unfinished: frozenset[str] = frozenset()
+    enough: tuple[int, int] | None = None
+    half: frozenset[tuple[str, ...]] = frozenset()
 
 
 def study_progress(run: Run, rounds: Collection[str]) -> StudyProgress:
@@ -106,6 +123,7 @@ def study_progress(run: Run, rounds: Collection[str]) -> StudyProgress:
     states: list[str] = []
     transcripts: set[str] = set()
     unfinished: set[str] = set()
+    whole, drawn, half = 0, 0, set[tuple[str, ...]]()
     for name, stored in answered_plans(run, rounds, every=True).items():
         plan = as_assigned(run, stored)
         if plan.mode in ("adjudicate", "audit", "pairs"):
@@ -116,16 +134,33 @@ def study_progress(run: Run, rounds: Collection[str]) -> StudyProgress:
         for rater, ids in plan.assignment.items():
             for item_id in by_item.keys() & set(ids):
                 by_item[item_id].append(answers[item_id, rater].state if (item_id, rater) in answers else "open")
+        need = need_of(run, stored)
         for item in plan.items:
             own, rated = by_item[item.id], in_sheets.get((item.transcript, item.unit, item.replicate), 0)
             # Who rated in a sheet may be called otherwise there: how many did is what counts.
             while own.count("submitted") < rated and "open" in own:
                 own[own.index("open")] = "submitted"
+            if need is not None:
+                # What nobody was given yet is open until the targets are reached, and then nothing is.
+                wanted = 0 if item.replicate else len(stored.raters_of.get(item.id, ()))
+                own = [state for state in own if state != "open"] if need.stopped else own
+                own += [] if need.stopped else ["open"] * (wanted - len(own))
+                if need.stopped and wanted:
+                    drawn += 1
+                    whole += len(own) >= wanted
+                    place = (round_of(plan), item.transcript, *([] if plan.mode == "codes" else [item.unit]))
+                    half |= {place} if len(own) < wanted else set()
             states += own
             if "open" in own:
                 unfinished.add(item.transcript)
     return StudyProgress(
-        len(states), states.count("submitted"), states.count("open"), frozenset(transcripts), frozenset(unfinished)
+        len(states),
+        states.count("submitted"),
+        states.count("open"),
+        frozenset(transcripts),
+        frozenset(unfinished),
+        (whole, drawn) if drawn else None,
+        frozenset(half),
     )
 
 
@@ -154,6 +189,8 @@ def plan_progress(run: Run, plan: AnnotationPlan, *, seed: int = 0) -> PlanProgr
         changed.setdefault(rater, []).append(names)
     assigned = {rater: set(order) for rater, order in plan.assignment.items()}
     quality = rater_quality(plan, history, coded_positions(plan, run))
+    can_settle = plan.mode in ADJUDICATED_MODES
+    settled, changed_since = settled_and_changed(run, plan) if can_settle else (0, 0)
     return PlanProgress(
         shares=tuple(share for rater in plan.raters for share in _shares(plan, rater, answers)),
         training=tuple(of_rater.training for of_rater in quality if of_rater.training is not None),
@@ -164,7 +201,20 @@ def plan_progress(run: Run, plan: AnnotationPlan, *, seed: int = 0) -> PlanProgr
         audits=audits(plan_view(run, plan, answers)) if plan.mode == "audit" else (),
         lists=list_agreement(entry_lists(plan, answers), seed=seed) if plan.mode == "findings" else (),
         removed=tuple(removed_words(run.manifest, plan_hash(plan))),
+        settling=_settling(run, plan) if can_settle else (),
+        settled=settled,
+        changed_since=changed_since,
     )
+
+
+def _settling(run: Run, plan: AnnotationPlan) -> tuple[RaterShare, ...]:
+    """What adjudicators of a plan's round have to do, of all its adjudications together."""
+    asked: dict[str, list[RaterAnswer | None]] = {}
+    for other in adjudications_of(run, plan):
+        answers = read_store(run, other).answers()
+        for rater, order in other.assignment.items():
+            asked.setdefault(rater, []).extend(answers.get((name, rater)) for name in order)
+    return tuple(_share(rater, None, answers) for rater, answers in asked.items())
 
 
 def _shares(plan: AnnotationPlan, rater: str, answers: Mapping[tuple[str, str], RaterAnswer]) -> list[RaterShare]:
@@ -178,16 +228,15 @@ def _shares(plan: AnnotationPlan, rater: str, answers: Mapping[tuple[str, str], 
         if not isinstance(item, KnownItem):
             groups[None].append(name)
             groups[plan.strata[item.stratum].name].append(name)
-    shares = []
-    for group, names in groups.items():
-        answered = [answers[name, rater] for name in names if (name, rater) in answers]
-        done = [answer for answer in answered if answer.state == "submitted"]
-        times = [answer.seconds for answer in done if answer.seconds is not None]
-        median = statistics.median(times) if times else None
-        shares.append(
-            RaterShare(rater, group, len(names), len(done), len(answered) - len(done), median)
-        )  # fmt: skip
-    return shares
+    return [_share(rater, group, [answers.get((name, rater)) for name in names]) for group, names in groups.items()]
+
+
+def _share(rater: str, stratum: str | None, answers: Sequence[RaterAnswer | None]) -> RaterShare:
+    """A share of the answers to its items; None of those without."""
+    done = [answer for answer in answers if answer is not None and answer.state == "submitted"]
+    skipped = len(answers) - len(done) - answers.count(None)
+    times = [answer.seconds for answer in done if answer.seconds is not None]
+    return RaterShare(rater, stratum, len(answers), len(done), skipped, statistics.median(times) if times else None)
 
 
 def entry_lists(

@@ -291,8 +291,8 @@ def _kappa_half_width(scale: Scale, rows: NDArray[Any], clusters: NDArray[Any]) 
 # -- Units where judge and people are furthest apart ----------------------------------------------------
 
 
-def disagreement_proposals(state: RatingState, judge: str, count: int) -> list[RatingProposal]:
-    """The units to rate next, the one with the largest distance by any metric first."""
+def disagreement_proposals(state: RatingState, judge: str | None, count: int) -> list[RatingProposal]:
+    """The units to rate next, the one with the largest distance by any metric first; without a judge, among people."""
     widest: dict[RatedUnit, tuple[float, str]] = {}
     columns = ("transcript_id", "unit", "metric", "rater", "value", "label")
     choices: dict[tuple[RatedUnit, str], dict[str, Any]] = {}
@@ -303,7 +303,8 @@ def disagreement_proposals(state: RatingState, judge: str, count: int) -> list[R
         people = [choice for rater, choice in by_rater.items() if is_human(rater)]
         if not people:
             continue
-        for distance, reason in _distances(metric, people, by_rater.get(judge), judge, state.scales[metric]):
+        judged = None if judge is None else by_rater.get(judge)
+        for distance, reason in _distances(metric, people, judged, judge or "", state.scales[metric]):
             if distance > widest.get(key, (0.0, ""))[0]:
                 widest[key] = (distance, reason)
     units = set(state.units)
@@ -362,11 +363,11 @@ def propose(
         plan: a plan of mode rate, or for kappa codes, whose rubrics are asked about.
         aim: to what end, see above.
         count: how many units.
-        judge: for ``disagreement``, which judge; the only one unless named.
+        judge: for ``disagreement``, which judge; the only one unless named. Where none rated, people's own counts.
         seed: of what is drawn at random.
 
     Raises:
-        DataError: no such aim, a mode that has no kappa, no judge, nobody's ratings, or nothing left to rate.
+        DataError: no such aim, a mode that has no kappa, no such judge, nobody's ratings, or nothing left to rate.
     """
     one_of(aim, AIMS, "aim", DataError, where="`aim`")
     if plan.mode not in ("rate", "codes") or (plan.mode == "codes" and aim != "kappa"):
@@ -385,7 +386,8 @@ def propose(
         chosen = kappa_proposals(state, count, rng)
         gains = kappa_gains(state, chosen, seed)
     else:
-        chosen, gains = disagreement_proposals(state, chosen_judge(state, judge), count), []
+        judged = judge is not None or not state.ratings.filter(rated_by_judges()).is_empty()
+        chosen, gains = disagreement_proposals(state, chosen_judge(state, judge) if judged else None, count), []
     if not chosen:
         raise DataError("nothing is left to propose", where=str(run.path), todo="see bedside annotate status")
     return Proposals(aim, tuple(chosen), tuple(gains), len(state.open))

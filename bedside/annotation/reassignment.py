@@ -1,4 +1,4 @@
-"""Who rates what now: when a rater drops out, others take over what is open.
+"""Who rates what now: when a rater drops out, others take over what is open; or raters get items by need.
 
 The plan itself stays as it was drawn, with its items, chances and name; who rates what instead stands beside it in the
 run, in ``annotations/<plan hash>/reassigned.json``.
@@ -63,7 +63,32 @@ class Reassignment:
     repeats: int = 0
 
 
-class _Record(BaseModel):
+class Need(BaseModel):
+    """That raters get items by need (:mod:`~bedside.annotation.assignment_by_need`), and what they had.
+
+    Attributes:
+        until: the targets at which it ends.
+        idle: hours after which what a rater doesn't hand in goes to somebody else.
+        began: when it began, in seconds of the epoch.
+        handed: rater → item that isn't answered → when it was handed out, in seconds of the epoch.
+        back: rater → items that went back; what is handed in of them all the same counts where nobody else has its
+            place.
+        settled: rater → items whose lists leave nothing to ask, as they came up.
+        stopped: when the targets were reached (ISO 8601); empty until then.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    until: str
+    idle: float
+    began: int
+    handed: dict[str, dict[str, int]] = {}
+    back: dict[str, list[str]] = {}
+    settled: dict[str, list[str]] = {}
+    stopped: str = ""
+
+
+class Record(BaseModel):
     """The file.
 
     Attributes:
@@ -71,14 +96,16 @@ class _Record(BaseModel):
         assignment: rater → ids in the order they are shown.
         changes: when, who dropped out and who took how many items, or what was decided about whom, in order.
         standings: of the raters about whom something was decided.
+        need: what is handed out by need; None where the plan says who rates what.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     raters: list[RaterName] = Field(min_length=1)
     assignment: dict[str, list[str]]
     changes: list[dict[str, Any]]
     standings: dict[str, RaterStanding] = {}
+    need: Need | None = None
 
 
 def as_assigned(run: Run, plan: AnnotationPlan) -> AnnotationPlan:
@@ -108,9 +135,58 @@ def renamed(run: Run, plan: AnnotationPlan, rater: str, share: str) -> dict[str,
     for change in said["changes"]:
         moved = {name(known): count for known, count in change["moved"].items()}
         change |= {"rater": name(change["rater"]), "moved": moved}
-    if "standings" in said:
-        said["standings"].pop(rater, None)
+    said.get("standings", {}).pop(rater, None)
+    for part in ("handed", "back", "settled"):
+        of_need = (said.get("need") or {}).get(part, {})
+        if rater in of_need:
+            of_need[share] = of_need.pop(rater)
     return said
+
+
+def need_of(run: Run, plan: AnnotationPlan) -> Need | None:
+    """What is handed out of a plan by need; None where the plan says who rates what.
+
+    Raises:
+        RunError: as :func:`as_assigned`.
+    """
+    record = _read(plan_path(run, plan, FILE), current_plan(run, plan))
+    return None if record is None else record.need
+
+
+@contextmanager
+def changing(run: Run, plan: AnnotationPlan) -> Iterator[tuple[AnnotationPlan, Record]]:
+    """The plan as it is assigned now, and what is to be changed of that: it is written when the block ends well.
+
+    The run isn't held for it.
+
+    Args:
+        run: the run.
+        plan: the plan as it was drawn.
+
+    Raises:
+        RunError: another process changes it, or the file can't be read or written.
+    """
+    folder = plan_folder(run, plan)
+    with saying_where(folder):
+        make_folder(folder)
+    refusal = RunError("another process changes who rates what", where=str(folder), todo="try again")
+    with holding(folder / LOCK, refusal, _PATIENCE):
+        plan = current_plan(run, plan)
+        record = _read(folder / FILE, plan)
+        now = plan if record is None else _assigned(plan, record)
+        need = None if record is None or record.need is None else record.need.model_copy(deep=True)
+        changes = [] if record is None else list(record.changes)
+        assignment = {name: list(now.assignment[name]) for name in now.raters}
+        standings = {} if record is None else dict(record.standings)
+        draft = Record(raters=list(now.raters), assignment=assignment, changes=changes, standings=standings, need=need)
+        yield now, draft
+        if draft == record:
+            return
+        if not (folder / "plan.json").is_file():
+            write_plan(plan, folder / "plan.json")
+        later = {name for name in ("standings", "need") if not getattr(draft, name)}
+        data = {**draft.model_dump(mode="json", exclude=later), "raters": list(draft.assignment)}
+        write_sealed(folder / FILE, data)
 
 
 def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ()) -> Reassignment:
@@ -132,7 +208,7 @@ def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ())
             nobody can take over anything, as all others have it.
         RunError: another process holds the run, or it can't be written.
     """
-    with run.locked(), _changed(run, plan) as (now, record):
+    with run.locked(), changing(run, plan) as (now, record):
         leaving = rater_of(now, rater, "`rater`")
         takers = _takers(now, leaving, to)
         answered = read_store(run, now).counting()
@@ -149,7 +225,7 @@ def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ())
         taken_by: dict[str, str] = {}
         repeats = 0
         for item in sorted((now.by_id[name] for name in items), key=_replicate):
-            first = _first_showing(item, shown_by)
+            first = first_showing(item, shown_by)
             if first is not None and first.id not in is_open:
                 gone.add(item.id)
                 repeats += 1
@@ -174,6 +250,10 @@ def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ())
         # Gold items and training are for who goes on: they leave with the last of the others.
         gone |= set() if kept else is_open
         assignment[leaving] = [name for name in assignment[leaving] if name not in gone]
+        if record.need is not None:
+            record.need.handed.pop(leaving, None)
+            for item_id, taker in taken_by.items():
+                record.need.handed.setdefault(taker, {})[item_id] = int(datetime.now(UTC).timestamp())
         record.changes.append(_change(leaving, moved))
     return Reassignment(as_assigned(run, plan), leaving, dict(moved), untaken, repeats)
 
@@ -193,13 +273,13 @@ def hand_over(run: Run, plan: AnnotationPlan, leaving: str, taker: str, answered
     Returns:
         Whether there was anything.
     """
-    with _changed(run, plan) as (now, record):
+    with changing(run, plan) as (now, record):
         training = {item.id for item in now.training}
         own = now.assignment.get(leaving, ())
         shown_by = {(item.transcript, item.unit): item for item in now.items if not item.replicate}
         moved = []
         for item in (now.by_id[name] for name in own if name not in training and name not in answered):
-            first = _first_showing(item, shown_by)
+            first = first_showing(item, shown_by)
             moved += [item.id] if first is None or first.id not in answered else []
         works = {item.id for item in now.items}.intersection(moved)
         record.assignment[leaving] = [name for name in own if name in answered]
@@ -225,7 +305,7 @@ def decide(run: Run, plan: AnnotationPlan, rater: str, decision: Decision) -> An
     Raises:
         InputError: the rater is none of the plan's, or there is no training.
     """
-    with _changed(run, plan) as (now, record):
+    with changing(run, plan) as (now, record):
         name = rater_of(now, rater, "`rater`")
         if decision != "exclude" and not now.training and not now.standing(name).excluded:
             raise InputError("the plan has no training set", where="`rater`", todo="draw one with `training`")
@@ -248,37 +328,11 @@ def _change(rater: str, moved: Mapping[str, int]) -> dict[str, Any]:
     return {"date": datetime.now(UTC).isoformat(timespec="seconds"), "rater": rater, "moved": dict(moved)}
 
 
-@contextmanager
-def _changed(run: Run, plan: AnnotationPlan) -> Iterator[tuple[AnnotationPlan, _Record]]:
-    """The plan as it is assigned now, and what is to be changed of that: it is written when the block ends well."""
-    folder = plan_folder(run, plan)
-    with saying_where(folder):
-        make_folder(folder)
-    refusal = RunError("another process changes who rates what", where=str(folder), todo="try again")
-    with holding(folder / LOCK, refusal, _PATIENCE):
-        plan = current_plan(run, plan)
-        record = _read(folder / FILE, plan)
-        now = plan if record is None else _assigned(plan, record)
-        draft = _Record(
-            raters=list(now.raters),
-            assignment={name: list(now.assignment[name]) for name in now.raters},
-            changes=[] if record is None else list(record.changes),
-            standings={} if record is None else dict(record.standings),
-        )
-        yield now, draft
-        if not (folder / "plan.json").is_file():
-            write_plan(plan, folder / "plan.json")
-        data = {**draft.model_dump(mode="json"), "raters": list(draft.assignment)}
-        if not draft.standings:
-            del data["standings"]
-        write_sealed(folder / FILE, data)
-
-
 def _replicate(item: PlanItem | KnownItem) -> int:
     return item.replicate if isinstance(item, PlanItem) else 0
 
 
-def _first_showing(item: PlanItem | KnownItem, first_showings: Mapping[tuple[str, str], PlanItem]) -> PlanItem | None:
+def first_showing(item: PlanItem | KnownItem, first_showings: Mapping[tuple[str, str], PlanItem]) -> PlanItem | None:
     """What the item shows again; None where it shows nothing again, or its first showing isn't the plan's."""
     if not _replicate(item):
         return None
@@ -323,7 +377,7 @@ def _takers(plan: AnnotationPlan, leaving: str, names: Sequence[str]) -> list[st
     return others
 
 
-def _assigned(plan: AnnotationPlan, record: _Record) -> AnnotationPlan:
+def _assigned(plan: AnnotationPlan, record: Record) -> AnnotationPlan:
     assignment = {name: tuple(ids) for name, ids in record.assignment.items()}
     settled = dict(plan.settled)
     for change in record.changes:
@@ -331,6 +385,8 @@ def _assigned(plan: AnnotationPlan, record: _Record) -> AnnotationPlan:
             # Who has handed in nothing leaves what nobody is asked, too.
             taker = max(change["moved"], key=change["moved"].__getitem__)
             settled[taker] = tuple(dict.fromkeys((*settled.get(taker, ()), *settled.pop(change["rater"], ()))))
+    if record.need is not None:
+        settled = {name: tuple(ids) for name, ids in record.need.settled.items()}
     update = {"raters": tuple(record.raters), "assignment": assignment, "settled": settled}
     assigned = plan.model_copy(update={**update, "standings": dict(record.standings)})
     # What was worked out of the plan as it was drawn goes along with a copy.
@@ -338,12 +394,12 @@ def _assigned(plan: AnnotationPlan, record: _Record) -> AnnotationPlan:
     return assigned
 
 
-def _read(path: Path, plan: AnnotationPlan) -> _Record | None:
+def _read(path: Path, plan: AnnotationPlan) -> Record | None:
     if not path.is_file():
         return None
     ids = {item.id for item in plan.everything}
     try:
-        record = _Record.model_validate(read_sealed(path, _NOUN))
+        record = Record.model_validate(read_sealed(path, _NOUN))
         if set(record.assignment) != set(record.raters) or not set(plan.raters) <= set(record.raters):
             raise ValueError("the raters are not the plan's")
         if not all(ids.issuperset(names) for names in record.assignment.values()):

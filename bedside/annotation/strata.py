@@ -78,7 +78,7 @@ def unit_pool(
         RunError: the run keeps no text.
     """
     values = _strata_values(run, by)
-    places = _places(run)
+    places = places_of(run)
     judged = _judged_units(run, rubrics, judge) if judge is not None else None
     about_turns = mode != "codes" and rubrics[0].unit == "turn"
     role = rubrics[0].role
@@ -125,7 +125,7 @@ def _strata_values(run: Run, by: Sequence[str]) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _places(run: Run) -> dict[str, str]:
+def places_of(run: Run) -> dict[str, str]:
     """Transcript → its case, and which of its system's transcripts of that case it is; without a case, itself."""
     counts: Counter[tuple[str | None, str]] = Counter()
     places = {}

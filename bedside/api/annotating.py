@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from bedside.annotation.annotation_plan import AnnotationPlan
     from bedside.annotation.answer_revisions import RevisionHistory
     from bedside.annotation.answer_store import StoreSummary
+    from bedside.annotation.assignment_by_need import WorkDone
     from bedside.annotation.label_studio_client import LabelStudioClient, TaskProgress
     from bedside.annotation.label_studio_projects import PullSummary, PushSummary
     from bedside.annotation.label_studio_server import OwnServer
@@ -474,6 +475,47 @@ class OwnRubrics:
         check_current(read, rubrics, "`plan`" if isinstance(plan, AnnotationPlan) else str(plan))
 
 
+@settings_class
+class ByNeed:
+    """Until when people rate."""
+
+    until: str | None = option(
+        "Targets, such as kappa±.1,mean±.2: raters get a few items at a time, until their numbers are as precise. The "
+        "plan remembers them.",
+        default=None, heading=OPTIONS, metavar="TARGETS",
+    )  # fmt: skip
+    idle: float = option(
+        "With --until: hours after which what a rater hasn't handed in goes to somebody else.",
+        default=24.0, heading=OPTIONS, metavar="HOURS",
+    )  # fmt: skip
+
+    def begun(self, read: AnnotationPlan, run: Run, work: Callable[[], WorkDone] | None = None) -> AnnotationPlan:
+        """The plan as it is assigned now, handed out by need where targets are named.
+
+        Args:
+            read: the plan.
+            run: its run.
+            work: what raters have done besides what is in the run.
+
+        Raises:
+            BedsideError: what is named are no targets, or who rates what can't be written.
+        """
+        if self.until is None:
+            return read
+        from bedside.annotation.assignment_by_need import begin, stored_work
+        from bedside.annotation.reassignment import as_assigned
+        from bedside.annotation.study_targets import read_targets, target_states
+
+        # Targets that the plan can't have are said before it begins.
+        target_states(run, read, read_targets(self.until))
+        done = stored_work(run, read)
+        if work is not None:
+            more = work()
+            done = replace(more, answered=more.answered | done.answered)
+        begin(run, read, self.until, self.idle, done)
+        return as_assigned(run, read)
+
+
 # -- Label Studio ---------------------------------------------------------------------------------------
 
 _KEY_ENV: Any = option(
@@ -581,13 +623,15 @@ def serve_label_studio(folder: str | os.PathLike[str], settings: ServeSettings) 
 
 
 @settings_class
-class PushSettings(OfPlan, OwnRubrics):
+class PushSettings(OfPlan, OwnRubrics, ByNeed):
     """Put a plan's tasks on a Label Studio server.
 
-    It is safe to repeat: tasks that are on the server are not sent again.
+    It is safe to repeat: tasks that are on the server are not sent again. With --until each push sends the next batch
+    that is needed, and nothing once the targets are reached: pull before it.
 
     Examples:
         $ bedside annotate push plan.json --url http://127.0.0.1:8085
+        $ bedside annotate push plan.json --url http://127.0.0.1:8085 --until kappa±.1
     """
 
     url: str = option(
@@ -611,14 +655,22 @@ def push(plan: PlanOrFile, settings: PushSettings) -> PlanOutcome[PushSummary]:
     BedsideError: a plan that can't be read, or whose rubrics were changed, no key, or a server that can't be reached,
         refuses, or has the plan in the other form, or other tasks in the project.
     """
+    from bedside.annotation.assignment_by_need import next_batch
     from bedside.annotation.label_studio_projects import push as push_tasks
+    from bedside.annotation.reassignment import need_of
 
     read, run = settings.opened(plan)
     settings.check_current(read, plan)
+    read = settings.begun(read, run)
+    strict = settings.strict
+    if need_of(run, read) is not None:
+        if strict is False:
+            raise InputError("items go to raters by need", where="`strict`", todo="leave `pool` out")
+        strict, read = True, next_batch(run, read)
     text = _words_of(settings.text)
     server = _label_studio(settings.url, settings.key_env)
     progress = settings.progress or (lambda done, total: None)
-    how: dict[str, Any] = {"strict": settings.strict, "text": text, "project": settings.project}
+    how: dict[str, Any] = {"strict": strict, "text": text, "project": settings.project}
     return PlanOutcome(read, run, push_tasks(read, run, server, **how, progress=progress))
 
 
@@ -661,12 +713,15 @@ def pull(plan: PlanOrFile, settings: PullSettings) -> PlanOutcome[PullSummary]:
     """
     from contextlib import suppress
 
+    from bedside.annotation.assignment_by_need import stop_if_reached
     from bedside.annotation.label_studio_client import UnreachableError
 
     def pull_once() -> PlanOutcome[PullSummary]:
         # Other commands may have changed the run, and who rates what.
         read, run = settings.opened(plan)
-        return PlanOutcome(read, run, _pulled(read, run, settings, settings.project))
+        pulled = PlanOutcome(read, run, _pulled(read, run, settings, settings.project))
+        stop_if_reached(run, read)
+        return pulled
 
     outcome = pull_once()
     line, said = _came(outcome), ""
@@ -769,6 +824,7 @@ def import_answers(plan: PlanOrFile, settings: ImportAnswersSettings) -> PlanOut
     BedsideError: a plan or file that can't be read, or one that isn't of the plan.
     """
     from bedside.annotation.answer_store import keep_answers
+    from bedside.annotation.assignment_by_need import entering
     from bedside.annotation.label_studio_projects import PullSummary
     from bedside.annotation.offline_files import read_files
 
@@ -777,7 +833,8 @@ def import_answers(plan: PlanOrFile, settings: ImportAnswersSettings) -> PlanOut
     # Label Studio's ids are numbers, those of others aren't.
     users = {int(user) if user.isdigit() else user: name for user, name in _users(settings.users).items()}
     collected = read_files(read, run, files, rater=settings.rater, users=users)
-    return PlanOutcome(read, run, PullSummary(collected, keep_answers(run, read, collected.answers)))
+    answers = entering(run, read, collected.answers)
+    return PlanOutcome(read, run, PullSummary(collected, keep_answers(run, read, answers)))
 
 
 # -- Bedside's own rating page --------------------------------------------------------------------------
@@ -792,7 +849,8 @@ class RatingPage:
         run: its run.
         folder: where the page keeps what raters typed.
         place: where it is served.
-        links: each rater's link, which is a password; none where answers are put into the run only.
+        links: each rater's and adjudicator's link, which is a password; none where answers are put into the run only.
+        researcher: the link of the page that shows how the study goes.
         stored: what became of what raters handed in; None where nothing was put into the run.
         trouble: why what they handed in could not be put there; it is kept.
         enrolment: the link by which people enrol, where the page has a study.
@@ -803,23 +861,45 @@ class RatingPage:
     folder: PageFolder
     place: PagePlace
     links: Mapping[str, str]
+    researcher: str = ""
     stored: StoreSummary | None = None
     trouble: BedsideError | None = None
     enrolment: str | None = None
 
 
 @settings_class
-class PageSettings(OfPlan, OwnRubrics, PageServing):
+class SettlingSettings(Seeded):
+    """By which rule what raters differ on is settled."""
+
+    rubrics: Names | None = option(
+        "Rubrics, sheets and flows of the plan by which disagreements are settled; all that can be unless named.",
+        "--rubrics", "--rubric", default=None, heading=OPTIONS, metavar="A,B", form="names", offers="rubrics",
+    )  # fmt: skip
+    beyond: int = option(
+        "Settle only where raters are more than this many levels apart. Without it, wherever they differ.",
+        default=0, heading=OPTIONS, metavar="LEVELS",
+    )  # fmt: skip
+
+
+@settings_class
+class PageSettings(OfPlan, OwnRubrics, ByNeed, SettlingSettings, PageServing):
     """Serve bedside's own rating page: each rater sees their share of a plan, and nothing else.
 
-    Each rater has a link. What they type is kept as they type it; what they hand in goes into the run. Ctrl-C ends it,
-    and the same command goes on.
+    Each rater has a link, and you have one that shows how the study goes. What they type is kept as they type it; what
+    they hand in goes into the run. Ctrl-C ends it, and the same command goes on.
 
     Examples:
         $ bedside annotate page plan.json
         $ bedside annotate page plan.json --study study.yaml
         $ bedside annotate page plan.json --links
+        $ bedside annotate page plan.json --until kappa±.1,mean±.2
+        $ bedside annotate page plan.json --adjudicator dora
     """
+
+    adjudicators: Names = option(
+        "Who settles meanwhile what all raters of an item answered and differ on, such as dora, who rates nothing.",
+        "--adjudicators", "--adjudicator", default=(), heading=OPTIONS, metavar="A,B", form="names",
+    )  # fmt: skip
 
     address: str | None = option(
         "Address that raters use, where it is another, as behind a proxy.",
@@ -837,6 +917,14 @@ class PageSettings(OfPlan, OwnRubrics, PageServing):
     started: Callable[[RatingPage], None] | None = option("Called when it is served.", default=None, heading=None)
     say: Callable[[str], None] | None = option("Called with lines while it is served.", default=None, heading=None)
 
+    def __post_init__(self) -> None:
+        if not self.adjudicators and (self.rubrics is not None or self.beyond):
+            raise InputError(
+                "nobody settles anything",
+                where="`rubrics`" if self.rubrics is not None else "`beyond`",
+                todo="name who does with `adjudicators`, or leave it out",
+            )
+
 
 @question(PageSettings, _PLAN)
 def rating_page(plan: PlanOrFile, settings: PageSettings) -> RatingPage:
@@ -845,10 +933,14 @@ def rating_page(plan: PlanOrFile, settings: PageSettings) -> RatingPage:
     Raises:
         BedsideError: a plan that can't be read, or whose rubrics were changed, or a place where nothing can be served.
     """
+    from contextlib import closing
+
+    from bedside.annotation.rating_page.adjudication_queue import collect_queued
     from bedside.annotation.rating_page.page_collection import collect
+    from bedside.annotation.rating_page.page_database import PageDatabase
     from bedside.annotation.rating_page.page_folder import page_folder
     from bedside.annotation.rating_page.study_people import recruitment_of
-    from bedside.annotation.reassignment import as_assigned
+    from bedside.annotation.reassignment import as_assigned, need_of
     from bedside.annotation.study_file import read_study
     from bedside.ratings.run import Run
 
@@ -858,63 +950,99 @@ def rating_page(plan: PlanOrFile, settings: PageSettings) -> RatingPage:
     place = settings.place(settings.address)
     page = partial(RatingPage, read, run, folder, place)
     study = None if settings.study is None else read_study(settings.study, read)
+    if study is not None and (settings.until is not None or need_of(run, read) is not None):
+        raise InputError(
+            "people who enrol get a share of the plan, and no items by need",
+            where="`study`",
+            todo="draw a plan for them without `until`",
+        )
     with recruitment_of(run, read, folder) as known:
         if study is None and not settings.collect and known is not None and known.people.serves():
             raise InputError("people enrol in this plan", where="`study`", todo="name its study file")
     if settings.links:
-        named, enrolment = _links(folder, folder.address() or place.address, read, study)
-        return page(named, enrolment=enrolment)
+        return page(**_links(folder, folder.address() or place.address, read, settings, study))
     if settings.collect:
-        return page({}, collect(folder, Run(run.path), read))
+        collect_queued(run, read)
+        return page({}, stored=collect(folder, Run(run.path), read))
     settings.check_current(read, plan)
     with folder.serving():
+        with closing(PageDatabase(folder.database, read)) as database:
+            read = settings.begun(read, run, database.work)
+        page = partial(RatingPage, read, run, folder, place)
         links = _serve(page, _words_of(settings.text), settings, study)
         try:
-            return page(links, collect(folder, Run(run.path), as_assigned(run, read)))
+            collect_queued(run, read)
+            return page(**links, stored=collect(folder, Run(run.path), as_assigned(run, read)))
         except BedsideError as error:
-            return page(links, trouble=error)
+            return page(**links, trouble=error)
 
 
 def _links(
-    folder: PageFolder, address: str, plan: AnnotationPlan, study: StudyFile | None
-) -> tuple[dict[str, str], str | None]:
-    """Each rater's link; and the one by which people enrol, who have the others then."""
+    folder: PageFolder, address: str, plan: AnnotationPlan, settings: PageSettings, study: StudyFile | None
+) -> dict[str, Any]:
+    """The links of raters and adjudicators, the researcher's, and the one by which people enrol, who have the raters'
+    then; as :class:`RatingPage` takes them."""
+    from bedside.annotation.rating_page.page_folder import RESEARCHER
     from bedside.annotation.rating_page.recruited_page import ENROLMENT
     from bedside.annotation.study_file import slots_of
 
-    if study is None:
-        return folder.links.links(address, plan.people), None
-    slots = slots_of(plan.raters)
-    links = folder.links.links(address, [ENROLMENT, *(rater for rater in plan.people if rater not in slots)])
-    return links, study.enrolment_link(links.pop(ENROLMENT))
+    slots = () if study is None else slots_of(plan.raters)
+    raters = [rater for rater in plan.people if rater not in slots]
+    researcher = folder.links.links(f"{address}/files/study.html", [RESEARCHER])[RESEARCHER].replace("/#", "#")
+    links = folder.links.links(address, [*raters, *(listed(settings.adjudicators, "adjudicators") or ())])
+    enrolment = None if study is None else study.enrolment_link(folder.links.links(address, [ENROLMENT])[ENROLMENT])
+    return {"links": links, "researcher": researcher, "enrolment": enrolment}
 
 
 def _serve(
     page: Callable[..., RatingPage], text: str, settings: PageSettings, study: StudyFile | None
-) -> Mapping[str, str]:
-    """Serve until Ctrl-C; the raters' links."""
-    from contextlib import closing, suppress
+) -> dict[str, Any]:
+    """Serve until Ctrl-C; the links, as :func:`_links` has them."""
+    from contextlib import closing, nullcontext, suppress
 
+    from bedside.annotation.rating_page.adjudication_queue import AdjudicationQueue
+    from bedside.annotation.rating_page.page_folder import RESEARCHER
     from bedside.annotation.rating_page.page_server import serve_page
     from bedside.annotation.rating_page.page_state import PageState
     from bedside.annotation.rating_page.recruited_page import RecruitedPage
+    from bedside.annotation.reassignment import as_assigned
     from bedside.core.stopping import run_coroutine
+    from bedside.ratings.run import Run
+    from bedside.reports.annotation import StudyPage
 
     served = page({})
-    of_plan = (served.plan, served.run, served.folder, text)
-    state = PageState(*of_plan) if study is None else RecruitedPage(*of_plan, study)
-    links: dict[str, str] = {}
+    plan, run, folder = served.plan, served.run, served.folder
+    adjudicators = tuple(listed(settings.adjudicators, "adjudicators") or ())
+    queue = None
+    if adjudicators:
+        rubrics = listed(settings.rubrics, "rubrics")
+        rule = {"rubrics": rubrics, "beyond": settings.beyond, "seed": settings.seed}
+        queue = AdjudicationQueue(plan, run, adjudicators, text, **rule)
+    others = (*adjudicators, RESEARCHER)
+    if study is None:
+        state = PageState(plan, run, folder, text, others)
+    else:
+        state = RecruitedPage(plan, run, folder, text, study, others)
+    links: dict[str, Any] = {"links": {}}
 
     def started() -> None:
-        served.folder.remember_address(served.place.address)
-        named, enrolment = _links(served.folder, served.place.address, served.plan, study)
-        links.update(named)
+        folder.remember_address(served.place.address)
+        links.update(_links(folder, served.place.address, plan, settings, study))
         if settings.started is not None:
-            settings.started(page(links, enrolment=enrolment))
+            settings.started(page(**links))
 
-    with closing(state), suppress(KeyboardInterrupt):
-        say = settings.say or (lambda line: None)
-        run_coroutine(serve_page(state, served.place, served.folder, served.run, started=started, say=say))
+    def say(line: str) -> None:
+        shown_study.keep_line(line)
+        if settings.say is not None:
+            settings.say(line)
+
+    def tables() -> Tables[Any]:
+        return annotation_status(plan, run=Run(run.path), seed=settings.seed)
+
+    shown_study = StudyPage(run, folder, lambda: as_assigned(run, plan), tables)
+    with closing(state), nullcontext() if queue is None else closing(queue), suppress(KeyboardInterrupt):
+        shown = serve_page(state, served.place, folder, run, started=started, say=say, study=shown_study, queue=queue)
+        run_coroutine(shown)
     return links
 
 
@@ -1059,14 +1187,18 @@ class StatusSettings(OfPlan, Seeded):
             )
 
 
-@question(StatusSettings, "The plan's file, or a run whose plans are all shown.")
-def annotation_status(source: RunOrFolder, settings: StatusSettings) -> Tables[tuple[PlanOutcome[PlanProgress], ...]]:
+@question(StatusSettings, "The plan or its file, or a run whose plans are all shown.")
+def annotation_status(
+    source: RunOrFolder | AnnotationPlan, settings: StatusSettings
+) -> Tables[tuple[PlanOutcome[PlanProgress], ...]]:
     """Raises:
     BedsideError: a plan that can't be read, a run without one, or a server that can't be reached.
     """
     from bedside.annotation.plan_progress import plan_progress
+    from bedside.annotation.reassignment import need_of
+    from bedside.annotation.study_targets import read_targets, target_states
     from bedside.ratings.run import Run
-    from bedside.reports.annotation import status_tables
+    from bedside.reports.annotation import status_tables, targets_table
 
     tables: list[Table] = []
     progress = []
@@ -1076,14 +1208,21 @@ def annotation_status(source: RunOrFolder, settings: StatusSettings) -> Tables[t
         current = Run(run.path) if settings.live else run
         progress.append(PlanOutcome(plan, current, plan_progress(current, plan, seed=settings.seed)))
         tables += status_tables(plan, progress[-1].results)
+        need = need_of(current, plan)
+        if need is not None:
+            states = target_states(current, plan, read_targets(need.until), seed=settings.seed)
+            tables.append(targets_table(states, need.stopped))
     return Tables(tables, tuple(progress))
 
 
-def _plans_of(source: RunOrFolder, settings: OfPlan) -> list[tuple[AnnotationPlan, Run]]:
+def _plans_of(source: RunOrFolder | AnnotationPlan, settings: OfPlan) -> list[tuple[AnnotationPlan, Run]]:
     """The plan that is named, or all of a run."""
+    from bedside.annotation.annotation_plan import AnnotationPlan
     from bedside.annotation.answer_store import FOLDER
     from bedside.ratings.run import Run
 
+    if isinstance(source, AnnotationPlan):
+        return [settings.opened(source)]
     folder = source.path if isinstance(source, Run) else Path(source)
     if not folder.is_dir():
         return [settings.opened(folder)]
@@ -1250,7 +1389,7 @@ def propose_next(plan: PlanOrFile, settings: NextSettings) -> Tables[Proposals]:
 
 
 @settings_class
-class AdjudicateSettings(OfPlan, Seeded):
+class AdjudicateSettings(OfPlan, SettlingSettings):
     """Have somebody settle what the raters of a plan differ on, without seeing who said what.
 
     Use the plan that it writes like any other: push and pull, page, or export and import. Its answers become
@@ -1264,14 +1403,6 @@ class AdjudicateSettings(OfPlan, Seeded):
     adjudicators: Names = option(
         "Who settles, such as dora; nobody settles what they rated themselves.",
         "--adjudicators", "--adjudicator", heading=OPTIONS, metavar="A,B", form="names", kw_only=False,
-    )  # fmt: skip
-    rubrics: Names | None = option(
-        "Rubrics, sheets and flows of the plan by which disagreements are settled; all that can be unless named.",
-        "--rubrics", "--rubric", default=None, heading=OPTIONS, metavar="A,B", form="names", offers="rubrics",
-    )  # fmt: skip
-    beyond: int = option(
-        "Settle only where raters are more than this many levels apart. Without it, wherever they differ.",
-        default=0, heading=OPTIONS, metavar="LEVELS",
     )  # fmt: skip
     out: str | os.PathLike[str] = option(
         "File to write the plan to.",

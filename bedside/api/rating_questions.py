@@ -137,7 +137,7 @@ def agree(source: RatingSource | View, settings: AgreeSettings) -> Tables[tuple[
         return Tables(tables, tables.results, findings=_with_look(tables.findings, study))
 
     view = view_of(source, settings)
-    study = _study(view, names)
+    view, study = _study(view, names)
     return answered(view, within_of(source, settings), answer)
 
 
@@ -183,7 +183,7 @@ def validate(source: RatingSource | View, settings: ValidateSettings) -> Tables[
     from bedside.reports.validation import validation_tables
 
     view, metrics = view_of(source, settings), listed(settings.metrics, "metrics")
-    study = _study(view, metrics)
+    view, study = _study(view, metrics)
 
     def answer(view: RatingsView) -> Tables[tuple[JudgeCard, ...]]:
         cards = run_validate(
@@ -201,16 +201,23 @@ def validate(source: RatingSource | View, settings: ValidateSettings) -> Tables[
     return answered(view, within_of(source, settings), answer)
 
 
-def _study(view: RatingsView, metrics: Sequence[str] | None) -> StudyProgress | None:
-    """How far people are who rate metrics of a run by a plan; None of ratings that are no run's, or without a plan."""
+def _study(view: RatingsView, metrics: Sequence[str] | None) -> tuple[RatingsView, StudyProgress | None]:
+    """The ratings, without those of items that lacked some when a study ended at its targets; and how far people are
+    who rate metrics of a run by a plan: None of ratings that are no run's, or without a plan."""
     if view.run is None or not (view.run.path / "annotations").is_dir():
-        return None
+        return view, None
     import polars as pl
 
     from bedside.annotation.plan_progress import study_progress
 
     rated = view.ratings.filter(rated_by_humans(), pl.col("metric").is_in(view.metrics(metrics)))
-    return study_progress(view.run, rated["round"].unique().to_list())
+    study = study_progress(view.run, rated["round"].unique().to_list())
+    if study.half:
+        half = ["\n".join(place) for place in study.half]
+        keys = [pl.concat_str(*names, separator="\n").is_in(half).fill_null(False)
+                for names in (("round", "transcript_id"), ("round", "transcript_id", "unit"))]  # fmt: skip
+        view = replace(view, ratings=view.ratings.filter(~(rated_by_humans() & (keys[0] | keys[1]))))
+    return view, study
 
 
 def _with_look(
@@ -219,6 +226,8 @@ def _with_look(
     """The findings, and that the study runs while planned answers are open; at every look, whom it is about."""
     from bedside.analysis.findings import with_look
 
+    if study and study.enough and not study.open:
+        findings = with_look(findings, *study.enough, "enough")
     if study and study.open:
         return with_look(findings, study.rated, study.planned, kind, waiting)
     return with_look(findings, 0, None, kind, waiting) if kind == "every look" else findings
@@ -232,7 +241,7 @@ def _looked_at(
     from bedside.analysis.averaging import settled_ratings
 
     metrics = listed(settings.metrics, "metrics")
-    study = _study(view, metrics)
+    view, study = _study(view, metrics)
     if not settings.looks:
         return view, study, None, 0
     unfinished = study.unfinished if study and study.planned else None
@@ -538,7 +547,7 @@ def gate(source: RatingSource | View, settings: GateSettings) -> Tables[Gate]:
         return Tables([gate_table(result)], result, findings=findings)
 
     view = view_of(source, settings)
-    study = _study(view, None)
+    view, study = _study(view, None)
     return answered(view if settings.groups is None else group_view(view, settings.groups), None, answer)
 
 

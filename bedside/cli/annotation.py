@@ -274,10 +274,11 @@ def annotate_push(plan: PlanArgument, settings: annotating.PushSettings) -> None
     if pushed.removed:
         say(f"Removed {counted(pushed.removed, 'task')} that stood there twice and that nobody had answered.")
     if pushed.taken_back:
-        say(f"Took back {counted(pushed.taken_back, 'task')} that others rate now.")
+        say(f"Took back {counted(pushed.taken_back, 'task')} that their raters no longer have.")
     if pushed.answered:
         gone = counted(pushed.answered, "task")
         say(f"Did not send {gone} again that the server no longer has: the run has the answers.")
+    _say_enough(outcome)
     for title, address in pushed.projects.items():
         say(f"{title}: {address}")
     show_records("pushed", "What was put on the server", [asdict(pushed)])
@@ -292,6 +293,16 @@ def annotate_pull(plan: PlanArgument, settings: annotating.PullSettings) -> None
     with nullcontext() if settings.watch else task_progress("Pulling tasks") as progress:
         pulled = annotating.pull.with_settings(plan, replace(settings, progress=progress, say=note))
     _say_pulled(pulled, plan)
+    _say_enough(pulled)
+
+
+def _say_enough(outcome: annotating.PlanOutcome[Any]) -> None:
+    """Say where the targets of items by need are reached."""
+    from bedside.annotation.reassignment import need_of
+
+    need = need_of(outcome.run, outcome.plan)
+    if need is not None and need.stopped:
+        say(f"The targets {need.until} are reached: nobody gets more items.")
 
 
 # -- Bedside's own rating page --------------------------------------------------------------------------
@@ -332,14 +343,23 @@ def _say_served(page: annotating.RatingPage) -> None:
 
 
 def _say_links(page: annotating.RatingPage) -> None:
+    from bedside.annotation.reassignment import need_of
+
     items = {rater: len(order) for rater, order in page.plan.assignment.items()}
     width = max(map(len, page.links), default=0)
+    by_need = need_of(page.run, page.plan) is not None
     for rater, link in page.links.items():
-        say(f"  {rater:<{width}}  {link}  {counted(items[rater], 'item')}")
+        asked = "items by need" if by_need else counted(items.get(rater, 0), "item")
+        what = asked if rater in items else "what raters differ on"
+        say(f"  {rater:<{width}}  {link}  {what}")
     if page.enrolment is not None:
         say(f"The link by which people enrol, for the recruiting service: {page.enrolment}")
-    records = [{"rater": rater, "link": link, "items": items[rater]} for rater, link in page.links.items()]
-    show_records("links", "The raters' links, each a password", records)
+    say(f"Yours alone, to see how the study goes: {page.researcher}")
+    records: list[dict[str, Any]] = [
+        {"rater": rater, "link": link, "items": items.get(rater)} for rater, link in page.links.items()
+    ]
+    notes = [f"Yours alone, to see how the study goes: {page.researcher}"]
+    show_records("links", "The raters' links, each a password", records, notes)
 
 
 # -- What raters differ on goes to somebody who settles it ----------------------------------------------

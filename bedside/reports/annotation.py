@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bedside.annotation.adjudication import Adjudication
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, plan_hash, round_of
 from bedside.annotation.answer_revisions import Revision, RevisionHistory
+from bedside.annotation.answer_store import FOLDER
 from bedside.annotation.known_answers import SAME
 from bedside.annotation.plan_power import LEVEL, POWER, ShownDifference
 from bedside.annotation.plan_progress import PlanProgress
 from bedside.annotation.proposals import SIMULATIONS, Proposals
+from bedside.annotation.rating_page.page_collection import uncollected
+from bedside.annotation.rating_page.page_folder import PageFolder
 from bedside.annotation.rating_page.study_people import RaterRow
+from bedside.annotation.study_targets import TargetState
 from bedside.annotation.training_cases import TrainingResult
+from bedside.core.errors import BedsideError
 from bedside.core.words import counted
+from bedside.ratings.run import Run
+from bedside.ratings.run_folder import MANIFEST
 from bedside.reports.columns import Column, Part, Recorded, bounded, interval_column, recorded, table_of
 from bedside.reports.notes import Note, note, noted
-from bedside.reports.number_text import DASH, decimal, number
+from bedside.reports.number_text import DASH, between, decimal, number
+from bedside.reports.renderers.html import html
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Row
 from bedside.reports.tables.agreement import agreement_table
@@ -232,24 +243,66 @@ def status_tables(plan: AnnotationPlan, progress: PlanProgress) -> tuple[Table, 
         tables.append(audits_table(progress.audits))
     if progress.lists:
         tables.append(table_of("lists", "Do the lists agree?", progress.lists, LIST_COLUMNS, notes=(LIST_MEANING,)))
+    if progress.settling:
+        tables.append(table_of("settling", "What raters differ on", progress.settling, SETTLING_COLUMNS,
+                               notes=noted((settled_since,), progress)))  # fmt: skip
     return tuple(tables)
+
+
+_DONE_COLUMNS = (
+    Column("Done", field="done", form=str),
+    Column("Skipped", field="skipped", form=str),
+    Column("Open", field="open", form=str),
+    Column("Median time", field="median_seconds", value="seconds", form=time_words),
+    Column("Time left", field="seconds_left", form=time_words),
+)
+
+
+def _of_interval(end: str) -> Callable[[TargetState], float | None]:
+    return lambda state: None if state.interval is None else getattr(state.interval, end)
+
+
+TARGET_COLUMNS = (
+    Column("Metric", "left", field="metric"),
+    Column("System", "left", field="system", optional=True),
+    Column("Statistic", "left", field="statistic", form=lambda name: {"kappa": "κ", "alpha": "α"}.get(name, name)),
+    Column("Estimate", field="estimate", form=number),
+    Column(
+        "95 % CI",
+        text=lambda state: DASH if state.interval is None else between(state.interval.low, state.interval.high),
+    ),
+    recorded("items", "of", "at_end", low=_of_interval("low"), high=_of_interval("high")),
+    Column("Half of it", field="half_width", form=number),
+    Column("Wanted", field="wanted", value="target.half_width", form=number),
+    Column("Whole items", text=lambda state: f"{state.items} of {state.of}"),
+    Column("Ratings to go", field="more"),
+    Column("Reached", "left", field="reached"),
+)
+
+
+def targets_table(states: Sequence[TargetState], stopped: str) -> Table:
+    """How near the targets of a study are that is rated until it is precise enough.
+
+    Args:
+        states: of each target.
+        stopped: since when nobody gets more items (ISO 8601); empty where they do.
+    """
+    notes = [*dict.fromkeys(state.note for state in states if state.note)]
+    notes += [f"The targets were reached: since {stopped} nobody gets more items."] if stopped else []
+    return table_of("targets", "Is it precise enough?", states, TARGET_COLUMNS, notes=tuple(notes))
 
 
 SHARE_COLUMNS = (
     recorded("rater", "stratum", "assigned"),
     Column("Rater", "left", text=lambda share: "all items" if share.stratum is None else share.stratum),
-    Column("Done", field="done", form=str),
-    Column("Skipped", field="skipped", form=str),
-    Column("Open", field="open", form=str),
-    Column("Median time", field="median_seconds", value="seconds", form=time_words),
+    *_DONE_COLUMNS,
 )
+SETTLING_COLUMNS = (Column("Adjudicator", "left", field="rater"), recorded("assigned"), *_DONE_COLUMNS)
 
 
 def _shares_table(plan: AnnotationPlan, progress: PlanProgress) -> Table:
-    said = (
-        f"Plan {plan_hash(plan)}. Median time over the items done.",
-        *noted((others_answers, withdrawn, apart_yet), progress),
-    )
+    times = "Median time over the items done; time left: what the open ones take at that time."
+    said = (f"Plan {plan_hash(plan)}. {times}", *noted((others_answers, withdrawn, apart_yet), progress))
     table = table_of("status", "Where the raters are", progress.shares, SHARE_COLUMNS,
                      group=lambda share: share.rater, notes=said)  # fmt: skip
     rows = [
@@ -281,6 +334,15 @@ def apart_yet(progress: PlanProgress) -> Iterator[str]:
     """That no agreement can be told yet."""
     if not progress.agreement and not progress.audits and not progress.lists:
         yield "No two raters have rated the same yet."
+
+
+@note("status.settled")
+def settled_since(progress: PlanProgress) -> Iterator[str]:
+    """How much is settled, and of how much of it raters changed their minds."""
+    yield (
+        f"Settled: {counted(progress.settled, 'answer')} by a rubric; settled, and changed by raters since: "
+        f"{progress.changed_since:,}."
+    )
 
 
 TRAINING_COLUMNS = (
@@ -522,3 +584,64 @@ def adjudication_tables(adjudication: Adjudication) -> tuple[Table, ...]:
                  notes=noted((DISAGREEMENT_MEANING, not_queued), adjudication)),
         table_of("adjudicators", "Who settles it", plan.raters, columns, notes=(said,)),
     )  # fmt: skip
+
+
+# -- The researcher's page ------------------------------------------------------------------------------
+
+#: How many of the server's last lines are shown.
+_MOST_LINES = 5
+
+
+class StudyPage:
+    """What the page of a plan shows, to be called in any thread.
+
+    Args:
+        run: the plan's run.
+        folder: the page's.
+        plan: gives the plan as it is assigned now.
+        tables: gives the tables of the run as it is now.
+    """
+
+    def __init__(
+        self, run: Run, folder: PageFolder, plan: Callable[[], AnnotationPlan], tables: Callable[[], Iterable[Table]]
+    ) -> None:
+        self._run, self._folder, self._plan, self._tables = run, folder, plan, tables
+        self._lines: deque[dict[str, str]] = deque(maxlen=_MOST_LINES)
+        self._computed: list[dict[str, Any]] = []
+        self._stamp: object = None
+
+    def keep_line(self, line: str) -> None:
+        """Show a line that the server said."""
+        self._lines.append({"time": _now(), "text": line})
+
+    def __call__(self) -> dict[str, Any]:
+        """``time`` when this was so, ``tables`` with ``name``, ``title``, ``html`` and ``rows`` (the records), how many
+        answers are ``waiting`` to go into the run, ``since`` when the first of them, and the server's ``lines``. Where
+        the run can't be read, ``error`` says why."""
+        shown: dict[str, Any] = {"time": _now(), "lines": list(self._lines.copy()), "error": None}
+        try:
+            waiting = uncollected(self._folder, self._run, self._plan())
+            stamp = self._changed()
+            if stamp != self._stamp:
+                self._computed = [
+                    {"name": table.name, "title": table.title, "html": html(table), "rows": list(table.records)}
+                    for table in self._tables()
+                ]
+                self._stamp = stamp
+        except BedsideError as error:
+            return {**shown, "error": str(error), "tables": [], "waiting": 0, "since": None}
+        since = min((answer.updated for answer in waiting), default=None)
+        return {**shown, "tables": self._computed, "waiting": len(waiting), "since": since}
+
+    def _changed(self) -> object:
+        """What is another once anything that the tables are made of has changed."""
+        states = []
+        for file in (*(self._run.path / FOLDER).glob("*/*.json*"), self._run.path / MANIFEST):
+            with suppress(FileNotFoundError):  # what is being written
+                state = file.stat()
+                states.append((str(file), state.st_mtime_ns, state.st_size))
+        return sorted(states)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

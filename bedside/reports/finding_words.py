@@ -577,6 +577,11 @@ def _look(finding: Finding) -> str:
     return f"A look at a running study: {answers}; intervals hold {hold}{left_out}"
 
 
+def _enough(finding: Finding) -> str:
+    (items,) = finding.measures
+    return f"People stopped when it was precise enough: {n_of(items.n, items.of)} items have all their ratings."
+
+
 def _judge_change(finding: Finding) -> str:
     """A judge's change on a rubric with its interval."""
     (measure,) = finding.measures
@@ -715,8 +720,9 @@ _SENTENCES: Mapping[FindingKind, Callable[[Finding], str]] = {
     "rises": _changes, "falls": _changes, "no change shown": _no_change, "change not known": _change_not_known,
     "above reference": _beside_reference, "below reference": _beside_reference,
     "no deviation shown": _beside_reference, "deviation not known": _deviation_not_known, "number": _number,
-    "a look": _look, "one look": _look, "every look": _look, "right by agreement": _right_by_agreement,
-    "right by people": _right_by_people, "settles": _settles, "settles nothing": _settles_nothing, "routed": _routed,
+    "a look": _look, "one look": _look, "every look": _look, "enough": _enough,
+    "right by agreement": _right_by_agreement, "right by people": _right_by_people, "settles": _settles,
+    "settles nothing": _settles_nothing, "routed": _routed,
 }  # fmt: skip
 
 

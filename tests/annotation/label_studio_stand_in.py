@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import threading
@@ -30,6 +31,7 @@ class Studio:
         self.hangs = ""
         self.projects: dict[int, dict[str, Any]] = {}
         self.ended = threading.Event()
+        self._numbers = itertools.count()
 
     def answer(self, method: str, path: str, query: dict[str, list[str]], body: Any) -> Any:
         users = [{**_USER, "id": number, "email": f"{name}@example.org"} for name, number in USERS.items()]
@@ -39,6 +41,10 @@ class Studio:
             return users
         if path == "/api/tasks/":
             return self._listed(self.projects[int(query["project"][0])]["tasks"], query)
+        if method == "DELETE":
+            for project in self.projects.values():
+                project["tasks"] = [task for task in project["tasks"] if path != f"/api/tasks/{task['id']}/"]
+            return None
         if method == "GET":
             listed = [self._shown(one) for one in self.projects.values() if query["page"] == ["1"]]
             return {"count": len(listed), "next": None, "previous": None, "results": listed}
@@ -53,7 +59,7 @@ class Studio:
             project |= body
             return self._shown(project)
         for task in body:
-            entry = {"id": 100 * project["id"] + len(project["tasks"]), "overlap": 1, "annotations": []}
+            entry = {"id": 1000 * project["id"] + next(self._numbers), "overlap": 1, "annotations": []}
             project["tasks"].append({**entry, "data": task["data"]})
         return {"task_count": len(body), "task_ids": [task["id"] for task in project["tasks"]]}
 
@@ -97,7 +103,7 @@ def studio() -> Iterator[Studio]:
             self.end_headers()
             self.wfile.write(reply)
 
-        do_GET = do_POST = do_PATCH = answer  # noqa: N815
+        do_GET = do_POST = do_PATCH = do_DELETE = answer  # noqa: N815
 
         def log_message(self, *_: object) -> None:
             return

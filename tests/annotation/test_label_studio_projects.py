@@ -21,7 +21,7 @@ from bedside.api.annotating import keep_plan
 from bedside.core.errors import LabelStudioError
 from bedside.ratings.run import Run
 from tests.annotation.label_studio_stand_in import Studio, studio
-from tests.annotation.study import rating_plan
+from tests.annotation.study import USERS, rating_plan
 from tests.conftest import Call
 
 GIVEN = {"empathy": "4", "goal_alignment": "2"}
@@ -191,3 +191,58 @@ def test_who_withdrew_comes_back_by_no_pull_and_no_push(run: Run, server: Studio
     # Nobody gets a project for nobody; what is there of hers is the owner's to delete.
     assert push(now, Run(run.path), client(server)).sent == 0
     assert len(server.projects) == count
+
+
+def test_a_push_by_need_sends_the_next_batch_until_it_is_enough(
+    run: Run, server: Studio, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Six items each at first, what is needed after that, and once the mean is known to half a level, nothing: what
+    nobody has begun is taken back."""
+    plan = rating_plan(run, raters=("anna", "ben"), overlap=2)
+    monkeypatch.setenv("LABEL_STUDIO_API_KEY", "a" * 40)
+    write_plan(plan, Path("plan.json"))
+    where = ("plan.json", "--url", server.url, "--run", run.path)
+    until = ("--until", "empathy mean±2.3")
+
+    def on_server() -> dict[str, set[str]]:
+        return {
+            str(project["title"]).rpartition(" ")[2]: {task["data"]["external_id"] for task in project["tasks"]}
+            for project in server.projects.values()
+        }
+
+    code, _, err = call("annotate", "push", *where, *until, "--pool")
+    assert (code, "items go to raters by need" in err) == (2, True)
+    assert call("annotate", "push", *where, *until)[0] == 0
+    first = on_server()
+    assert {rater: len(items) for rater, items in first.items()} == {"anna": 6, "ben": 6}
+    assert first["anna"] == first["ben"]
+    assert "Sent 0 tasks; 12 there already." in call("annotate", "push", *where)[1]
+    by_case: dict[str, list[str]] = {}
+    shown = {item.id: item.transcript for item in plan.items}
+    cases = dict(run.index.select("id", "case_id").iter_rows())
+
+    def rate(*wanted: int) -> None:
+        """Both rate the items of some cases, in the order in which they were sent; each in a project of their own."""
+        for task in server.projects[1]["tasks"]:
+            own = by_case.setdefault(cases[shown[task["data"]["external_id"]]], [])
+            own += [task["data"]["external_id"]] if task["data"]["external_id"] not in own else []
+        for place in wanted:
+            for item in list(by_case.values())[place]:
+                for rater in ("anna", "ben"):
+                    server.rate(rater, {**GIVEN, "empathy": str(3 + place % 2)}, item)
+        for project in server.projects.values():
+            user = USERS[str(project["title"]).rpartition(" ")[2]]
+            for task in project["tasks"]:
+                task["annotations"] = [one for one in task["annotations"] if one["completed_by"] == user]
+
+    rate(0, 1)
+    code, out, _ = call("annotate", "pull", *where)
+    assert code == 0
+    assert "reached" not in out
+    assert "Sent 8 tasks; 12 there already." in call("annotate", "push", *where)[1]
+    rate(2, 3)
+    _, out, _ = call("annotate", "pull", *where)
+    assert "The targets empathy mean±2.3 are reached: nobody gets more items." in out
+    out = call("annotate", "push", *where)[1]
+    assert "Sent 0 tasks; 16 there already." in out
+    assert "Took back 4 tasks that their raters no longer have." in out

@@ -96,6 +96,7 @@ SEVERAL: dict[str, dict[str, Any]] = {
     },
     "doctor": {"judges": ""},
     "view": {"systems": "steady"},
+    "rating_page": {"adjudicators": "dora", "rubrics": "empathy"},
     "reassign": {"to": "dora"},
     "serve_label_studio": {"raters": "anna"},
     "scrub": {"paths": str(TALKS)},

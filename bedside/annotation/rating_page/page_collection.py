@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 
@@ -9,6 +10,8 @@ import orjson
 
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_store import STORE, StoreSummary, keep_answers, plan_path
+from bedside.annotation.answers import RaterAnswer
+from bedside.annotation.assignment_by_need import entering
 from bedside.annotation.rating_page.page_database import PageDatabase
 from bedside.annotation.rating_page.page_folder import PageFolder
 from bedside.core.errors import RunError
@@ -35,14 +38,28 @@ def collect(folder: PageFolder, run: Run, plan: AnnotationPlan) -> StoreSummary:
     refusal = RunError("another process puts answers into the run", where=str(folder.path), todo="wait")
     with holding(folder.path / _LOCK, refusal, _PATIENCE):
         with closing(PageDatabase(folder.database, plan)) as database:
-            # Who came since the plan was read comes next time.
-            answers = [answer for answer in database.answers() if answer.rater in plan.raters]
-            drafts = database.drafts()
-        # No two revisions of an answer have the same time: the database sees to that.
-        stored = _stored(run, plan)
-        missing = [answer for answer in answers if (answer.id, answer.updated) not in stored]
+            answers, drafts = _answers(database, plan), database.drafts()
+        answers = entering(run, plan, answers)
+        missing = _missing(run, plan, answers)
         kept = keep_answers(run, plan, missing, current=True)
     return replace(kept, unchanged=len(answers) - len(missing) + kept.unchanged, drafts=drafts)
+
+
+def uncollected(folder: PageFolder, run: Run, plan: AnnotationPlan) -> list[RaterAnswer]:
+    """The answers that were handed in and aren't in the run, the first one first."""
+    with closing(PageDatabase(folder.database, plan)) as database:
+        return _missing(run, plan, _answers(database, plan))
+
+
+def _answers(database: PageDatabase, plan: AnnotationPlan) -> list[RaterAnswer]:
+    # Who came since the plan was read comes next time.
+    return [answer for answer in database.answers() if answer.rater in plan.raters]
+
+
+def _missing(run: Run, plan: AnnotationPlan, answers: Sequence[RaterAnswer]) -> list[RaterAnswer]:
+    # No two revisions of an answer have the same time: the database sees to that.
+    stored = _stored(run, plan)
+    return [answer for answer in answers if (answer.id, answer.updated) not in stored]
 
 
 def _stored(run: Run, plan: AnnotationPlan) -> set[tuple[str, str]]:

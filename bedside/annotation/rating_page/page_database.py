@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from bedside.annotation.annotation_plan import AnnotationPlan, known_rater, name_digest, plan_hash
 from bedside.annotation.answer_ratings import beside_walks
 from bedside.annotation.answers import RaterAnswer, State, in_order, marked_words
+from bedside.annotation.assignment_by_need import WorkDone
 from bedside.annotation.fields import (
     CASE_KINDS,
     LISTED,
@@ -208,6 +209,19 @@ class PageDatabase:
             )
             rows = self._connection.execute("SELECT item, state FROM entries WHERE rater = ?", (rater,))
             return {item: (state, handed_in.get(item)) for item, state in rows}
+
+    def work(self) -> WorkDone:
+        """What raters have done so far."""
+        with self._saying_where():
+            handed_in = self._connection.execute("SELECT item, rater, max(updated) FROM revisions GROUP BY rater, item")
+            answered = {(item, rater): when for item, rater, when in handed_in}
+            drafts = self._connection.execute("SELECT item, rater, created FROM entries WHERE state = 'draft'")
+            begun = {(item, rater): when for item, rater, when in drafts}
+        last: dict[str, str] = {}
+        for (_, rater), when in (*answered.items(), *begun.items()):
+            last[rater] = max(last.get(rater, ""), when)
+        active = {rater: datetime.fromisoformat(when).timestamp() for rater, when in last.items()}
+        return WorkDone(answered.keys(), begun.keys(), active)
 
     def last_revision(self) -> int:
         """The number of the last answer that was handed in; 0 where there is none."""

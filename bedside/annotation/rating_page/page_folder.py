@@ -23,6 +23,8 @@ PEOPLE = "people.sqlite"
 LINKS = "links.json"
 PLACE = "place.json"
 _SERVER_LOCK = "server.lock"
+#: Stands for whoever runs the study in the file of links, where raters' names stand; none can be called so.
+RESEARCHER = "?"
 
 
 class _Place(BaseModel):

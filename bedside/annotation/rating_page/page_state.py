@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
@@ -11,8 +13,20 @@ import orjson
 from bedside.annotation.annotation_plan import AnnotationPlan, RaterStanding, TrainingItem, plan_hash
 from bedside.annotation.answer_check import AnswerCheck
 from bedside.annotation.answer_ratings import flow_leads, listed_entries
+from bedside.annotation.answer_revisions import AnswerKey
 from bedside.annotation.answer_store import PLAN, plan_folder
 from bedside.annotation.answers import RaterAnswer, shown_answer
+from bedside.annotation.assignment_by_need import (
+    FEW,
+    NeedDesign,
+    Supply,
+    WorkDone,
+    counted_late,
+    hand_out,
+    need_design,
+    stop,
+    stored_work,
+)
 from bedside.annotation.fields import (
     CASE_KINDS,
     LISTED,
@@ -40,7 +54,7 @@ from bedside.annotation.rating_page.page_database import (
     open_questions,
 )
 from bedside.annotation.rating_page.page_folder import PageFolder
-from bedside.annotation.reassignment import FILE as REASSIGNED, as_assigned, decide
+from bedside.annotation.reassignment import FILE as REASSIGNED, Need, as_assigned, decide, need_of
 from bedside.annotation.training_cases import TrainingResult, training_result
 from bedside.core.errors import BedsideError, InputError
 from bedside.core.page_serving import secret_digest
@@ -262,6 +276,10 @@ class ClosedItemError(BedsideError):
     """An item that is closed until its rater has passed the training."""
 
 
+class OtherLinkError(BedsideError):
+    """What another kind of link opens, and this one doesn't."""
+
+
 class IncompleteEntryError(BedsideError):
     """What was handed in lacks something.
 
@@ -274,6 +292,27 @@ class IncompleteEntryError(BedsideError):
         super().__init__(" ".join(list(wanting.values())[:3]))
 
 
+def page_common(plan: AnnotationPlan, text: str) -> dict[str, Any]:
+    """What is the same for all raters of a plan: the questions, and what is read first."""
+    words = words_of(plan)
+    return {
+        "plan": plan_hash(plan),
+        "mode": plan.mode,
+        "questions": page_questions(plan),
+        "instructions": instructions_page(plan, text),
+        "notes": NOTES,
+        "kind": item_kind(plan),
+        "inputs": input_titles(plan.questions),
+        "lists": {
+            "listed": LISTED,
+            "listed_shown": words.say("value_listed"),
+            "nothing": NOTHING,
+            "nothing_shown": words.say("value_nothing"),
+        },
+        "queue": False,
+    }
+
+
 class PageState:
     """A plan's rating page without its network: what a rater may see and do, for one thread at a time.
 
@@ -282,12 +321,15 @@ class PageState:
         run: its run.
         folder: the page's folder.
         text: what raters read first, as Markdown.
+        others: who has a link beside the plan's raters.
 
     Raises:
         BedsideError: an item can't be shown, or the folder or its database can't be used.
     """
 
-    def __init__(self, plan: AnnotationPlan, run: Run, folder: PageFolder, text: str = "") -> None:
+    def __init__(
+        self, plan: AnnotationPlan, run: Run, folder: PageFolder, text: str = "", others: Sequence[str] = ()
+    ) -> None:
         self.words = words_of(plan)
         self._drawn = plan
         self._run = run
@@ -296,23 +338,12 @@ class PageState:
         self._positions = coded_positions(plan, run)
         self._check = AnswerCheck(plan, self._positions)
         self._passed: set[tuple[str, RaterStanding]] = set()
-        self._common = {
-            "plan": plan_hash(plan),
-            "mode": plan.mode,
-            "questions": page_questions(plan),
-            "instructions": instructions_page(plan, text),
-            "notes": NOTES,
-            "kind": item_kind(plan),
-            "inputs": input_titles(plan.questions),
-            "lists": {
-                "listed": LISTED,
-                "listed_shown": self.words.say("value_listed"),
-                "nothing": NOTHING,
-                "nothing_shown": self.words.say("value_nothing"),
-            },
-        }
+        self._common = page_common(plan, text)
+        self._others = others
         stands = plan_folder(run, plan)
         self._plan = _Fresh((stands / REASSIGNED, stands / PLAN), lambda: as_assigned(run, plan))
+        # Where the plan says who rates what, there is none.
+        self._need: _Fresh[Need | None] = _Fresh((stands / REASSIGNED,), lambda: need_of(run, plan))
         self._raters = _Fresh((folder.links_file,), self._raters_by_digest)
         self.database: PageDatabase = PageDatabase(folder.database, plan)
 
@@ -325,8 +356,42 @@ class PageState:
         """The plan as it is assigned now."""
         return self._plan.value()
 
+    @property
+    def need(self) -> Need | None:
+        """What is handed out by need; None where the plan says who rates what."""
+        return self._need.value()
+
+    @cached_property
+    def _design(self) -> NeedDesign:
+        return need_design(self._run, self._drawn)
+
+    @cached_property
+    def _elsewhere(self) -> Set[AnswerKey]:
+        """What was answered before, and not on this page."""
+        return stored_work(self._run, self._drawn).answered
+
+    def _work(self) -> WorkDone:
+        work = self.database.work()
+        return replace(work, answered=work.answered | self._elsewhere)
+
+    def stop(self) -> None:
+        """Hand out nothing more, as the targets are reached; who is at an item may finish it."""
+        stop(self._run, self._design, self._work())
+
+    def _supply(self, rater: str, states: Mapping[str, Any], training: TrainingResult) -> Supply | None:
+        """What a rater can expect, where items are handed out by need; those that they lack are handed out."""
+        if self.need is None or self.need.stopped:
+            return None if self.need is None else "enough"
+        own = self.plan.assignment.get(rater, ())
+        few = sum(item not in states or states[item][1] is None for item in own if not self._is_training(item)) < FEW
+        if training.done and not training.passed:
+            return None
+        if not (few and training.done):
+            return "more"
+        return hand_out(self._run, self._design, rater, self._work())
+
     def _raters_by_digest(self) -> dict[bytes, str]:
-        secrets = self._folder.links.secrets(self._linked())
+        secrets = self._folder.links.secrets([*self._linked(), *self._others])
         return {secret_digest(secret): rater for rater, secret in secrets.items()}
 
     def _linked(self) -> Sequence[str]:
@@ -334,7 +399,7 @@ class PageState:
         return self.plan.people
 
     def rater_of(self, secret: str) -> str | None:
-        """Whose link ends in a secret; None where nobody's does."""
+        """Whose link ends in a secret, a rater or one of the others; None where nobody's does."""
         return self._raters.value().get(secret_digest(secret))
 
     def share(self, rater: str) -> dict[str, Any]:
@@ -349,6 +414,7 @@ class PageState:
         states = self.database.states(rater)
         training = self._training(rater)
         stage, cleared = self.stage(rater), bool(self.plan.standing(rater).retrained)
+        supply = self._supply(rater, states, training) if stage == "rating" else None
         items = []
         for item in self.plan.assignment.get(rater, ()):
             state, handed_in = states.get(item, ("open", None))
@@ -365,7 +431,8 @@ class PageState:
         if training.link_f1 is not None:
             result["link_f1"] = training.link_f1
         study = self._study(rater, stage)
-        return {**self._common, "rater": rater, "items": items, "training": result, "stage": stage, "study": study}
+        said = {"training": result, "stage": stage, "study": study, "supply": supply}
+        return {**self._common, "rater": rater, "items": items, **said}
 
     def stage(self, rater: str) -> Stage:
         """Where a rater is: who is invited rates, unless they were excluded."""
@@ -442,6 +509,8 @@ class PageState:
         is_training = self._is_training(item)
         if is_training and entry.state == "skipped":
             raise InputError(self.words.say("no_skip"), todo=self.words.say("no_skip_todo"))
+        if item not in self.plan.assignment[rater]:
+            counted_late(self._run, self._design, [(item, rater)])
         since = self._since(item, rater)
         version = self.database.save(item, rater, entry, sent.mark, final=is_training, since=since)
         kept = self._entry(item, rater)
@@ -451,7 +520,8 @@ class PageState:
         stage = self.stage(rater)
         if stage in ("questionnaire", "ended"):
             raise ClosedItemError(self.words.say("closed_stage"))
-        if item not in self.plan.assignment.get(rater, ()):
+        went_back = self.need.back.get(rater, ()) if self.need is not None else ()
+        if item not in self.plan.assignment.get(rater, ()) and item not in went_back:
             raise NoSuchItemError(self.words.say("no_such_item"))
         if self._is_closed(item, stage, self._has_passed(rater)):
             raise ClosedItemError(self.words.say("closed_item"))
@@ -490,23 +560,21 @@ class _Fresh(Generic[T]):
     def __init__(self, paths: Sequence[Path], make: Callable[[], T]) -> None:
         self._paths = paths
         self._make = make
-        self._value: T | None = None
-        self._stamp: list[tuple[int, int] | None] | None = None
+        self._made: tuple[T, list[tuple[int, int, int] | None]] | None = None
 
     def value(self) -> T:
         stamp = self._now()
-        if self._value is None or stamp != self._stamp:
-            self._value = self._make()
-            self._stamp = stamp
-        return self._value
+        if self._made is None or stamp != self._made[1]:
+            self._made = self._make(), stamp
+        return self._made[0]
 
-    def _now(self) -> list[tuple[int, int] | None]:
+    def _now(self) -> list[tuple[int, int, int] | None]:
         return list(map(_stamp, self._paths))
 
 
-def _stamp(path: Path) -> tuple[int, int] | None:
+def _stamp(path: Path) -> tuple[int, int, int] | None:
     try:
         status = path.stat()
     except FileNotFoundError:
         return None
-    return status.st_mtime_ns, status.st_size
+    return status.st_mtime_ns, status.st_size, status.st_ino

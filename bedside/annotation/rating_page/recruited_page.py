@@ -68,10 +68,19 @@ class RecruitedPage(PageState):
         folder: the page's folder.
         text: what raters read first, as Markdown.
         study: what people are shown, asked and promised.
+        others: who has a link beside the plan's raters.
     """
 
-    def __init__(self, plan: AnnotationPlan, run: Run, folder: PageFolder, text: str, study: StudyFile) -> None:
-        super().__init__(plan, run, folder, text)
+    def __init__(
+        self,
+        plan: AnnotationPlan,
+        run: Run,
+        folder: PageFolder,
+        text: str,
+        study: StudyFile,
+        others: Sequence[str] = (),
+    ) -> None:
+        super().__init__(plan, run, folder, text, others)
         self.study = study
         self.people = People(folder.people)
         self.people.keep_study(study)

@@ -23,10 +23,12 @@ _TITLE = "How raters keep up"
 
 
 def time_words(seconds: float | None) -> str:
-    """A time in seconds, or in minutes where it is long."""
+    """A time in seconds, or in minutes or hours where it is long."""
     if seconds is None:
         return DASH
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.1f} min"
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 def training_words(training: TrainingResult | None) -> str:

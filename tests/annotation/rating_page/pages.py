@@ -56,8 +56,9 @@ class ServedPage:
 
     Attributes:
         port: where it listens, the same after every start.
-        links: rater → link, as the command printed them.
+        links: rater or adjudicator → link, as the command printed them.
         enrolment: the link by which people enrol; empty where nobody can.
+        researcher: the link of the page that shows how the study goes.
         output: what the command printed until it served.
     """
 
@@ -71,6 +72,7 @@ class ServedPage:
             self.port = int(probe.getsockname()[1])
         self.links: dict[str, str] = {}
         self.enrolment = ""
+        self.researcher = ""
         self.output = ""
         self._process: subprocess.Popen[str] | None = None
 
@@ -96,6 +98,8 @@ class ServedPage:
                 self.links[link[1]] = link[2]
             elif enrolment := re.search(r"people enrol, .*: (https?://\S+#\S+)", line):
                 self.enrolment = enrolment[1]
+            if line.startswith("Yours alone"):
+                self.researcher = line.split()[-1]
             if "Ctrl-C ends it" in line:
                 break
         self.output = "".join(lines)

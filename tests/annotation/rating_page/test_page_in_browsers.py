@@ -13,16 +13,18 @@ from typing import Any
 import pytest
 
 from bedside.annotation.answer_store import read_store
+from bedside.annotation.assignment_by_need import WorkDone, need_design, stop
 from bedside.annotation.fields import LISTED
 from bedside.annotation.page_words import page_words
 from bedside.annotation.plan_file import read_plan
+from bedside.annotation.reassignment import as_assigned
 from bedside.annotation.sampling import make_plan
 from bedside.annotation.training_cases import read_training
 from bedside.ratings.run import Run
 from bedside.scoring.score import score
 from tests.annotation.builders import CLIENT_TALK, MODES, QUESTION, copy_of, gold_cases, people, translated_plan
 from tests.annotation.rating_page.pages import ServedPage, serving
-from tests.annotation.study import EMPATHY, GOAL, rating_plan
+from tests.annotation.study import EMPATHY, GOAL, new_study, rating_plan
 from tests.annotation.test_composites import MANNERS, STEPS, TEACH, composite_study, item_of
 from tests.annotation.test_links import CHECK, MATCHING, link_study
 
@@ -723,3 +725,31 @@ def test_axe_finds_nothing_on_any_page(run: Run, browser: Any, tmp_path: Path, m
             page = opened(browser, f"{served.address}/{end}")
             page.get_by_text(said).wait_for()
             axe_finds_nothing(page)
+
+
+def test_items_by_need_come_without_loading_again_and_end_when_it_is_enough(tmp_path: Path, browser: Any) -> None:
+    run = new_study(tmp_path, cases=6)
+    plan = rating_plan(run, raters=("anna", "ben"), overlap=2, rubrics=(EMPATHY,))
+    with serving(plan, run, "--until", "mean±.1") as served:
+        page = opened(browser, served.links["anna"], width=390)
+        page.get_by_role("button", name="Begin").click()
+        for number, every in ((1, 4), (2, 4), (3, 4), (4, 6)):
+            page.locator("h1", has_text=f"Conversation {number} of {every}").wait_for()
+            page.keyboard.press("3")
+            hand_in(page)
+        page.get_by_role("button", name="All items").click()
+        page.get_by_text("2 items to go.").wait_for()
+        page.get_by_text("More items come as these are handed in.").wait_for()
+        page.get_by_role("button", name="Conversation 5 of 6: open").click()
+        page.locator("h1", has_text="Conversation 5 of 6").wait_for()
+        # It ends while she is at the fifth, which she hands in.
+        answered = {(item.id, "anna") for item in plan.items}
+        answered &= {(item, "anna") for item in as_assigned(run, plan).assignment["anna"][:4]}
+        stop(run, need_design(run, plan), WorkDone(answered))
+        page.keyboard.press("3")
+        hand_in(page)
+        page.get_by_text("It is enough: the results are as precise as the study needs.").wait_for()
+        assert page.locator(".items li").count() == 5
+        ben = opened(browser, served.links["ben"])
+        ben.get_by_text("It is enough").wait_for()
+    assert len(as_assigned(run, plan).assignment["anna"]) == 5

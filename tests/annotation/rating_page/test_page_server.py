@@ -11,6 +11,7 @@ import ssl
 import subprocess
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -25,11 +26,12 @@ from bedside.annotation.plan_file import read_plan
 from bedside.annotation.rating_page.page_collection import collect
 from bedside.annotation.rating_page.page_folder import page_folder
 from bedside.annotation.rating_page.page_server import serve_page
+from bedside.annotation.reassignment import need_of
 from bedside.core.errors import InputError
 from bedside.core.page_serving import PagePlace
 from bedside.ratings.run import Run
 from tests.annotation.rating_page.pages import ServedPage, opened, serving
-from tests.annotation.study import new_study, rating_plan
+from tests.annotation.study import EMPATHY, new_study, rating_plan
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -321,3 +323,58 @@ def test_ctrl_c_ends_it_and_says_how_to_go_on_also_where_the_run_is_held(
     assert (item, "cleo") not in read_store(Run(served.run.path), plan).answers()
     typed(served, "--collect")
     assert (item, "cleo") in read_store(Run(served.run.path), plan).answers()
+
+
+def test_raters_go_on_until_it_is_enough_and_no_answer_is_lost_when_the_server_is_killed(tmp_path: Path) -> None:
+    """Four raters by need over the network; the server is killed in between, and stops by itself. Whoever is at an item
+    then hands it in, nobody gets another, and the command says how it stands when it is started again."""
+    run = new_study(tmp_path, cases=60)
+    plan = rating_plan(run, raters=("anna", "ben", "cleo", "dora"), overlap=2, rubrics=(EMPATHY,))
+    every = sum(map(len, plan.assignment.values()))
+    acknowledged: dict[tuple[str, str], str] = {}
+    supplies: dict[str, str] = {}
+    ended = threading.Event()
+    with serving(plan, run, "--until", "mean±.55") as served:
+        assert "items by need" in served.output
+
+        def rate(rater: str) -> None:
+            with httpx.Client(base_url=served.address, timeout=20) as own:
+                while not ended.wait(0.4):
+                    with suppress(httpx.TransportError):
+                        shared = own.get("/share", headers=known(served, rater)).raise_for_status().json()
+                        supplies[rater] = shared["supply"]
+                        items = [item["item"] for item in shared["items"] if item["handed_in"] is None]
+                        if not items:
+                            return
+                        ended.wait(0.2)
+                        level = str(3 + int(items[0][1:5], 16) % 2)
+                        sending = body(f"{rater}-{items[0]}", choices={"empathy": [level]})
+                        answer = own.put(f"/items/{items[0]}", json=sending, headers=known(served, rater))
+                        assert answer.status_code == 200, answer.text
+                        acknowledged[items[0], rater] = level
+
+        people = [threading.Thread(target=rate, args=(rater,)) for rater in plan.raters]
+        for person in people:
+            person.start()
+        ended.wait(6)
+        served.kill()
+        served.start()
+        deadline = time.monotonic() + 90
+        for person in people:
+            person.join(max(0.0, deadline - time.monotonic()))
+        ended.set()
+        need = need_of(run, plan)
+        assert need is not None
+        assert need.stopped
+        assert supplies == dict.fromkeys(plan.raters, "enough")
+        code, printed = served.stop()
+        assert code == 0, printed
+        assert "The targets mean±.55 are reached: nobody gets more items." in printed
+        assert "--until 'mean±.55'" in printed
+    answers = read_store(Run(run.path), plan).answers()
+    said = {key: answer.choices["empathy"][0] for key, answer in answers.items()}
+    # One whose reply was lost when the server was killed may stand there, too.
+    assert acknowledged.items() <= said.items()
+    assert len(said) - len(acknowledged) <= len(plan.raters)
+    assert 20 < len(said) <= 0.8 * every
+    assert max(Counter(item for item, _ in said).values()) == 2

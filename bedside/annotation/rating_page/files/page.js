@@ -20,6 +20,8 @@ let shown = -1;
 let trained = 0;
 let started = Date.now();
 let active = Date.now();
+const LOOK_AGAIN = 60000;
+let lookAgain = null;
 
 // -- what is said ---------------------------------------------------------------------------------
 
@@ -167,13 +169,25 @@ async function showList() {
   const rest = share.items.filter((item) => !isDone(item)).length;
   show(
     el("p", { class: "plain" },
-      !share.items.length ? say("nothing_to_rate")
+      share.queue && !rest ? say("nothing_to_settle_now")
+        : !share.items.length && !share.supply ? say("nothing_to_rate")
         : rest ? counting("to_go", rest)
-          : say("all_handed_in")),
+          : share.supply === "enough" || share.supply === "later" ? say(`supply_${share.supply}`)
+            : say("all_handed_in")),
+    el("p", { class: "plain", hidden: share.supply !== "more" }, say("supply_more")),
     el("p", { class: "plain", hidden: !trainingWords() }, trainingWords()),
     el("ol", { class: "items" }, share.items.map((item, place) =>
       el("li", {}, button(say("item_and_state", { title: titleOf(item), state: stateOf(item) }), () => showItem(place), { disabled: item.closed })))),
   );
+  clearTimeout(lookAgain);
+  if (share.supply === "later") lookAgain = setTimeout(lookForMore, LOOK_AGAIN);
+}
+
+/** Whether others left something meanwhile, where the rater still sees that there is nothing. */
+async function lookForMore() {
+  if (keeper || !document.querySelector(".items")) return;
+  await refresh();
+  await showList();
 }
 
 /** How the training went, where something depends on it. */
@@ -196,8 +210,12 @@ function showKeys() {
 
 async function showItem(place) {
   try {
+    const wanted = share.items[place].item;
     await leave();
     if (showStage(share, takeOn, moved)) return;
+    // What others took over isn't in the share any more.
+    place = share.items.findIndex((one) => one.item === wanted);
+    if (place < 0) return showList();
     const item = share.items[place];
     const name = drawerOf(item.item);
     const later = waiting.get(item.item);
@@ -527,6 +545,14 @@ addEventListener("popstate", ({ state }) => {
   else if (state === "instructions") showInstructions();
   else if (place >= 0 && place !== shown) showItem(place);
 });
+/** What raters differ on comes while its list is open. */
+setInterval(async () => {
+  if (!share?.queue || keeper || waiting.size || !document.querySelector(".items")) return;
+  const before = share.items.length;
+  await refresh();
+  if (share.items.length !== before && !keeper && document.querySelector(".items")) await showList();
+}, 10000);
+
 addEventListener("unhandledrejection", (event) => {
   event.preventDefault();
   wrong(event.reason);
@@ -547,9 +573,10 @@ async function begin() {
 async function start() {
   if (showStage(share, takeOn, moved)) return;
   // What was handed in here, and whose reply never came.
-  for (const { item } of share.items) {
-    const kept = drawer.read(drawerOf(item));
-    const sheet = kept && new Keeper(drawerOf(item), item, {}, status).takeUp(kept);
+  for (const name of drawer.names(drawerOf(""))) {
+    const item = name.slice(drawerOf("").length);
+    const kept = drawer.read(name);
+    const sheet = kept && new Keeper(name, item, {}, status).takeUp(kept);
     if (sheet?.leaving) sendLater(sheet);
   }
   trained = share.items.filter((item) => item.training).length;

@@ -34,18 +34,18 @@ export class Refused extends Error {
   }
 }
 
-export async function ask(method, path, body, by = secret) {
+export async function ask(method, path, body, patience = PATIENCE) {
   let response;
   let data;
   try {
     response = await fetch(path, {
       method,
-      headers: { Authorization: `Bearer ${by}`, ...(body ? { "Content-Type": "application/json" } : {}) },
+      headers: { Authorization: `Bearer ${secret}`, ...(body ? { "Content-Type": "application/json" } : {}) },
       body: body ? JSON.stringify(body) : undefined,
       cache: "no-store",
       credentials: "omit",
       redirect: "error",
-      signal: AbortSignal.timeout(PATIENCE),
+      signal: AbortSignal.timeout(patience),
     });
     data = await response.json();
     ahead = (Date.parse(response.headers.get("Date")) || Date.now()) - Date.now();
@@ -79,6 +79,13 @@ export function newMark() {
 
 /** What this browser keeps until the server has it. A browser that keeps nothing for pages still has it in memory. */
 export const drawer = {
+  names(beginning) {
+    try {
+      return Object.keys(localStorage).filter((name) => name.startsWith(beginning));
+    } catch {
+      return [];
+    }
+  },
   read(name) {
     try {
       return JSON.parse(localStorage.getItem(name));
