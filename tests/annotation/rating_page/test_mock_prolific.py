@@ -273,7 +273,9 @@ def test_ids_from_outside_stand_in_one_file_alone(study: Any, tmp_path: Path) ->
 
 def test_withdrawal_leaves_nothing(study: Any) -> None:
     page, plan, people = study
-    row = next(row for row in _persons(page).values() if row["state"] == "completed")
+    answers = read_store(page.run, as_assigned(page.run, plan)).answers()
+    rated = Counter(rater for item, rater in answers if not isinstance(plan.by_id[item], KnownItem))
+    row = next(row for row in _persons(page).values() if rated[row["rater"]] == EACH)
     pid, rater = orjson.loads(row["parameters"])["PROLIFIC_PID"], row["rater"]
     folder = page_folder(page.run, plan)
     before = Run(page.run.path).ratings.filter(rated_by_humans()).height
