@@ -593,7 +593,7 @@ def make_plan(
     _check_pairs(mode, by=by, focus=focus, training=training, gold=gold, systems=systems)
     check_gold_share(gold_share)
     _check_training_kappa(mode, rubrics, training, training_kappa)
-    _check_second_set(mode, training, training_again, training_kappa)
+    _check_second_set(mode, rubrics, training, training_again, training_kappa)
     _check_share_size(share_size, per)
     check_round(round)
     _check_numbers(raters, per, overlap, {"random_share": random_share, "repeat": repeat})
@@ -817,7 +817,11 @@ def _check_share_size(share_size: int | None, per: int | None) -> None:
 
 
 def _check_second_set(
-    mode: Mode, training: Sequence[TrainingCase], again: Sequence[TrainingCase], wanted: float | None
+    mode: Mode,
+    rubrics: Sequence[Rubric],
+    training: Sequence[TrainingCase],
+    again: Sequence[TrainingCase],
+    wanted: float | None,
 ) -> None:
     """See that somebody can fail the first training set, and isn't shown it again."""
     if not again:
@@ -828,7 +832,7 @@ def _check_second_set(
             where="`training_again`",
             todo="give `training` and `training_kappa`, too",
         )
-    _check_training_kappa(mode, again, wanted)
+    _check_training_kappa(mode, rubrics, again, wanted)
     first = {(case.transcript, case.unit) for case in training}
     for case in again:
         if (case.transcript, case.unit) in first:

@@ -305,7 +305,12 @@ def test_a_plan_without_a_study_is_served_as_before(run: Run) -> None:
     plan = rating_plan(run, raters=("rater-1", "anna"))
     state, folder = opened(plan, run)
     share = state.share("rater-1")
-    assert (share.pop("stage"), share.pop("study")) == ("rating", None)
+    assert (share.pop("stage"), share.pop("study"), share.pop("supply"), share.pop("queue")) == (
+        "rating",
+        None,
+        None,
+        False,
+    )
     assert set(share) == {
         "plan", "mode", "questions", "instructions", "notes", "kind", "inputs", "lists", "rater", "items", "training",
     }  # fmt: skip

@@ -16,7 +16,6 @@ from tests.annotation.rating_page.pages import serving
 from tests.annotation.rating_page.test_page_in_browsers import (
     LOWEST_CONTRAST,
     axe_finds_nothing,
-    browser,
     has_left,
     opened,
     title,
@@ -24,7 +23,6 @@ from tests.annotation.rating_page.test_page_in_browsers import (
 from tests.annotation.rating_page.test_study_page import Browser, done, levels
 from tests.annotation.study import new_study, rating_plan
 
-__all__ = ["browser"]
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 
