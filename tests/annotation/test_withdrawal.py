@@ -291,7 +291,7 @@ def test_the_same_name_elsewhere_is_not_theirs(study: Study) -> None:
 
 
 def test_who_enrolled_is_somebody_of_their_study_alone(run: Run, tmp_path: Path) -> None:
-    plans = {}
+    plans: dict[str, AnnotationPlan] = {}
     for round, other in (("a", "ben"), ("b", "cleo"), ("a-more", "ben")):
         plan = rating_plan(Run(run.path), raters=("p-1", other), overlap=2, per=2, round=round, seed=len(plans))
         keep_plan(plan, run, tmp_path / f"{round}.json")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -378,12 +378,13 @@ def test_the_enrolment_link_reads_nothing_and_nobody_reads_anothers(run: Run, tm
     assert page.rater_of(secrets[ENROLMENT]) == ENROLMENT
     item = items_of(plan, "rater-1")[0]
     answered(page, second)
-    for call in (
+    calls: list[Callable[[], object]] = [
         lambda: page.share(ENROLMENT), lambda: page.item(ENROLMENT, item), lambda: page.save(ENROLMENT, item, sent()),
         lambda: answered(page, ENROLMENT), lambda: page.withdraw(ENROLMENT, b'{"mark": "mmmmmmmm"}'),
         lambda: page.item(second, item), lambda: page.save(second, item, sent(choices=RATED)),
         lambda: answered(page, "anna"), lambda: page.enrol(first, b"{}"),
-    ):  # fmt: skip
+    ]  # fmt: skip
+    for call in calls:
         with pytest.raises(NoSuchItemError):
             call()
     assert page.share("anna")["stage"] == "rating"
@@ -464,7 +465,7 @@ def test_shares_that_cannot_be_filled_are_refused(large: Run, tmp_path: Path) ->
         ({"share_size": 1, "by": ["system"]}, "can hold all transcripts of a case"),
     ):
         with pytest.raises(DataError, match=message):
-            rating_plan(large, **options)  # type: ignore[arg-type]
+            rating_plan(large, **options)
     cases = read_training(gold_file(tmp_path, 2), "rate", (EMPATHY, GOAL))
     for known, message in (
         ({"training_again": cases}, "for who fails the first"),
@@ -472,4 +473,4 @@ def test_shares_that_cannot_be_filled_are_refused(large: Run, tmp_path: Path) ->
         ({"training": cases, "training_again": cases, "training_kappa": 0.6}, "in both training sets"),
     ):
         with pytest.raises(DataError, match=message):
-            rating_plan(large, **known)  # type: ignore[arg-type]
+            rating_plan(large, **known)
