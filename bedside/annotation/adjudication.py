@@ -236,11 +236,7 @@ def _adjudication_plan(
         assignment[min(free, key=lambda person: len(assignment[person]))].append(name)
         items.append(PlanItem(id=name, transcript=unit[0], unit=unit[1], stratum=0, drawn="disagreement", chance=0.0))
         opinions[name] = {
-            rubric: tuple(
-                Opinion(answer=said.choice, reason=". ".join(filter(None, (said.parts, said.reason))))
-                for said in _shuffled(of_rubric, rng)
-            )
-            for rubric, of_rubric in by_rubric.items()
+            rubric: tuple(map(_without_name, _shuffled(of_rubric, rng))) for rubric, of_rubric in by_rubric.items()
         }
         if own := queue.agreed.get(unit):
             agreed[name] = own
@@ -273,26 +269,36 @@ def _adjudication_plan(
     )
 
 
-def opinions_without(plan: AnnotationPlan, rows: pl.DataFrame) -> tuple[dict[str, dict[str, tuple[Opinion, ...]]], int]:
+def opinions_without(
+    run: Run, plan: AnnotationPlan, rows: pl.DataFrame
+) -> tuple[dict[str, dict[str, tuple[Opinion, ...]]], int]:
     """The opinions of an adjudication without those that a rater's ratings say, and how many these are.
 
     Opinions carry no name. Where another rater said the very same, either of the two is left out.
 
     Args:
+        run: the run.
         plan: the adjudication.
         rows: ratings of the rater, of earlier revisions too.
     """
-    opinions = {item: dict(by_rubric) for item, by_rubric in plan.opinions.items()}
-    count = 0
+    said: dict[tuple[str, str], dict[str, list[Opinion]]] = {}
     for rubric in plan.questions:
-        said = _said(rows, rubric)
-        for item in plan.items:
-            own = {(opinion.choice, opinion.reason) for opinion in said.get((item.transcript, item.unit), ())}
-            kept = list(opinions[item.id].get(rubric.name, ()))
-            theirs = next((opinion for opinion in kept if (opinion.answer, opinion.reason) in own), None)
-            if theirs is not None:
-                kept.remove(theirs)
-                opinions[item.id][rubric.name] = tuple(kept)
+        if rubric.kind in CASE_KINDS:
+            for unit, _, of_entries in _by_entry(run, plan, rows, rubric):
+                for name, opinion in of_entries.items():
+                    said.setdefault(unit, {}).setdefault(name, []).append(_without_name(opinion))
+        else:
+            for unit, own in _said(rows, rubric).items():
+                said.setdefault(unit, {})[rubric.name] = list(map(_without_name, own))
+    opinions = {item: dict(by_field) for item, by_field in plan.opinions.items()}
+    count = 0
+    for item in plan.items:
+        for name, theirs in said.get((item.transcript, item.unit), {}).items():
+            kept = list(opinions[item.id].get(name, ()))
+            gone = next((opinion for opinion in kept if opinion in theirs), None)
+            if gone is not None:
+                kept.remove(gone)
+                opinions[item.id][name] = tuple(kept)
                 count += 1
     return opinions, count
 
@@ -332,6 +338,10 @@ def settled_and_changed(run: Run, plan: AnnotationPlan) -> tuple[int, int]:
                     for name, opinions in own.items()
                 )
     return settled, changed
+
+
+def _without_name(said: _RaterOpinion) -> Opinion:
+    return Opinion(answer=said.choice, reason=". ".join(filter(None, (said.parts, said.reason))))
 
 
 def _shuffled(said: Sequence[_RaterOpinion], rng: random.Random) -> list[_RaterOpinion]:
@@ -403,35 +413,45 @@ def _of_units(of_round: pl.DataFrame, rubric: Rubric) -> Iterator[_Disputed]:
 
 def _of_case(run: Run, plan: AnnotationPlan, of_round: pl.DataFrame, rubric: Rubric) -> Iterator[_Disputed]:
     """The same of a plan's own units by points or links: raters differ on an entry, or on what else is said of it."""
+    said: dict[tuple[str, str], list[tuple[dict[str, str], dict[str, _RaterOpinion]]]] = {}
+    for unit, fields, of_entries in _by_entry(run, plan, of_round, rubric):
+        said.setdefault(unit, []).append((fields, of_entries))
     every = {(item.transcript, item.unit): plan.every_of(item.id, rubric) for item in plan.items}
-    transcripts = {one.id: one for one in run.transcripts_named({transcript for transcript, _ in every})}
-    rows = of_round.filter(pl.col("metric") == rubric.name, pl.col("replicate") == 0).sort("rater")
-    said: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
-    for row in rows.iter_rows(named=True):
-        unit = row["transcript_id"], row["unit"]
-        fields = rated_fields(rubric, every.get(unit, ()), row, transcripts[unit[0]]) if every.get(unit) else None
-        if fields is not None:
-            said.setdefault(unit, {})[row["rater"]] = fields
-    for unit, by_rater in sorted(said.items()):
+    for unit, of_raters in sorted(said.items()):
         disputed: dict[str, list[_RaterOpinion]] = {}
         agreed: dict[str, str] = {}
-        for entry in (asked for asked in every[unit] if asked.said):
-            parts = [asked.name for asked in every[unit] if asked.name.startswith(f"{entry.name}__")]
-            if len({tuple(map(fields.get, (entry.name, *parts))) for fields in by_rater.values()}) > 1:
-                disputed[entry.name] = [
-                    _RaterOpinion(
-                        rater, fields[entry.name], None, fields.get(reason_field(entry.name), "").strip(),
-                        "; ".join(f"{plain_name(part.rpartition('__')[2])}: {fields[part]}"
-                                  for part in parts if part in fields),
-                    )
-                    for rater, fields in by_rater.items()
-                ]  # fmt: skip
+        for entry in of_raters[0][1]:
+            parts = [asked.name for asked in every[unit] if asked.name.startswith(f"{entry}__")]
+            if len({(of[entry].choice, of[entry].parts) for _, of in of_raters}) > 1:
+                disputed[entry] = [of[entry] for _, of in of_raters]
                 disputed |= {part: [] for part in parts}
                 continue
-            for fields in reversed(by_rater.values()):  # the first rater's words show a link
-                kept = (entry.name, *parts, evidence_field(entry.name))
+            for fields, _ in reversed(of_raters):  # the first rater's words show a link
+                kept = (entry, *parts, evidence_field(entry))
                 agreed |= {name: fields[name] for name in kept if name in fields}
-        yield unit, len(by_rater), disputed, agreed
+        yield unit, len(of_raters), disputed, agreed
+
+
+def _by_entry(
+    run: Run, plan: AnnotationPlan, rows: pl.DataFrame, rubric: Rubric
+) -> Iterator[tuple[tuple[str, str], dict[str, str], dict[str, _RaterOpinion]]]:
+    """Of each rating of a plan's own units by points or links: the unit, its fields, and what it says of each entry."""
+    every = {(item.transcript, item.unit): plan.every_of(item.id, rubric) for item in plan.items}
+    transcripts = {one.id: one for one in run.transcripts_named({transcript for transcript, _ in every})}
+    own = rows.filter(pl.col("metric") == rubric.name, pl.col("replicate") == 0).sort("rater")
+    for row in own.iter_rows(named=True):
+        unit = row["transcript_id"], row["unit"]
+        asked = every.get(unit, ())
+        fields = rated_fields(rubric, asked, row, transcripts[unit[0]]) if asked else None
+        if fields is None:
+            continue
+        of_entries = {}
+        for entry in (one.name for one in asked if one.said):
+            parts = [one.name for one in asked if one.name.startswith(f"{entry}__") and one.name in fields]
+            words = "; ".join(f"{plain_name(part.rpartition('__')[2])}: {fields[part]}" for part in parts)
+            reason = fields.get(reason_field(entry), "").strip()
+            of_entries[entry] = _RaterOpinion(row["rater"], fields[entry], None, reason, words)
+        yield unit, fields, of_entries
 
 
 def _said(of_round: pl.DataFrame, rubric: Rubric) -> Mapping[tuple[str, str], list[_RaterOpinion]]:

@@ -423,6 +423,13 @@ def _with_newcomers(plan: AnnotationPlan, file: Path) -> AnnotationPlan:
     return plan.model_copy(update={"raters": raters, "standings": standings})
 
 
+def raters_in(run: Run) -> set[str]:
+    """The raters of all plans that the run holds, as they are now."""
+    files = (run.path / FOLDER).glob(f"*/{PLAN}")
+    plans = (_with_newcomers(read_plan(file), file.with_name("reassigned.json")) for file in files)
+    return {rater for plan in plans for rater in plan.raters}
+
+
 def rated_keys(run: Run, rounds: Collection[str]) -> pl.DataFrame:
     """The keys of the ratings that answers to plans of some rounds give."""
     tables = [

@@ -207,7 +207,7 @@ def _remove(
     for other, plan in plans.items():
         opinions, number = plan.opinions, 0
         if opinions and round_of(plan) in rounds:
-            opinions, number = opinions_without(plan, pl.concat(said).filter(pl.col("rater") == person))
+            opinions, number = opinions_without(run, plan, pl.concat(said).filter(pl.col("rater") == person))
         if number or other in own:
             records[other] = {**records.get(other, {"plan": other, **nothing}), "opinions": number}
             without = _plan_without(run, plan, own.get(other), share).model_copy(update={"opinions": opinions})

@@ -19,7 +19,7 @@ from bedside.analysis.audits import audits
 from bedside.analysis.fresh_view import linked_view
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.analysis.validation import validate
-from bedside.annotation.adjudication import adjudicate
+from bedside.annotation.adjudication import adjudicate, opinions_without
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.fields import NONE
@@ -791,6 +791,20 @@ FINAL = {
     "concern_matching__1": "3", "concern_matching__1__category_agrees": "yes", "finding_check__1": NONE,
     "finding_check__1__opening": "no",
 }  # fmt: skip
+
+
+def test_what_somebody_who_withdrew_said_of_links_is_not_settled(run: Run) -> None:
+    plan, settling = disputed(run)
+    first = plan.raters[0]
+    (item,) = (one.id for one in settling.items)
+    before = settling.opinions[item]
+    opinions, count = opinions_without(Run(run.path), settling, people(run).filter(rater=f"human:{first}"))
+    said = {name: of for name, of in before.items() if of}
+    assert count == len(said) > 1
+    assert {name: len(of) for name, of in opinions[item].items() if name in said} == {
+        name: len(of) - 1 for name, of in said.items()
+    }
+    assert all(set(of) <= set(before[name]) for name, of in opinions[item].items())
 
 
 @pytest.mark.parametrize("channel", ["studio", "page", "csv", "xlsx"])

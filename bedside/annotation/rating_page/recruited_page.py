@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.answer_store import raters_in
 from bedside.annotation.rating_page.page_database import EntryConflictError, Mark, SentEntry, read_sent
 from bedside.annotation.rating_page.page_folder import PageFolder
 from bedside.annotation.rating_page.page_state import (
@@ -125,7 +126,7 @@ class RecruitedPage(PageState):
             return {"welcome": {**words, **texts, "full": full, "ending": ending}}
         if sent.version != self.study.version:
             raise EntryConflictError(self.words.say("study_changed"))
-        free, taken = self.recruitment.free(), self.plan.raters
+        free, taken = self.recruitment.free(), {*self.plan.raters, *raters_in(self._run)}
         person = self.people.enrol(key, parameters, self.study, free, taken)
         return (
             {"ending": ending or self.study.ending("full", parameters, debriefing=False)}

@@ -11,7 +11,7 @@ import csv
 import io
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -177,7 +177,7 @@ class People:
         return [(time, rater, event, orjson.loads(detail)) for time, rater, event, detail in rows]
 
     def enrol(
-        self, key: str, parameters: Mapping[str, str], study: StudyFile, free: Sequence[str], taken: Sequence[str]
+        self, key: str, parameters: Mapping[str, str], study: StudyFile, free: Sequence[str], taken: Collection[str]
     ) -> EnrolledPerson | None:
         """Keep that somebody agreed, with a share of their own; None where none is free.
 
@@ -186,7 +186,7 @@ class People:
             parameters: of the link.
             study: what the person agreed to.
             free: raters of the plan whose share waits.
-            taken: names that the plan has.
+            taken: names of people in the run.
         """
         with self.changing() as database:
             known = self.known(key)

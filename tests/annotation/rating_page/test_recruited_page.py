@@ -84,6 +84,15 @@ def items_of(plan: AnnotationPlan, rater: str) -> list[str]:
 # -- The way through ------------------------------------------------------------------------------------
 
 
+def test_people_of_two_studies_on_one_run_are_not_one(run: Run, tmp_path: Path) -> None:
+    names = []
+    for study in ("first", "second"):
+        (tmp_path / study).mkdir()
+        plan = trained_plan(run, tmp_path / study, round=study)
+        names.append(enrolled(recruited(run, plan, tmp_path / study)))
+    assert names == ["p-1", "p-2"]
+
+
 def test_from_the_link_to_the_code(run: Run, tmp_path: Path) -> None:
     plan = trained_plan(run, tmp_path)
     page = recruited(run, plan, tmp_path)
