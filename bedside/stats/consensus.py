@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -48,22 +47,6 @@ def _table(ratings: Any) -> npt.NDArray[Any]:
     return table
 
 
-def _ratings_by_item(ratings: Any) -> list[list[Any]]:
-    """Every item's ratings without the missing ones."""
-    rows = _table(ratings).tolist()
-    return [[value for value in row if value is not None and value == value] for row in rows]
-
-
-def _consensus(method: str, rows: list[list[Any]], values: list[Any], ties: list[int]) -> Consensus:
-    return Consensus(
-        method,
-        tuple(values),
-        tuple(map(len, rows)),
-        tuple(ties),
-        tuple(index for index, row in enumerate(rows) if not row),
-    )
-
-
 def majority(ratings: Any) -> Consensus:
     """The value that more than half of an item's raters gave; items without one are ties.
 
@@ -71,48 +54,59 @@ def majority(ratings: Any) -> Consensus:
         ratings: numbers or labels, items by raters, None or NaN where missing. An even number of raters can
             split evenly, so an odd number is better.
     """
-    rows = _ratings_by_item(ratings)
+    table = _table(ratings)
+    numbers = table if table.dtype.kind == "f" else None
     values: list[Any] = []
-    ties = []
-    for index, row in enumerate(rows):
-        # So it is for almost all items, and this is many times as fast as counting every value.
-        if row and 2 * row.count(row[0]) > len(row):
-            values.append(row[0])
-            continue
-        top = Counter(row).most_common(1)
-        if top and 2 * top[0][1] > len(row):
-            values.append(top[0][0])
-        else:
-            values.append(None)
-            if row:
-                ties.append(index)
-    return _consensus("majority (more than half of the raters)", rows, values, ties)
+    if numbers is None:
+        # Each different value stands for itself by its place among them.
+        place_of: dict[Any, int] = {}
+        places = [
+            np.nan if value is None or value != value else place_of.setdefault(value, len(place_of))
+            for value in table.ravel().tolist()
+        ]
+        numbers, values = np.array(places, dtype=np.float64).reshape(table.shape), list(place_of)
+    ordered, count = _in_order(numbers)
+    # What more than half say stands in the middle.
+    middle = ordered[np.arange(count.size), np.maximum(count - 1, 0) // 2]
+    agreed = 2 * (ordered == middle[:, None]).sum(axis=1) > count
+    said = (values[int(place)] if values else place for place in middle[agreed].tolist())
+    together = np.full(count.size, None)
+    together[agreed] = np.fromiter(said, dtype=object, count=int(agreed.sum()))
+    return _consensus("majority (more than half of the raters)", together.tolist(), count, ~agreed & (count > 0))
+
+
+def _consensus(method: str, values: list[Any], count: Indices, tied: npt.NDArray[np.bool_]) -> Consensus:
+    return Consensus(
+        method,
+        tuple(values),
+        tuple(count.tolist()),
+        tuple(np.flatnonzero(tied).tolist()),
+        tuple(np.flatnonzero(count == 0).tolist()),
+    )
 
 
 def median(ratings: Any) -> Consensus:
     """The median of an item's ratings; where it lies between two unequal ones, it is their mean and a tie."""
-    table, count = _numbers_in_order(ratings)
-    rated, item = count > 0, np.arange(count.size)
-    lower, upper = (table[item, np.maximum(place, 0)] for place in ((count - 1) // 2, count // 2))
+    ordered, count = _in_order(_numbers(ratings, "median"))
+    item = np.arange(count.size)
+    lower, upper = (ordered[item, np.maximum(place, 0)] for place in ((count - 1) // 2, count // 2))
     middle = np.where(lower == upper, lower, (lower + upper) / 2)
-    return Consensus(
-        "median of the raters",
-        tuple(value if known else None for value, known in zip(middle.tolist(), rated.tolist(), strict=True)),
-        tuple(count.tolist()),
-        tuple(np.flatnonzero(rated & (lower != upper)).tolist()),
-        tuple(np.flatnonzero(~rated).tolist()),
-    )
+    values = np.where(count > 0, middle.astype(object), None).tolist()
+    return _consensus("median of the raters", values, count, (count > 0) & (lower != upper))
 
 
-def _numbers_in_order(ratings: Any) -> tuple[Array, Indices]:
-    """Each item's ratings from the lowest on, then NaN in place of those that are missing; and how many there are."""
-    rows = _table(ratings)
+def _numbers(ratings: Any, what: str) -> Array:
+    """Ratings as numbers, NaN where missing."""
     try:
-        numbers = rows.astype(np.float64, copy=False)
+        return _table(ratings).astype(np.float64, copy=False)
     except (TypeError, ValueError):
         raise DataError(
-            "a median is of numbers", todo="take the majority of labels, or give their levels as numbers"
+            f"a {what} is of numbers", todo="take the majority of labels, or give their levels as numbers"
         ) from None
+
+
+def _in_order(numbers: Array) -> tuple[Array, Indices]:
+    """Each item's ratings from the lowest on, then NaN in place of those that are missing; and how many there are."""
     if not numbers.shape[1]:
         numbers = np.full((len(numbers), 1), np.nan)
     # NaN comes last.
@@ -121,8 +115,15 @@ def _numbers_in_order(ratings: Any) -> tuple[Array, Indices]:
 
 def mean(ratings: Any) -> Consensus:
     """The mean of an item's ratings; there are no ties."""
-    rows = _ratings_by_item(ratings)
-    return _consensus("mean of the raters", rows, [float(np.mean(row)) if row else None for row in rows], [])
+    numbers = _numbers(ratings, "mean")
+    rated = ~np.isnan(numbers)
+    count = rated.sum(axis=1)
+    values = np.full(count.size, None)
+    # Items with equally many ratings at once: NumPy adds each item's as it adds them alone.
+    for number in set(count.tolist()) - {0}:
+        alike = count == number
+        values[alike] = numbers[alike][rated[alike]].reshape(-1, number).mean(axis=1)
+    return _consensus("mean of the raters", values.tolist(), count, np.zeros(count.size, dtype=np.bool_))
 
 
 def adjudicate(consensus: Consensus, decisions: Mapping[int, Any]) -> Consensus:
