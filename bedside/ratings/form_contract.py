@@ -8,6 +8,7 @@ from typing import Any
 
 from bedside.core.errors import AmbiguousError, InputError
 from bedside.core.registry import Registry
+from bedside.ratings.cell_columns import CellColumns
 from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import SETS as SETS, RatingContent
 from bedside.ratings.spellings import plain
@@ -44,7 +45,7 @@ class RatingForm:
         example: a minimal file, as text.
         example_name: a file name for the example.
         claims: whether a file is of this form, given its content; None where it can't be.
-        read: yields the cells that may hold a rating; says in the content's account what was understood.
+        read: gives the cells that may hold a rating; says in the content's account what was understood.
         priority: forms are asked in order of this number, the most specific first; those with a higher number only
             where none with a lower one may be meant.
     """
@@ -55,7 +56,7 @@ class RatingForm:
     example: str
     example_name: str
     claims: Callable[[RatingContent], FormClaim | None]
-    read: Callable[[RatingContent], Iterator[RatedCell]]
+    read: Callable[[RatingContent], Iterable[RatedCell] | CellColumns]
     priority: int = 50
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -12,7 +12,7 @@ from bedside.core.errors import InputError, nearest
 from bedside.ratings.names import has_kind, human_rater, is_human, person_name
 from bedside.ratings.rated_cells import RatedCell, by_metric
 from bedside.ratings.rating_reading import KnownMetric, RatingReading
-from bedside.ratings.spellings import commonest, folded, metric_key, without_ends
+from bedside.ratings.spellings import commonest, folded, metric_key, summed, without_ends
 
 #: Ends of a metric's name that say what is done with a rubric.
 _ENDS = (".preference", ".adjudicated")
@@ -126,7 +126,7 @@ def _collide(rated: Mapping[str, set[Hashable]], names: Iterable[str]) -> tuple[
 
 def _raters(cells: Sequence[RatedCell], reading: RatingReading, apart: list[str]) -> dict[str, str]:
     """The file's name of each rater → the one in the table."""
-    times = Counter(cell.rater for cell in cells if cell.rater)
+    times = summed((cell.rater, cell.times) for cell in cells if cell.rater)
     names: dict[str, str] = {}
     groups: dict[str, list[str]] = defaultdict(list)
     for name in times:
@@ -142,14 +142,15 @@ def _raters(cells: Sequence[RatedCell], reading: RatingReading, apart: list[str]
         rated: dict[str, set[Hashable]] = defaultdict(set)
         for cell in cells if len(people) > 1 else ():
             if cell.rater in group:
-                rated[names[cell.rater]].add((*cell.rated, metric_key(cell.metric)))
+                metric = metric_key(cell.metric)
+                rated[names[cell.rater]].update((*key, metric) for key in cell.all_rated())
         both = _collide(rated, people)
         new_people = [person for person in people if person not in of_run[key]]
         if both is not None:
             first, second = map(person_name, both)
             apart.append(f"{first!r} and {second!r} rate the same things, and stay two raters.")
         elif len(of_run[key]) < 2:
-            chosen = of_run[key] or [commonest(names[name] for name in group for _ in range(times[name]))]
+            chosen = of_run[key] or [commonest((names[name], times[name]) for name in group)]
             names.update(dict.fromkeys(group, chosen[0]))
         elif new_people:
             several = " and ".join(repr(person_name(rater)) for rater in sorted(of_run[key]))
@@ -187,7 +188,7 @@ class _Metrics:
     def _joined(self, known: str | None, group: list[str]) -> dict[str, str]:
         """The names of one group under one, where no two of them are something else."""
         both = self._different(group)
-        own = commonest(without_ends(name)[0] for name in group for _ in self._cells[name])
+        own = commonest((without_ends(name)[0], cell.times) for name in group for cell in self._cells[name])
         if both is None and known is None and own not in group:
             alike = (name for name in self._cells if name not in group and metric_key(name) == metric_key(own))
             both = next(((group[0], name) for name in alike), None)
@@ -203,7 +204,7 @@ class _Metrics:
             if metric_key(first) != metric_key(second) or self._units(first) != self._units(second) or len(ends) > 1:
                 return first, second
         rated: dict[str, set[Hashable]] = {
-            name: {(*cell.rated, cell.rater) for cell in self._cells[name]} for name in group
+            name: {(*rated, cell.rater) for cell in self._cells[name] for rated in cell.all_rated()} for name in group
         }
         return _collide(rated, group)
 

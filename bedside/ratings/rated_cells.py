@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -33,6 +33,8 @@ class RatedCell(NamedTuple):
             which is preferred.
         kind: ``comment`` where the cell holds what somebody remarked, in a column of comments, and no rating.
         system, case, turn, replicate, round, drawn, reason: as the columns of the ratings table, the turn as a number.
+        times: how many cells it stands for, which are alike but for what they rate: it is the first of them.
+        alike: gives what each of those rates; None where it is the only one.
     """
 
     where: str
@@ -50,6 +52,12 @@ class RatedCell(NamedTuple):
     reason: str = ""
     second: str = ""
     kind: str = ""
+    times: int = 1
+    alike: Callable[[], Iterable[tuple[str, ...]]] | None = None
+
+    def all_rated(self) -> Iterable[tuple[str, ...]]:
+        """What each cell that it stands for rates."""
+        return (self.rated,) if self.alike is None else self.alike()
 
     @property
     def rated(self) -> tuple[str, ...]:
@@ -306,7 +314,7 @@ class MetricAnswers:
         """Take spellings of one label together, where the answers are labels."""
         if self._exact or self._parts or self._numbered:
             return
-        labels = [(cell.rater, cell.value.strip()) for cell in cells]
+        labels = [(cell.rater, cell.value.strip(), cell.times) for cell in cells]
         self.joined, apart = joined_labels([answer for answer in labels if number_in(answer[1]) is None], known)
         for upper, lower in apart:
             self.remarks.append(
@@ -322,24 +330,25 @@ class MetricAnswers:
         example = cells[0].value.strip()
         number, _ = part_of_whole(example) or (0.0, "")
         out_of = "in percent, up to 100" if whole == "%" else f"out of {whole}"
+        times = sum(cell.times for cell in cells)
         self.remarks.append(
-            f"All of {self.metric} is numbers {out_of}: {example} is {number:g} ({counted(len(cells), 'cell')})."
+            f"All of {self.metric} is numbers {out_of}: {example} is {number:g} ({counted(times, 'cell')})."
         )
         return True
 
     def _decimal_commas(self, cells: Sequence[RatedCell]) -> Collection[str]:
         """Columns whose numbers are written with a comma.
         AmbiguousError where a column has both, or its commas may part thousands."""
-        commas: dict[str, list[tuple[str, str]]] = {}
+        commas: dict[str, list[RatedCell]] = {}
         points: dict[str, tuple[str, str]] = {}
         for cell in cells:
             text = cell.value.strip()
             if _DECIMAL_COMMA.fullmatch(text):
-                commas.setdefault(cell.column, []).append((text, cell.where))
+                commas.setdefault(cell.column, []).append(cell._replace(value=text))
             elif _DECIMAL_POINT.fullmatch(text):
                 points.setdefault(cell.column, (text, cell.where))
         for column, written in commas.items():
-            first, where = written[0]
+            first, where = written[0].value, written[0].where
             if column in points:
                 other, place = points[column]
                 raise AmbiguousError(
@@ -347,17 +356,18 @@ class MetricAnswers:
                     where=f"{where} and {place}",
                     todo=f"write the numbers of {self.metric} alike, with a point before decimals and no other mark",
                 )
-            if all(_THOUSANDS.fullmatch(text) for text, _ in written):
+            if all(_THOUSANDS.fullmatch(cell.value) for cell in written):
                 raise AmbiguousError(
                     f"{first!r} may be {first.replace(',', '.')} or {first.replace(',', '')}",
                     where=where,
                     todo=f"write the numbers of {self.metric} with a point before decimals and no other mark",
                 )
         if commas:
-            example, _ = next(iter(commas.values()))[0]
+            example = next(iter(commas.values()))[0].value
+            times = sum(cell.times for written in commas.values() for cell in written)
             self.remarks.append(
                 f"Numbers of {self.metric} have a comma before their decimals: {example} is "
-                f"{example.replace(',', '.')} ({counted(sum(map(len, commas.values())), 'cell')})."
+                f"{example.replace(',', '.')} ({counted(times, 'cell')})."
             )
         return commas.keys()
 
@@ -393,7 +403,7 @@ class MetricAnswers:
             number = self._number(cell, cell.value.strip())
             if number is not None:
                 places.setdefault(number, cell.where)
-                times[number] += 1
+                times[number] += cell.times
         codes = possible_codes(places)
         far = [] if codes else far_numbers(times)
         codes = codes or far

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -23,19 +23,26 @@ from bedside.transcripts.file_kinds import foreign_archive, foreign_kind
 from bedside.transcripts.json_source import JsonSource
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading_account import FileAccount
-from bedside.transcripts.table_rows import TABLE_ENDINGS, RawTable, raw_tables, table
-from bedside.transcripts.typed_rows import is_parquet, parquet_height, parquet_records, parquet_rows, parquet_schema
+from bedside.transcripts.table_rows import TABLE_ENDINGS, RawTable, raw_tables
+from bedside.transcripts.text_table import (
+    MOST_TEXT,
+    Places,
+    TextTable,
+    held_rows,
+    parquet_table,
+    text_column,
+    text_table,
+)
+from bedside.transcripts.typed_rows import check_parquet_size, is_parquet, parquet_records, parquet_schema
 
-#: Most rows of a table, and letters of text.
-_MOST_ROWS, _MOST_TEXT = 2_000_000, 2**30
 #: What the account calls answers that are no single label or number.
 SETS = "answers of several labels"
 #: Rows that are looked at for two rows of column names.
 _FIRST_ROWS = 3
 #: Place and cells of each row.
-Rows = list[tuple[str, list[str]]]
+Rows = Sequence[tuple[str, list[str]]]
 #: Column names and rows.
-Table = tuple[list[str], Rows]
+Table = tuple[list[str], TextTable]
 
 
 class RatingContent:
@@ -92,7 +99,8 @@ class RatingContent:
 
     def with_table(self, header: list[str], rows: Rows) -> RatingContent:
         """The same content with another table, which a form made of it."""
-        return RatingContent(self.reading, self.place, self.account, (header, rows))
+        table = rows if isinstance(rows, TextTable) else held_rows(rows, len(header), self.place)
+        return RatingContent(self.reading, self.place, self.account, (header, table))
 
     def without_ratings(self) -> InputError:
         """The message for what holds no rating."""
@@ -122,7 +130,7 @@ class RatingContent:
                 where=self.place,
                 todo="give a table with the columns item, rater, metric and value, or name the form with `form`",
             )
-        if self.table is not None and not self.table[1]:
+        if self.table is not None and not len(self.table[1]):
             return self.without_ratings()
         names = self.columns.names.keys()
         needed = ("item", "rater", "value") if self.columns.rated or names & {"rater", "value"} else ("item",)
@@ -141,9 +149,9 @@ def frame_content(frame: Frame, reading: RatingReading) -> RatingContent:
         InputError: two columns have one name.
     """
     columns = _columns(frame)
-    rows = enumerate(zip(*columns.values(), strict=True))
-    cells = [(row_place(number), ["" if _is_nothing(cell) else str(cell) for cell in row]) for number, row in rows]
-    return RatingContent(reading, FRAME, FileAccount(), (list(columns), cells))
+    cells = pl.DataFrame({str(at): text_column(column, _text) for at, column in enumerate(columns.values())})
+    places = Places(_ROW, pl.int_range(cells.height, eager=True))
+    return RatingContent(reading, FRAME, FileAccount(), (list(columns), TextTable(cells, places)))
 
 
 class FileContent(RatingContent):
@@ -176,7 +184,7 @@ class FileContent(RatingContent):
     def records(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """As of any content."""
         if self._parquet:
-            self._check_height()
+            check_parquet_size(self._source, MOST_TEXT)
             for number, row in parquet_records(self._source):
                 yield f"{self.place}: row {number}", row
             return
@@ -191,17 +199,11 @@ class FileContent(RatingContent):
     def table(self) -> Table | None:
         """Column names and rows, all as text; None where the file is no table."""
         if self._parquet:
-            self._check_height()
             schema = parquet_schema(self._source)
             if any(dtype.is_nested() for dtype in schema.values()):
                 return None
-            numbered = parquet_rows(self._source)
-            next(numbered)  # the names of the columns
-            return list(schema), _held(((f"{self.place}: row {number}", row) for number, row in numbered), self.place)
-        if self._source.json is not None:
-            return None
-        header, rows = table(self._source, self.reading.struck)
-        return header, _held(rows, self.place)
+            return list(schema), parquet_table(self._source)
+        return None if self._source.json is not None else text_table(self._source, self.reading.struck)
 
     @property
     def sample(self) -> tuple[list[str], list[list[str]]]:
@@ -210,10 +212,6 @@ class FileContent(RatingContent):
             return [], []
         first = raw_tables(self._source)[0] if self._parquet else self._raw_tables[0]
         return first.names, first.below
-
-    def _check_height(self) -> None:
-        if parquet_height(self._source) > _MOST_ROWS:
-            raise _too_large(self.place)
 
     @cached_property
     def _raw_tables(self) -> list[RawTable]:
@@ -224,7 +222,7 @@ class FileContent(RatingContent):
     @cached_property
     def typed_tables(self) -> list[tuple[str, Rows]]:
         """As of any content."""
-        return [(raw.sheet, _held(self._typed(raw), self.place)) for raw in self._raw_tables]
+        return [(raw.sheet, [*_readable(self._typed(raw))]) for raw in self._raw_tables]
 
     def _typed(self, raw: RawTable) -> Iterator[tuple[str, list[str] | InputError]]:
         top = self._top(raw)
@@ -251,24 +249,12 @@ class FileContent(RatingContent):
         return next(several, 1)
 
 
-def _held(rows: Iterable[tuple[str, list[str] | InputError]], place: str) -> Rows:
-    """The rows in memory; InputError where one can't be read, or they are too many."""
-    held: Rows = []
-    letters = 0
+def _readable(rows: Iterable[tuple[str, list[str] | InputError]]) -> Iterator[tuple[str, list[str]]]:
+    """The rows; InputError where one can't be read."""
     for where, row in rows:
         if isinstance(row, InputError):
             raise row
-        held.append((where, row))
-        letters += sum(map(len, row))
-        if len(held) > _MOST_ROWS or letters > _MOST_TEXT:
-            raise _too_large(place)
-    return held
-
-
-def _too_large(place: str) -> InputError:
-    return InputError(
-        f"the file has more than {_MOST_ROWS:,} rows or {_MOST_TEXT // 2**20} MB of text", where=place, todo="split it"
-    )
+        yield where, row
 
 
 if TYPE_CHECKING:
@@ -282,6 +268,7 @@ else:
 
 #: What a data frame is called in messages.
 FRAME = "the data frame"
+_ROW = f"{FRAME}: row "
 
 
 def is_frame(value: object) -> TypeGuard[Frame]:
@@ -295,7 +282,7 @@ def is_frame(value: object) -> TypeGuard[Frame]:
 
 def row_place(row: int) -> str:
     """The place of a row, for messages; rows count from 0, as they do in data frames."""
-    return f"{FRAME}: row {row}"
+    return f"{_ROW}{row}"
 
 
 def is_ratings_table(frame: Frame) -> bool:
@@ -378,12 +365,12 @@ def _faults() -> list[tuple[pl.Expr, str, str]]:
     ]
 
 
-def _columns(frame: Frame) -> dict[str, list[Any]]:
+def _columns(frame: Frame) -> dict[str, pl.Series | list[Any]]:
     """The cells of each column, by its name."""
     if isinstance(frame, pl.LazyFrame):
         frame = frame.collect()
     if isinstance(frame, pl.DataFrame):
-        return {column.name: column.to_list() for column in frame}
+        return {column.name: column for column in frame}
     levels = [name for name in frame.index.names if name is not None and name not in frame.columns]
     if levels:
         frame = frame.reset_index(level=levels)
@@ -392,6 +379,10 @@ def _columns(frame: Frame) -> dict[str, list[Any]]:
     if doubled:
         raise InputError(f"two columns are called {doubled[0]!r}", where=FRAME, todo="rename one of them")
     return {name: frame.iloc[:, place].tolist() for place, name in enumerate(names)}
+
+
+def _text(cell: Any) -> str:
+    return "" if _is_nothing(cell) else str(cell)
 
 
 def _is_nothing(cell: Any) -> bool:

@@ -7,16 +7,19 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from bedside.core.errors import AmbiguousError, BedsideError, InputError, nearest
 from bedside.core.files import file_digest
 from bedside.core.words import counted
+from bedside.ratings.cell_columns import RATED, Alike, CellColumns
 from bedside.ratings.form_contract import form_of, forms_by_priority
 from bedside.ratings.joined_names import JoinedNames, join_names
 from bedside.ratings.names import is_jury, is_pair, is_turn, pair_unit, person_name, second_id, turn_index, unit_name
@@ -36,7 +39,7 @@ from bedside.ratings.rubric_metrics import SHARES
 from bedside.ratings.run import Run
 from bedside.ratings.run_folder import MANIFEST
 from bedside.ratings.scales import Scale, are_opposites, decided_scale, number_in, strange_words, word_key, word_scales
-from bedside.ratings.spellings import metric_key, plain
+from bedside.ratings.spellings import metric_key, plain, summed
 from bedside.ratings.table import IMPORTED, KEY, SCHEMA, check_round
 from bedside.ratings.table_columns import (
     COLUMN_NAMES,
@@ -50,6 +53,8 @@ from bedside.ratings.table_columns import (
 from bedside.transcripts.column_names import ROW_COLUMNS
 from bedside.transcripts.reading_account import FileAccount
 
+#: A cell and the number of its kind.
+_Kind = tuple[int, RatedCell]
 #: The largest number of a turn or pass that a table holds.
 _MOST = 2**31 - 1
 #: The first priority of the forms that are plain tables: the others are told by marks of their own.
@@ -74,37 +79,41 @@ class FileComments:
     alone: int = 0
     first_alone: str = ""
 
-    def beside(self, ratings: Sequence[RatedCell], comments: Iterable[RatedCell]) -> list[RatedCell]:
-        """The ratings with the comments as their reasons.
+    def beside(self, cells: CellColumns, ratings: pl.Series, comments: pl.Series, metrics: Iterable[str]) -> pl.Series:
+        """The reasons of cells, with the comments.
 
         A comment is of the rating that its column's name says, else of the only one that its rater gave the unit. One
         on several is kept with each of them, behind the column's name.
+
+        Args:
+            cells: all cells.
+            ratings, comments: which of them are ratings with an answer, and which are comments.
+            metrics: the file's metrics.
         """
-        by_row: dict[tuple[str, ...], list[int]] = defaultdict(list)
-        for position, cell in enumerate(ratings):
-            if not is_no_answer(cell.value):
-                by_row[(*cell.rated, cell.rater)].append(position)
-        metrics = {metric_key(cell.metric) for cell in ratings}
+        keys = [cells.expr(name).alias(name) for name in (*RATED, "rater", "metric")]
+        remarked = cells.columns.select(*keys, value=cells.expr("value")).with_row_index("row").filter(comments)
+        rated = cells.columns.select(*keys).with_row_index("row").filter(ratings)
+        by_row: dict[tuple[str, ...], list[tuple[int, str]]] = defaultdict(list)
+        for position, *key, metric in rated.join(
+            remarked, on=[*RATED, "rater"], how="semi", maintain_order="left"
+        ).iter_rows():
+            by_row[tuple(key)].append((position, metric_key(metric)))
+        of_file = set(map(metric_key, metrics))
         reasons: Mapping[int, list[str]] = defaultdict(list)
-        for comment in comments:
-            name = metric_key(comment.metric)
-            about = name if name in metrics else metric_key(comment_about(comment.metric) or "")
-            row = by_row[(*comment.rated, comment.rater)]
-            if about in metrics:
-                row = [position for position in row if metric_key(ratings[position].metric) == about]
-            text = " ".join(comment.value.split())
-            text = text if len(row) == 1 else f"{comment.metric}: {text}"
+        for place, *comment_key, metric, value in remarked.iter_rows():
+            name = metric_key(metric)
+            about = name if name in of_file else metric_key(comment_about(metric) or "")
+            row = [at for at, rated_on in by_row[tuple(comment_key)] if about not in of_file or rated_on == about]
+            text = " ".join(value.split())
+            text = text if len(row) == 1 else f"{metric}: {text}"
             for position in row:
                 reasons[position].append(text)
-            self.taken[comment.metric] += bool(row)
+            self.taken[metric] += bool(row)
             self.alone += not row
-            self.first_alone = self.first_alone or ("" if row else comment.where)
-        return [
-            cell._replace(reason="; ".join(filter(None, (cell.reason, *reasons[position]))))
-            if position in reasons
-            else cell
-            for position, cell in enumerate(ratings)
-        ]
+            self.first_alone = self.first_alone or ("" if row else cells.places[place])
+        own = cells.columns.with_columns(reason=cells.expr("reason"))["reason"]
+        at = sorted(reasons)
+        return own.scatter(at, ["; ".join(filter(None, (own[position], *reasons[position]))) for position in at])
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +285,7 @@ class RatingFile:
     ratings: pl.DataFrame
     scales: Mapping[str, Scale]
     account: RatingAccount
-    places: tuple[str, ...]
+    places: Sequence[str]
 
     @property
     def empty(self) -> int:
@@ -397,7 +406,7 @@ def read_rating_frame(frame: Frame, reading: RatingReading = AS_IT_SAYS) -> Rati
     table = ratings_table(frame)
     ratings = _FileRatings(reading, FileAccount())
     ratings.scales = {name: reading.scale(name) for name in table["metric"].unique(maintain_order=True)}
-    places = map(row_place, range(table.height))
+    places = [row_place(row) for row in range(table.height)]
     return ratings.rating_file(FRAME, "a table of ratings as a run has", table, places)
 
 
@@ -405,18 +414,18 @@ def _read(contents: Sequence[RatingContent], name: str) -> RatingFile:
     first = contents[0]
     ratings = _FileRatings(first.reading, first.account, first.twice)
     forms = [form_of(content) for content in contents]
-    ratings.add_cells([cell for form, content in zip(forms, contents, strict=True) for cell in form.read(content)])
+    cells = [CellColumns.of(form.read(content)) for form, content in zip(forms, contents, strict=True)]
+    table, places = ratings.ratings_of(CellColumns.joined(cells))
     for content in contents[1:]:
         first.account.add(content.account)
-    if not ratings.rows:
+    if table.is_empty():
         raise first.without_ratings()
-    table = pl.DataFrame(ratings.rows, schema=SCHEMA, orient="row")
     title = (f"{len(forms)} files: " if forms[1:] else "") + "; ".join(dict.fromkeys(form.title for form in forms))
-    return ratings.rating_file(name, title, table, ratings.places.values())
+    return ratings.rating_file(name, title, table, places)
 
 
 class _FileRatings:
-    """The ratings of a file, each checked against those before it.
+    """The ratings of a file, of which each different one is looked at once.
 
     Args:
         reading: what the user said.
@@ -424,8 +433,6 @@ class _FileRatings:
         twice: says what to do where somebody rates an item twice.
 
     Attributes:
-        rows: of the ratings table.
-        places: of each, by its key.
         scales: of each metric.
     """
 
@@ -435,14 +442,12 @@ class _FileRatings:
         self._reading = reading
         self._twice = twice
         self._account = account
-        self.rows: list[tuple[Any, ...]] = []
-        self.places: dict[tuple[Any, ...], str] = {}
         self.scales: dict[str, Scale | None] = {}
         self._empty: Counter[str] = Counter()
         self._names = JoinedNames()
         self._comments = FileComments()
 
-    def rating_file(self, name: str, form: str, table: pl.DataFrame, places: Iterable[str]) -> RatingFile:
+    def rating_file(self, name: str, form: str, table: pl.DataFrame, places: Sequence[str]) -> RatingFile:
         """A table of ratings with what was understood of it."""
         scales = {metric: scale for metric, scale in self.scales.items() if scale is not None}
         systems = table.drop_nulls("system").group_by("system", maintain_order=True)
@@ -452,8 +457,8 @@ class _FileRatings:
             form=form,
             file=self._account,
             metrics={
-                str(metric): (_scale_text(scales.get(str(metric)), part), part.height)
-                for (metric,), part in table.group_by("metric", maintain_order=True)
+                metric: (_scale_text(scales.get(metric), table, metric), count)
+                for metric, count in table.group_by("metric", maintain_order=True).len().iter_rows()
             },
             raters=dict(table.group_by("rater", maintain_order=True).len().iter_rows()),
             systems=dict(systems.agg(pl.col("transcript_id").n_unique()).iter_rows()),
@@ -464,10 +469,10 @@ class _FileRatings:
             comments=self._comments,
             empty=self._empty,
         )
-        return RatingFile(name, table, scales, account, tuple(places))
+        return RatingFile(name, table, scales, account, places)
 
-    def add_cells(self, cells: Iterable[RatedCell]) -> None:
-        """Add the ratings of cells.
+    def ratings_of(self, columns: CellColumns) -> tuple[pl.DataFrame, Sequence[str]]:
+        """The ratings of cells as a table, and where each stands.
 
         Raises:
             AmbiguousError: a metric's numbers can be read in two ways.
@@ -475,28 +480,47 @@ class _FileRatings:
                 rater that the user named.
         """
         reading = self._reading
-        cells = [cell if cell.metric else cell._replace(metric=reading.only_metric) for cell in cells]
-        rated = self._comments.beside(*self._divided(cells))
-        names = join_names([cell for cell in rated if not is_no_answer(cell.value)], reading, self._fits)
+        second, turn = columns.expr("second") != "", columns.expr("turn") != ""
+        of_unit = [has for name, has in (("second", second), ("turn", turn)) if columns.has(name)]
+        alike = columns.alike("column", "rater", "metric", "value", "kind", *of_unit)
+        cells = [
+            (kind, cell if cell.metric else cell._replace(metric=reading.only_metric))
+            for kind, cell in enumerate(alike.cells)
+        ]
+        rated, remarked = self._divided(cells)
+        if remarked:
+            answered = {kind for kind, cell in rated if not is_no_answer(cell.value)}
+            of_all = columns.with_field("metric", alike.column(cell.metric for _, cell in cells))
+            chosen = (
+                alike.column((kind in kinds for kind, _ in cells), pl.Boolean)
+                for kinds in (answered, {kind for kind, _ in remarked})
+            )
+            columns = columns.with_field(
+                "reason", self._comments.beside(of_all, *chosen, {cell.metric for _, cell in rated})
+            )
+        names = join_names([cell for _, cell in rated if not is_no_answer(cell.value)], reading, self._fits)
         self._names = names
-        rated = [cell._replace(metric=names.metric(cell.metric), rater=names.rater(cell.rater)) for cell in rated]
+        rated = [
+            (kind, cell._replace(metric=names.metric(cell.metric), rater=names.rater(cell.rater)))
+            for kind, cell in rated
+        ]
         # By the file's names, or by those that they got.
-        metrics = {*(cell.metric for cell in cells), *names.metrics.values()}
+        metrics = {*(cell.metric for _, cell in cells), *names.metrics.values()}
         self._check_named("scales", filter(None, reading.scales), metrics, metrics)
-        self._find_scales(by_metric(rated))
-        held: list[RatedCell] = []
-        for cell in rated:
+        self._find_scales(by_metric(cell for _, cell in rated))
+        held: dict[int, RatedCell] = {}
+        for kind, cell in rated:
             if holds_rating(cell, self.scales[cell.metric]):
-                held.append(cell)
+                held[kind] = cell
             else:
-                self._empty[cell.value.strip()] += 1
+                self._empty[cell.value.strip()] += cell.times
         answers = {
             metric: MetricAnswers(
                 metric, self.scales[metric], of_metric, exact=reading.exact,
                 known_labels=reading.known.labels.get(metric, ()),
                 without_codes="" in (*reading.codes_of(of_metric[0].column), *reading.codes_of(metric)),
             )
-            for metric, of_metric in by_metric(held).items()
+            for metric, of_metric in by_metric(held.values()).items()
         }  # fmt: skip
         self.scales = {metric: self.scales[metric] for metric in answers}
         for metric, of_metric in answers.items():
@@ -504,14 +528,13 @@ class _FileRatings:
                 names.labels[metric] = of_metric.joined
             for remark in of_metric.remarks:
                 self._account.remark(remark)
-        for cell in held:
-            self._add(cell, answers[cell.metric])
+        return self._table(columns, alike, held, answers)
 
-    def _divided(self, cells: Sequence[RatedCell]) -> tuple[list[RatedCell], list[RatedCell]]:
+    def _divided(self, kinds: Sequence[_Kind]) -> tuple[list[_Kind], list[_Kind]]:
         """The cells of the metrics that are taken, and what was remarked beside them.
         InputError where the file has no metric that the user named."""
         reading = self._reading
-        cells_of = by_metric(cells)
+        cells_of = by_metric(cell for _, cell in kinds)
         columns = {*self._account.columns.values(), *self._account.unused}
         self._check_named("metrics", reading.metrics or (), cells_of, cells_of)
         self._check_named("without", reading.without, {*cells_of, *columns}, cells_of)
@@ -534,18 +557,18 @@ class _FileRatings:
             )
         }
         rated, remarked = [], []
-        for cell in cells:
+        for kind, cell in kinds:
             is_text = bool(cell.kind) or cell.metric in texts
             if is_no_answer(cell.value) and (is_text or cell.metric in left):
                 continue
             if cell.metric in left:
-                self._account.count_left_out("answers to what is not taken", cell.where)
+                self._account.count_left_out("answers to what is not taken", cell.where, cell.times)
             elif is_text:
-                remarked.append(cell)
+                remarked.append((kind, cell))
             elif reading.is_missing(cell.metric, cell.value):
-                self._empty[cell.value.strip()] += 1
+                self._empty[cell.value.strip()] += cell.times
             else:
-                rated.append(cell)
+                rated.append((kind, cell))
         return rated, remarked
 
     def _is_text(self, name: str, cells: Sequence[RatedCell], metrics: Collection[str]) -> bool:
@@ -555,7 +578,7 @@ class _FileRatings:
             return False
         if cells and name == reading.only_metric and cells[0].column == reading.columns.get("value"):
             return False  # the only column there is, which the user named
-        answers = [cell.value for cell in cells if not is_no_answer(cell.value)]
+        answers = summed((cell.value, cell.times) for cell in cells if not is_no_answer(cell.value))
         return not reading.has_labels(answers) and are_comments(name, answers, metrics)
 
     def _check_named(
@@ -640,28 +663,85 @@ class _FileRatings:
                 todo=f"give all levels with `scales={metric}=A/B/…`, or say `missing={strange[0]}`",
             )
 
-    def _add(self, cell: RatedCell, answers: MetricAnswers) -> None:
-        where = cell.where
-        if not cell.rater:
-            raise InputError("nothing says who rated", where=where, todo="say what does with `columns=rater=NAME`")
-        unit = _unit(cell)
-        replicate = _whole(cell.replicate, "replicate", where) if cell.replicate else 0
-        key = (cell.item, unit, answers.metric, cell.rater, replicate, cell.round)
-        if key in self.places:
-            self._check_renamed(answers.metric, cell.rater, f"{self.places[key]} and {where}")
-            raise InputError(
-                f"{cell.rater} rates {cell.item!r} on {answers.metric} twice",
-                where=f"{self.places[key]} and {where}",
-                todo=self._twice(),
-            )
-        self.places[key] = where
-        value, label = answers.read(cell)
-        if cell.second and label is not None:
-            value = SHARES[label]
-        self.rows.append(
-            (cell.item, cell.system or None, cell.case or None, unit, answers.metric, cell.rater, replicate, value,
-             label, cell.reason or None, None, cell.round, _chance(cell.drawn, where) if cell.drawn else None)
-        )  # fmt: skip
+    def _table(
+        self, columns: CellColumns, alike: Alike, held: Mapping[int, RatedCell], answers: Mapping[str, MetricAnswers]
+    ) -> tuple[pl.DataFrame, Sequence[str]]:
+        """The ratings table, and where each rating stands. InputError says what is wrong in the first row that is."""
+        if not held:
+            return pl.DataFrame(schema=SCHEMA), []
+        alike = replace(alike, cells=[held.get(kind) for kind in range(len(alike.cells))])
+        if len(held) < len(alike.cells):
+            kept = np.flatnonzero(np.isin(alike.kinds, list(held)))
+            columns = columns.rows(pl.Series(kept))
+            alike = Alike(alike.cells, alike.kinds[kept], np.searchsorted(kept, alike.firsts))
+        # Row and number of the question that is asked of it, and what is wrong.
+        faults: list[tuple[int, int, BedsideError]] = []
+
+        def asked(question: int, alike: Alike, ask: Callable[[RatedCell], Any]) -> list[Any]:
+            """What cells of each kind answer, up to the first that is wrong."""
+            answered: list[Any] = [None] * len(alike.cells)
+            for kind, cell in enumerate(alike.cells):
+                try:
+                    answered[kind] = None if cell is None else ask(cell)
+                except BedsideError as error:
+                    faults.append((int(alike.firsts[kind]), question, error))
+                    break
+            return answered
+
+        def read(cell: RatedCell) -> tuple[float | None, str | None]:
+            value, label = answers[cell.metric].read(cell)
+            return (SHARES[label] if cell.second and label is not None else value), label
+
+        second = columns.expr("second")
+        of_pairs = (second != "", second == columns.expr("item")) if columns.has("second") else ()
+        units, passes, drawn = columns.alike("turn", *of_pairs), columns.alike("replicate"), columns.alike("drawn")
+        asked(0, alike, _check_rater)
+        unit = units.column(asked(1, units, _unit))
+        if of_pairs:
+            unit = columns.columns.select(
+                pl.when(of_pairs[0]).then(pl.format(pair_unit("{}"), second)).otherwise(unit)
+            ).to_series()
+        replicate = passes.column(asked(2, passes, _replicate), pl.Int32)
+        metric, rater = (
+            alike.column(None if cell is None else getattr(cell, name) for cell in alike.cells)
+            for name in ("metric", "rater")
+        )
+        said = asked(4, alike, read)
+        chances = drawn.column(asked(5, drawn, _chance), pl.Float64)
+        table = columns.columns.select(
+            transcript_id=columns.expr("item"),
+            **{column: _filled(columns.expr(name)) for column, name in (("system", "system"), ("case_id", "case"))},
+            unit=unit,
+            metric=metric,
+            rater=rater,
+            replicate=replicate,
+            value=alike.column((None if answer is None else answer[0] for answer in said), pl.Float64),
+            label=alike.column(None if answer is None else answer[1] for answer in said),
+            reason=_filled(columns.expr("reason")),
+            error=pl.lit(None, dtype=pl.String()),
+            round=columns.expr("round"),
+            drawn=chances,
+        )
+        self._check_twice(table, columns.places, faults)
+        if faults:
+            raise min(faults, key=itemgetter(0, 1))[2]
+        return table, columns.places
+
+    def _check_twice(
+        self, table: pl.DataFrame, places: Sequence[str], faults: list[tuple[int, int, BedsideError]]
+    ) -> None:
+        """Note among faults where somebody rates a thing again, unless another row before is wrong, too."""
+        keys = [name for name in KEY if name not in ("unit", "replicate", "round") or table[name].n_unique() > 1]
+        row = (~table.select(pl.struct(keys).is_first_distinct())[keys[0]]).arg_max()
+        again = table.row(row or 0, named=True)
+        same = table.select(pl.all_horizontal(pl.col(name) == again[name] for name in keys)).to_series()
+        first = same.arg_max() or 0
+        if row is None or row == first or any((row, 3) > fault[:2] for fault in faults):
+            return
+        where = f"{places[first]} and {places[row]}"
+        self._check_renamed(again["metric"], again["rater"], where)
+        what = f"{again['rater']} rates {again['transcript_id']!r} on {again['metric']} twice"
+        faults.append((row, 3, InputError(what, where=where, todo=self._twice())))
 
     def _check_renamed(self, metric: str, rater: str, where: str) -> None:
         """See that no two names of the file became one by the user's word, where both have a rating of the same."""
@@ -689,6 +769,20 @@ def _unit(cell: RatedCell) -> str:
     return pair_unit(cell.second)
 
 
+def _check_rater(cell: RatedCell) -> None:
+    if not cell.rater:
+        raise InputError("nothing says who rated", where=cell.where, todo="say what does with `columns=rater=NAME`")
+
+
+def _replicate(cell: RatedCell) -> int:
+    return _whole(cell.replicate, "replicate", cell.where) if cell.replicate else 0
+
+
+def _filled(text: pl.Expr) -> pl.Expr:
+    """A text, null where it is empty."""
+    return pl.when(text != "").then(text)
+
+
 def _whole(cell: str, name: str, where: str) -> int:
     number = number_in(cell)
     if number is None or not 0 <= number <= _MOST or number != int(number):
@@ -696,14 +790,16 @@ def _whole(cell: str, name: str, where: str) -> int:
     return int(number)
 
 
-def _chance(cell: str, where: str) -> float:
-    number = number_in(cell)
-    if number is None or not 0 <= number <= 1:
-        raise InputError(f"the chance {cell!r} is no number from 0 to 1", where=where, todo="mend the column drawn")
+def _chance(cell: RatedCell) -> float | None:
+    number = number_in(cell.drawn)
+    if cell.drawn and (number is None or not 0 <= number <= 1):
+        raise InputError(
+            f"the chance {cell.drawn!r} is no number from 0 to 1", where=cell.where, todo="mend the column drawn"
+        )
     return number
 
 
-def _scale_text(scale: Scale | None, part: pl.DataFrame) -> str:
+def _scale_text(scale: Scale | None, table: pl.DataFrame, metric: str) -> str:
     """A metric's scale in words, or what was given where it has none."""
     if scale is not None:
         levels = scale.level_texts()
@@ -711,6 +807,7 @@ def _scale_text(scale: Scale | None, part: pl.DataFrame) -> str:
             shown = levels if len(levels) <= _NAMED else [*levels[:2], f"… {levels[-1]}"]
             return f"numbers {', '.join(shown)}"
         return f"labels {'<'.join(levels)}, in order" if scale.ordered else f"labels {'/'.join(levels)}, without order"
+    part = table.lazy().filter(pl.col("metric") == metric).select("value", "label").collect()
     labels = part["label"].drop_nulls().unique(maintain_order=True).to_list()
     if labels:
         return f"labels without order, and no scale: {_listed(repr(_cut(label)) for label in labels)}"

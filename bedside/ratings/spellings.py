@@ -75,14 +75,22 @@ def without_ends(name: str) -> tuple[str, tuple[int, int] | None]:
     return name[: match.start()].strip(), (int(match[1]), int(match[2]))
 
 
-def commonest(names: Iterable[str]) -> str:
+def summed(times: Iterable[tuple[str, int]]) -> Counter[str]:
+    """How often each name stands there, of which several parts are counted already."""
+    sums = Counter[str]()
+    for name, number in times:
+        sums[name] += number
+    return sums
+
+
+def commonest(times: Iterable[tuple[str, int]]) -> str:
     """The name that stands there most often; of several, the first in the alphabet, whatever their order."""
-    counts = Counter(names)
+    counts = summed(times)
     return min(counts, key=lambda name: (-counts[name], name))
 
 
 def joined_labels(
-    answers: Iterable[tuple[str, str]], known: Iterable[str] = ()
+    answers: Iterable[tuple[str, str, int]], known: Iterable[str] = ()
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
     """The spelling that stands for each label: a known one, else the commonest.
 
@@ -91,15 +99,15 @@ def joined_labels(
     often (three times each, or more): so people write codes such as ``R`` and ``r``. Words are one label in any case.
 
     Args:
-        answers: rater and label of each rating.
+        answers: raters and labels, and how often each gave it.
         known: labels that other ratings of the metric have.
 
     Returns:
         Label as it is written → the one that stands for it, where they differ; and the labels that stay apart.
     """
     uses: dict[str, Counter[str]] = defaultdict(Counter)
-    for rater, label in answers:
-        uses[label][rater] += 1
+    for rater, label, times in answers:
+        uses[label][rater] += times
     known = list(known)
     words = _words_of_letters({*map(folded, uses), *map(folded, known)})
     known_by_key: dict[str, set[str]] = defaultdict(set)
@@ -118,11 +126,8 @@ def joined_labels(
         if meant:
             apart.append(meant)
             continue
-        chosen = next(iter(others), None) or commonest(
-            label
-            for label in [label for label in labels if folded(label) not in words] or labels
-            for _ in range(uses[label].total())
-        )
+        spelt = [label for label in labels if folded(label) not in words] or labels
+        chosen = next(iter(others), None) or commonest((label, uses[label].total()) for label in spelt)
         standing.update({label: chosen for label in labels if label != chosen})
     return standing, apart
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Literal
 
+import numpy as np
+import polars as pl
+
 from bedside.core.errors import AmbiguousError, InputError
+from bedside.ratings.cell_columns import CellColumns
 from bedside.ratings.form_contract import FormClaim
 from bedside.ratings.rated_cells import RatedCell
-from bedside.ratings.rating_content import RatingContent, Rows
+from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.scales import number_in
 from bedside.ratings.spellings import plain
 from bedside.ratings.summary_rows import summary_rows
@@ -25,6 +29,7 @@ from bedside.ratings.table_columns import (
     names_rater,
 )
 from bedside.transcripts.table_rows import SHEET
+from bedside.transcripts.text_table import BLANKS
 
 #: Names of worksheets that may be those of rounds.
 _ROUND = re.compile(
@@ -34,6 +39,15 @@ _ROUND = re.compile(
 _OF_ROW = (
     "item", "rater", "metric", "value", "system", "case", "turn", "replicate", "round", "drawn", "reason"
 )  # fmt: skip
+#: What a row must have, with the words for one that hasn't, and what to do.
+_NEEDED = {
+    "item": (
+        "the row has no item",
+        "fill the item column, or say with `header_row=NUMBER` which row names the columns",
+    ),
+    "rater": ("the row has no rater", "fill the rater column"),
+    "second": ("the row has no second transcript", "fill the column"),
+}
 #: What the upper of two rows of column names holds.
 Upper = Literal["rater", "metric"]
 
@@ -77,40 +91,52 @@ class TableCells:
             if name not in self.columns.names:
                 raise self.columns.missing(name)
 
-    def rows(self) -> Iterator[tuple[str, dict[str, str], list[str]]]:
-        """Place, what the row says of all its ratings by bedside's names, and all its cells.
+    def _said(self, *needed: str) -> tuple[pl.DataFrame, pl.Series]:
+        """What each row says of all its ratings by bedside's names, and its position in the table.
+
+        Args:
+            needed: names without which a row is none, besides item and rater.
 
         Raises:
-            InputError: a row has no item, or no rater where there is a column for it.
+            InputError: a row has no item, or no rater where there is a column for it, or nothing that is needed.
         """
-        positions = {
-            name: self._header.index(self.columns.names[name]) for name in _OF_ROW if name in self.columns.names
-        }
-        item_at = positions.get("item")
+        names, cells = self.columns.names, self._rows.cells
+        at = {name: self._header.index(names[name]) for name in (*_OF_ROW, *needed) if name in names}
+        said = cells.select(**{name: _stripped(position) for name, position in at.items()})
+        rows = pl.int_range(said.height, dtype=pl.UInt32, eager=True)
         # A row that says who rated is no computed one, unless its name says so.
-        at = [] if "rater" in positions else [self._header.index(name) for name in self.columns.rated]
-        computed = _computed_items(self._content, self._rows, item_at, at, self.columns.names.get("item", ""))
-        for where, cells in self._rows:
-            row = {"metric": "", **{name: cells[position].strip() for name, position in positions.items()}}
-            if row.get("item") in computed:
-                self._content.account.count_left_out(_computed(computed), where)
-                continue
-            if not row["item"]:
-                raise InputError(
-                    "the row has no item",
-                    where=where,
-                    todo="fill the item column, or say with `header_row=NUMBER` which row names the columns",
-                )
-            if self._before:
-                row["item"] = "/".join([*(cells[position].strip() for position in self._before), row["item"]])
-            if "rater" in row and not row["rater"]:
-                raise InputError("the row has no rater", where=where, todo="fill the rater column")
-            if self._sheet_position is not None:
-                sheet = cells[self._sheet_position]
-                row.setdefault("case", row["item"])
-                row.setdefault("system", sheet)
-                row["item"] = f"{sheet}/{row['item']}"
-            yield where, row, cells
+        rated = [] if "rater" in at else [self._header.index(name) for name in self.columns.rated]
+        computed = self._computed(said["item"].to_list(), rated, names["item"])
+        if computed:
+            left = said["item"].is_in(computed)
+            first = rows.filter(left)[0]
+            self._content.account.count_left_out(_computed(computed), self._rows.places[first], int(left.sum()))
+            said, rows = said.filter(~left), rows.filter(~left)
+        faults = [
+            (row, place)
+            for place, name in enumerate(_NEEDED)
+            if name in said.columns and (row := (said[name] == "").arg_max()) is not None and said[name][row] == ""
+        ]
+        if faults:
+            row, place = min(faults)
+            what, todo = list(_NEEDED.values())[place]
+            raise InputError(what, where=self._rows.places[rows[row]], todo=todo)
+        if self._before:
+            parts = cells[rows].select(_stripped(position) for position in self._before)
+            said = said.with_columns(item=pl.concat_str(*parts, "item", separator="/"))
+        if self._sheet_position is not None:
+            sheet = cells[str(self._sheet_position)].gather(rows)
+            said = said.with_columns(
+                pl.col("case" if "case" in at else "item").alias("case"),
+                *(() if "system" in at else (sheet.alias("system"),)),
+                item=pl.concat_str(sheet, pl.lit("/"), "item"),
+            )
+        return said, rows
+
+    def _computed(self, items: list[str], rated: Sequence[int], column: str) -> frozenset[str]:
+        """As :func:`_computed_items`, of the table's rows."""
+        rows = self._rows.cells.rows() if rated else ()
+        return _computed_items(self._content, items, rows, self._rows.places, rated, column)
 
     def _repeated_items(self) -> int | None:
         """The position of the column of worksheets where they rate the same items, so that each has its own of them.
@@ -163,7 +189,7 @@ class TableCells:
 
     def by_column(
         self, columns: Sequence[str], of_column: str, *, rater: str = "", comments: Sequence[str] = ()
-    ) -> Iterator[RatedCell]:
+    ) -> CellColumns:
         """The cells of columns that hold ratings each, one of the raters' or one of the metrics'.
 
         Args:
@@ -172,30 +198,31 @@ class TableCells:
             rater: who rated, where no column says.
             comments: names of columns of what people remarked.
         """
-        positions = [(name, self._header.index(name)) for name in (*columns, *comments)]
-        for where, row, cells in self.rows():
-            said = {"rater": rater, **row}
-            for name, position in positions:
-                yield RatedCell(
-                    where=f"{where} column {name}",
-                    column=name,
-                    kind="comment" if name in comments else "",
-                    **{**said, of_column: name, "value": cells[position]},
-                )
+        said, rows = self._said()
+        names = [*columns, *comments]
+        columns_of = [self._rows.cells[str(self._header.index(name))].gather(rows) for name in names]
+        again = pl.Series(np.repeat(np.arange(len(rows)), len(names)))
+        # One row after the other, and in each one column after the other.
+        order = pl.Series(np.arange(len(rows) * len(names)).reshape(len(names), -1).T.ravel())
+        column = pl.concat([pl.repeat(name, len(rows), dtype=pl.String, eager=True) for name in names]).gather(order)
+        cells = said[again].with_columns(
+            column.alias("column"), column.alias(of_column), value=pl.concat(columns_of).gather(order)
+        )
+        if comments:
+            kind = pl.when(column.is_in(comments)).then(pl.lit("comment")).otherwise(pl.lit(""))
+            cells = cells.with_columns(kind=kind)
+        of_rows = self._rows.places.of(rows.gather(again))
+        same = {} if "rater" in cells.columns else {"rater": rater}
+        return CellColumns(cells, replace(of_rows, ends=" column " + column), same)
 
-    def one_a_row(self, compared: bool = False) -> Iterator[RatedCell]:
+    def one_a_row(self, compared: bool = False) -> CellColumns:
         """The cells of a table with one rating a row, or one comparison of two transcripts.
 
         Raises:
             InputError: a row of a comparison names no second transcript.
         """
-        names = self.columns.names
-        for where, row, cells in self.rows():
-            if compared:
-                row["second"] = cells[self._header.index(names["second"])].strip()
-                if not row["second"]:
-                    raise InputError("the row has no second transcript", where=where, todo="fill the column")
-            yield RatedCell(where=where, column=names["value"], **row)
+        said, rows = self._said(*(("second",) if compared else ()))
+        return CellColumns(said, self._rows.places.of(rows), {"column": self.columns.names["value"]})
 
     def took(self, columns: Mapping[str, str]) -> None:
         """Note which columns were taken besides those of the row, and so which were not."""
@@ -206,7 +233,7 @@ class TableCells:
         account.unused += [
             column_name(position)
             for position, name in enumerate(self._header)
-            if not name and any(cells[position].strip() for _, cells in self._rows)
+            if not name and any(self._rows.column(position))
         ]
 
 
@@ -311,7 +338,10 @@ def pairs_cells(content: RatingContent, upper: Upper) -> Iterator[RatedCell]:
     item_at = crossed.names["item"]
     typed = [row for _, rows in content.typed_tables for row in rows[2:]]
     pairs = [position for position, _, _ in crossed.pairs]
-    computed = _computed_items(content, typed, item_at, pairs, content.account.columns["item"])
+    ids = [cells[item_at].strip() if item_at < len(cells) else "" for _, cells in typed]
+    places = [where for where, _ in typed]
+    cells_of = [cells for _, cells in typed]
+    computed = _computed_items(content, ids, cells_of, places, pairs, content.account.columns["item"])
     for sheet, rows in content.typed_tables:
         if [cells for _, cells in rows[:2]] != content.first_rows[:2]:
             raise InputError(
@@ -347,24 +377,27 @@ def pairs_cells(content: RatingContent, upper: Upper) -> Iterator[RatedCell]:
 
 
 def _computed_items(
-    content: RatingContent, rows: Rows, item_at: int | None, rated: Sequence[int], column: str
+    content: RatingContent,
+    ids: list[str],
+    rows: Sequence[Sequence[str]],
+    places: Sequence[str],
+    rated: Sequence[int],
+    column: str,
 ) -> frozenset[str]:
     """What stands in the item's column of rows that were computed from those above.
 
     Args:
         content: says what the user said of the item, and takes a remark.
-        rows: place and cells of each row.
-        item_at: position of the item's column.
+        ids: what stands in the item's column of each row.
+        rows: the cells of each; none where no column is asked for.
+        places: of each.
         rated: positions of the columns that hold ratings.
         column: the item's column.
 
     Raises:
         AmbiguousError: the last row may be one, or of an item.
     """
-    if item_at is None:
-        return frozenset()
-    ids = [cells[item_at].strip() if item_at < len(cells) else "" for _, cells in rows]
-    summary = summary_rows(ids, [cells for _, cells in rows], rated)
+    summary = summary_rows(ids, rows, rated)
     if summary.unsettled is None:
         return summary.computed
     odd = ids[summary.unsettled]
@@ -372,11 +405,16 @@ def _computed_items(
         raise AmbiguousError(
             f"{odd!r} is no {column} as the others are ({ids[0]!r}): the row may be of an item, or computed from those "
             "above",
-            where=rows[summary.unsettled][0],
+            where=places[summary.unsettled],
             todo=f"say `columns=item={column}` for an item, else remove the row",
         )
     content.account.remark(f"{odd!r} is taken for an item, though it is called otherwise than all others.")
     return summary.computed
+
+
+def _stripped(position: int) -> pl.Expr:
+    """A column's cells without blanks around them."""
+    return pl.col(str(position)).str.strip_chars(BLANKS)
 
 
 def _computed(items: Iterable[str]) -> str:

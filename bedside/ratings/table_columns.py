@@ -9,10 +9,9 @@ ones are where their column's name says so: those of ``empathy_comment`` beside 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from bedside.core.errors import AmbiguousError, InputError
 from bedside.core.words import UNSPACED
@@ -20,6 +19,7 @@ from bedside.ratings.rated_cells import is_no_answer, is_number, whole_of
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.scales import number_in, word_scales
 from bedside.ratings.spellings import metric_key, plain
+from bedside.transcripts.text_table import TextTable
 
 #: bedside's names of columns, each with other spellings of it in the form of :func:`plain`, the surest first.
 COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
@@ -171,19 +171,19 @@ class TableColumns:
         """Columns that can be raters': sums are something computed there, and an age or a number of words is none."""
         return [name for name in self.rated if plain(name) not in _SUMS and not _FACT.fullmatch(plain(name))]
 
-    def twice(self, rows: Sequence[tuple[str, list[str]]]) -> str:
+    def twice(self, rows: TextTable) -> str:
         """What to do where somebody rates an item twice: a column may tell the rows apart."""
         todo = "remove one of the rows"
         names = self.names
         of_key = [*self.before_item, *(names[name] for name in _OF_KEY if name in names)]
         at = [self.header.index(name) for name in of_key]
-        keys = [tuple(row[position].strip() for position in at) for _, row in rows]
+        keys = list(zip(*map(rows.column, at), strict=True))
         doubled = len(keys) - len(set(keys))
         likely: dict[str, bool] = {}
         left = {"", *of_key, *self.comments, *(names.get(name, "") for name in ("value", "reason", "drawn"))}
         rated = set(self.rated)
         for position, name in enumerate(self.header):
-            cells = [row[position].strip() for _, row in rows]
+            cells = rows.column(position)
             # A number of the row's own tells nothing, and few ratings may differ by chance.
             if (
                 not doubled
@@ -229,9 +229,7 @@ def _missing(name: str, header: Iterable[str], place: str) -> InputError:
     )
 
 
-def table_columns(
-    header: Sequence[str], rows: Sequence[tuple[str, list[str]]], reading: RatingReading, where: str
-) -> TableColumns:
+def table_columns(header: Sequence[str], rows: TextTable, reading: RatingReading, where: str) -> TableColumns:
     """Which column holds what, by the user's word, by its name, and by what stands in it.
 
     Args:
@@ -257,7 +255,7 @@ def table_columns(
         for name in before:
             _check_column(name, header, where)
     names = _named_columns(header, mapping, where)
-    cells_of = {name: [row[position].strip() for _, row in rows] for position, name in enumerate(header)}
+    cells_of = _Cells(header, rows)
     owners = [
         name
         for name in header
@@ -287,7 +285,7 @@ def table_columns(
     known = set(rated)
     texts = [name for name in free if name not in known and (chosen or not is_derived(name))]
     metrics = set(map(metric_key, rated))
-    items = cells_of[names["item"]] if "item" in names else []
+    items = cells_of[names["item"]] if texts and "item" in names else []
     comments = [
         name
         for name in texts
@@ -301,6 +299,23 @@ def table_columns(
     )
     rated = [name for name in header if name in known]
     return TableColumns(tuple(header), names, tuple(rated), tuple(comments), where, tuple(before))
+
+
+class _Cells(Mapping[str, list[str]]):
+    """The cells of the columns by their names, each column of which is read when it is asked for."""
+
+    def __init__(self, header: Sequence[str], rows: TextTable) -> None:
+        self._at = {name: position for position, name in enumerate(header)}
+        self._rows = rows
+
+    def __getitem__(self, name: str) -> list[str]:
+        return self._rows.column(self._at[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._at)
+
+    def __len__(self) -> int:
+        return len(self._at)
 
 
 def _may_be_labels(cells: Sequence[str], reading: RatingReading) -> bool:
@@ -372,16 +387,14 @@ def _find_item(by_word: Mapping[str, str], names: dict[str, str], where: str, *,
         names["item"] = names.pop("case")
 
 
-def _check_items(
-    cells_of: Mapping[str, list[str]], rows: Sequence[tuple[str, list[str]]], names: Mapping[str, str]
-) -> None:
+def _check_items(cells_of: Mapping[str, list[str]], rows: TextTable, names: Mapping[str, str]) -> None:
     """See that what was taken for the item, such as a session, is no number within a case or a system."""
     column = names.get("item", "")
     if plain(column) not in ITEM_NAMES:
         return
     for name in filter(names.__contains__, ("case", "system")):
         first: dict[str, str] = {}
-        for (where, _), item, cell in zip(rows, cells_of[column], cells_of[names[name]], strict=True):
+        for where, item, cell in zip(rows.places, cells_of[column], cells_of[names[name]], strict=True):
             other = first.setdefault(item, cell)
             if other != cell:
                 raise AmbiguousError(
@@ -397,9 +410,7 @@ def _is_decimal(cells: Sequence[str]) -> bool:
     return None not in numbers and any(number != int(number) for number in numbers if number is not None)
 
 
-def _is_within(
-    owner: str, cells_of: Mapping[str, list[str]], rows: Sequence[tuple[str, list[str]]], names: Mapping[str, str]
-) -> bool:
+def _is_within(owner: str, cells_of: Mapping[str, list[str]], rows: TextTable, names: Mapping[str, str]) -> bool:
     """Whether the items' ids repeat for each participant, site and the like, so that an item is told by both.
 
     Raises:
@@ -439,18 +450,14 @@ def _parted(items: Sequence[str], cells: Sequence[str]) -> tuple[int, int] | Non
 
 
 def _one_or_two(
-    owner: str,
-    cells_of: Mapping[str, list[str]],
-    rows: Sequence[tuple[str, list[str]]],
-    names: Mapping[str, str],
-    more: str,
+    owner: str, cells_of: Mapping[str, list[str]], rows: TextTable, names: Mapping[str, str], more: str
 ) -> AmbiguousError:
     """The message for an item's id that stands beside two cells of a column."""
     column, cells = names["item"], cells_of[owner]
     one, at = _parted(cells_of[column], cells) or (0, 0)
     return AmbiguousError(
         f"{column} {cells_of[column][at]!r} is of {owner} {cells[one]!r} and {cells[at]!r}: it may be one item or two",
-        where=rows[at][0],
+        where=rows.places[at],
         todo=f"say `columns=item={owner}+{column}` for two, `columns=item={column}` for one{more}",
     )
 
@@ -460,7 +467,8 @@ def _of_the_raters(
 ) -> list[str]:
     """Columns that say the same in all rows of a rater and other things of other raters, whatever the item: of whom or
     what the rater's items are, or who the rater is, and no answers."""
-    if not {"item", "rater"} <= names.keys():
+    header = list(header)
+    if not header or not {"item", "rater"} <= names.keys():
         return []
     raters = cells_of[names["rater"]]
     items = cells_of[names["item"]]
@@ -540,31 +548,36 @@ def holds_speech(name: str) -> bool:
     return bool(_SAID.search(plain(name)))
 
 
-def is_free_text(answers: Sequence[str]) -> bool:
+def is_free_text(answers: Iterable[str]) -> bool:
     """Whether answers are texts that somebody wrote, and no labels: words, most of them different, and long.
 
     >>> is_free_text(["She listens and waits", "He asks too many questions"]), is_free_text(["open", "closed"])
     (True, False)
     """
     texts = _differing_words(answers)
-    return bool(texts) and not word_scales(texts) and median(map(_is_long, texts)) >= 0.5
+    long = sum(times for text, times in texts.items() if _is_long(text))
+    return bool(texts) and not word_scales(texts) and 2 * long >= texts.total()
 
 
-def _differing_words(answers: Iterable[str]) -> list[str]:
-    """The answers without blanks around them, where none is a number and most are different; else none."""
-    texts = [answer.strip() for answer in answers if not is_no_answer(answer)]
+def _differing_words(answers: Iterable[str]) -> Counter[str]:
+    """The answers without blanks around them, how often each is given, where none is a number and most are different;
+    else none."""
+    texts = Counter[str]()
+    for answer, times in Counter(answers).items():
+        if not is_no_answer(answer):
+            texts[answer.strip()] += times
     numbers = any(number_in(text) is not None for text in texts) or all(map(is_number, texts))
-    different = len(set(texts))
-    many = 2 * different > len(texts) or (different > _MOST_LABELS and 4 * different > len(texts))
-    return texts if many and not numbers else []
+    different, total = len(texts), texts.total()
+    many = 2 * different > total or (different > _MOST_LABELS and 4 * different > total)
+    return texts if many and not numbers else Counter()
 
 
-def are_comments(name: str, answers: Sequence[str], metrics: Collection[str] = ()) -> bool:
+def are_comments(name: str, answers: Collection[str], metrics: Collection[str] = ()) -> bool:
     """Whether a column's answers are comments, by its name or by what they are.
 
     Args:
         name: the column's name.
-        answers: its cells.
+        answers: its cells; of a counter, each as often as it counts.
         metrics: keys (:func:`~bedside.ratings.spellings.metric_key`) of the metrics beside it.
     """
     about = comment_about(name)

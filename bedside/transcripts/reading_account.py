@@ -94,9 +94,9 @@ class FileAccount:
     joined: Texts | None = None
     remarks: list[str] = field(default_factory=list)
 
-    def count_left_out(self, noun: str, place: str) -> None:
-        """Count one thing that is left out, and note where the first stands."""
-        self.left_out[noun] += 1
+    def count_left_out(self, noun: str, place: str, times: int = 1) -> None:
+        """Count what is left out, and note where the first stands."""
+        self.left_out[noun] += times
         self.first_left.setdefault(noun, place)
 
     def note_unread(self, name: str, text: str, place: str) -> None:

@@ -116,7 +116,7 @@ def raw_tables(source: ByteSource, struck: Struck = "keep") -> list[RawTable]:
     if kind == "workbook":
         return _chosen_worksheets(source, struck)
     if kind == "delimited":
-        mark = _delimiter(source)
+        mark = delimiter(source)
         sample = _sampled_rows(source, mark)
         rows: Callable[[], NumberedRows] = partial(_delimited_rows, source, mark)
         return [RawTable("", source.name, rows, sample, _header_number(source, sample))]
@@ -263,7 +263,11 @@ def table(source: ByteSource, struck: Struck = "keep") -> tuple[list[str], Rows]
         AmbiguousError: several worksheets hold a table, and none is named.
         InputError: the file has no header, a column twice, or is no workbook; or worksheets differ in their columns.
     """
-    tables = raw_tables(source, struck)
+    return joined_table(source, raw_tables(source, struck))
+
+
+def joined_table(source: ByteSource, tables: Sequence[RawTable]) -> tuple[list[str], Rows]:
+    """The tables that are read as one, as :func:`table` gives it."""
     headed = [_headed(source, table) for table in tables]
     names, rows = headed[0]
     if len(headed) == 1:
@@ -370,7 +374,7 @@ def row_spans(source: ByteSource, size: int, owner: Callable[[list[str]], int | 
     """
     if table_kind(source) != "delimited":
         raise NotDivisible
-    mark = _delimiter(source)
+    mark = delimiter(source)
     sample = _sampled_rows(source, mark)
     # A piece begins with the header, which has to tell the delimiter.
     if mark != _first_line_mark(source) or not sample or sample[0][0] != _header_number(source, sample):
@@ -419,7 +423,7 @@ def _first_line_mark(source: ByteSource) -> str:
     return max(_MARKS, key=lambda mark: line.count(mark.encode()))
 
 
-def _delimiter(source: ByteSource) -> str:
+def delimiter(source: ByteSource) -> str:
     """The delimiter that divides most of the first lines into rows of equally many cells: above a header may stand
     anything, and a cell may be of many lines."""
     by_first_line = _first_line_mark(source)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Rows that are held at once.
 _BATCH = 500
+#: What a cell counts besides its text, in bytes.
+_CELL = 8
 #: Whole numbers below this stand exactly in floating point.
 _EXACT = 2.0**53
 _TRIED = (
@@ -120,17 +122,39 @@ def parquet_schema(source: ByteSource) -> Mapping[str, pl.DataType]:
         return pl.read_parquet_schema(source.path)
 
 
-def parquet_height(source: ByteSource) -> int:
-    """Number of rows, as the file says, of which few bytes can hold many.
+def parquet_frame(source: ByteSource, most: int) -> pl.DataFrame:
+    """All rows.
+
+    Args:
+        source: the file.
+        most: bytes of text that they may have: few bytes of a file can hold many.
 
     Raises:
-        InputError: the file can't be read.
+        InputError: the file can't be read, or has more.
     """
     import polars as pl
 
-    parquet_schema(source)
+    check_parquet_size(source, most)
     with _reading(source):
-        return int(pl.scan_parquet(source.path, glob=False).select(pl.len()).collect().item())
+        return pl.scan_parquet(source.path, glob=False).collect()
+
+
+def check_parquet_size(source: ByteSource, most: int) -> None:
+    """As :func:`parquet_frame`, without reading the rows."""
+    import polars as pl
+
+    schema = parquet_schema(source)
+    texts = [pl.col(name).str.len_bytes().cast(pl.Int64).sum() for name, kind in schema.items() if kind == pl.String]
+    size = pl.sum_horizontal(pl.len().cast(pl.Int64) * len(schema) * _CELL, *texts)
+    with _reading(source):
+        if pl.scan_parquet(source.path, glob=False).select(size).collect().item() <= most:
+            return
+    raise too_much_text(source.name, most)
+
+
+def too_much_text(place: str, most: int) -> InputError:
+    """The error for a table of more bytes of text than that."""
+    return InputError(f"the file has more than {most // 2**20} MB of text", where=place, todo="split it")
 
 
 def _values(source: ByteSource, most: int | None) -> Iterator[tuple[int, tuple[Any, ...]]]:

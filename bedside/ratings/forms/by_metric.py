@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
+from bedside.ratings.cell_columns import CellColumns
 from bedside.ratings.form_contract import FormClaim, RatingForm
-from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.table_cells import TableCells, quoted_columns
 from bedside.ratings.table_columns import has_rater_kind, names_rater
@@ -27,7 +26,7 @@ def _claims(content: RatingContent) -> FormClaim | None:
     )
 
 
-def _read(content: RatingContent) -> Iterator[RatedCell]:
+def _read(content: RatingContent) -> CellColumns:
     table = TableCells(content)
     table.need("item")
     metrics = list(table.columns.rated)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
+from bedside.ratings.cell_columns import CellColumns
 from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
-from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.table_cells import TableCells
 
@@ -16,7 +14,7 @@ def _claims(content: RatingContent) -> FormClaim | None:
     return CERTAIN
 
 
-def _read(content: RatingContent) -> Iterator[RatedCell]:
+def _read(content: RatingContent) -> CellColumns:
     table = TableCells(content)
     table.need("item", "rater", "value")
     table.took({})

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import polars as pl
 
 from bedside.core.errors import InputError
+from bedside.ratings.cell_columns import CellColumns
 from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
 from bedside.ratings.rated_cells import RatedCell, is_no_answer
 from bedside.ratings.rating_content import RatingContent
@@ -19,14 +20,18 @@ def _claims(content: RatingContent) -> FormClaim | None:
     return CERTAIN if content.columns is not None and "second" in content.columns.names else None
 
 
-def _read(content: RatingContent) -> Iterator[RatedCell]:
+def _read(content: RatingContent) -> CellColumns:
     table = TableCells(content)
     table.need("item", "second", "rater", "value")
     table.took({"second": table.columns.names["second"]})
-    for cell in table.one_a_row(compared=True):
+    item, second, value = map(pl.col, ("item", "second", "value"))
+    cells = table.one_a_row(compared=True).mapped("value", _preferred, value, value == item, value == second)
+
+    def metric(cell: RatedCell) -> str:
         rubric = cell.metric or content.reading.only_metric
-        metric = rubric if is_preference(rubric) else preference_metric(rubric)
-        yield cell._replace(metric=metric, value=_preferred(cell))
+        return rubric if is_preference(rubric) else preference_metric(rubric)
+
+    return cells.mapped("metric", metric, "metric")
 
 
 def _preferred(cell: RatedCell) -> str:

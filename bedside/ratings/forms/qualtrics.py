@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from bedside.core.errors import AmbiguousError, InputError
+from bedside.ratings.cell_columns import CellColumns
 from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
 from bedside.ratings.forms.by_metric import FORM as BY_METRIC
-from bedside.ratings.rated_cells import RatedCell, is_no_answer
+from bedside.ratings.rated_cells import is_no_answer
 from bedside.ratings.rating_content import RatingContent, Rows
 from bedside.ratings.table_cells import quoted_columns
 
@@ -37,7 +38,7 @@ def _claims(content: RatingContent) -> FormClaim | None:
     return CERTAIN if _header_rows(content) else None
 
 
-def _read(content: RatingContent) -> Iterator[RatedCell]:
+def _read(content: RatingContent) -> CellColumns:
     more = _header_rows(content)
     if content.table is None or not more:
         raise InputError(
@@ -60,7 +61,7 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
     columns = answered.columns
     if columns is not None and columns.rated and "rater" not in columns.names:
         raise columns.missing("rater")
-    yield from BY_METRIC.read(answered)
+    return CellColumns.of(BY_METRIC.read(answered))
 
 
 def _looped_columns(header: Sequence[str], ids: Sequence[str] = ()) -> dict[str, dict[str, int]]:
