@@ -203,6 +203,8 @@ class _Metrics:
             ends = {without_ends(first)[1], without_ends(second)[1]} - {None}
             if metric_key(first) != metric_key(second) or self._units(first) != self._units(second) or len(ends) > 1:
                 return first, second
+        if len(group) == 1:
+            return None
         rated: dict[str, set[Hashable]] = {
             name: {(*rated, cell.rater) for cell in self._cells[name] for rated in cell.all_rated()} for name in group
         }

@@ -19,7 +19,7 @@ import polars as pl
 from bedside.core.errors import AmbiguousError, BedsideError, InputError, nearest
 from bedside.core.files import file_digest
 from bedside.core.words import counted
-from bedside.ratings.cell_columns import RATED, Alike, CellColumns
+from bedside.ratings.cell_columns import RATED, Alike, CellColumns, text_codes
 from bedside.ratings.form_contract import form_of, forms_by_priority
 from bedside.ratings.joined_names import JoinedNames, join_names
 from bedside.ratings.names import is_jury, is_pair, is_turn, pair_unit, person_name, second_id, turn_index, unit_name
@@ -732,12 +732,20 @@ class _FileRatings:
     ) -> None:
         """Note among faults where somebody rates a thing again, unless another row before is wrong, too."""
         keys = [name for name in KEY if name not in ("unit", "replicate", "round") or table[name].n_unique() > 1]
-        row = (~table.select(pl.struct(keys).is_first_distinct())[keys[0]]).arg_max()
-        again = table.row(row or 0, named=True)
-        same = table.select(pl.all_horizontal(pl.col(name) == again[name] for name in keys)).to_series()
-        first = same.arg_max() or 0
-        if row is None or row == first or any((row, 3) > fault[:2] for fault in faults):
+        code = np.zeros(table.height, dtype=np.int64)
+        for name in keys:
+            # What a fault leaves open is behind that fault.
+            of_key = (table[name] if name == "replicate" else text_codes(table[name])).fill_null(0).to_numpy()
+            code = code * (int(of_key.max()) + 1) + of_key
+            if int(code.max()) > _MOST:
+                code = np.unique(code, return_inverse=True)[1]
+        in_order = np.sort(code)
+        if (in_order[1:] != in_order[:-1]).all():
             return
+        row = int((~pl.Series(code).is_first_distinct()).to_numpy().argmax())
+        if any((row, 3) > fault[:2] for fault in faults):
+            return
+        again, first = table.row(row, named=True), int((code == code[row]).argmax())
         where = f"{places[first]} and {places[row]}"
         self._check_renamed(again["metric"], again["rater"], where)
         what = f"{again['rater']} rates {again['transcript_id']!r} on {again['metric']} twice"

@@ -102,11 +102,15 @@ class TableCells:
         """
         names, cells = self.columns.names, self._rows.cells
         at = {name: self._header.index(names[name]) for name in (*_OF_ROW, *needed) if name in names}
-        said = cells.select(**{name: _stripped(position) for name, position in at.items()})
+        said = pl.DataFrame({name: _stripped(cells[str(position)]) for name, position in at.items()})
         rows = pl.int_range(said.height, dtype=pl.UInt32, eager=True)
         # A row that says who rated is no computed one, unless its name says so.
         rated = [] if "rater" in at else [self._header.index(name) for name in self.columns.rated]
-        computed = self._computed(said["item"].to_list(), rated, names["item"])
+        items = said["item"]
+        if not rated:
+            # Which names stand last, and which stand before those, the first and last of each tell.
+            items = items.filter(items.is_first_distinct() | items.is_last_distinct())
+        computed = self._computed(items.to_list(), rated, names["item"])
         if computed:
             left = said["item"].is_in(computed)
             first = rows.filter(left)[0]
@@ -122,8 +126,8 @@ class TableCells:
             what, todo = list(_NEEDED.values())[place]
             raise InputError(what, where=self._rows.places[rows[row]], todo=todo)
         if self._before:
-            parts = cells[rows].select(_stripped(position) for position in self._before)
-            said = said.with_columns(item=pl.concat_str(*parts, "item", separator="/"))
+            parts = [_stripped(cells[str(position)].gather(rows)) for position in self._before]
+            said = said.with_columns(item=pl.concat_str(*map(pl.lit, parts), "item", separator="/"))
         if self._sheet_position is not None:
             sheet = cells[str(self._sheet_position)].gather(rows)
             said = said.with_columns(
@@ -412,9 +416,10 @@ def _computed_items(
     return summary.computed
 
 
-def _stripped(position: int) -> pl.Expr:
-    """A column's cells without blanks around them."""
-    return pl.col(str(position)).str.strip_chars(BLANKS)
+def _stripped(column: pl.Series) -> pl.Series:
+    """A column's cells without blanks around them; where none has any the column itself, which takes no memory."""
+    bare = column.str.strip_chars(BLANKS)
+    return column if bare.equals(column) else bare
 
 
 def _computed(items: Iterable[str]) -> str:
