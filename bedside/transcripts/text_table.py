@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, overload
 
+import numpy as np
 import polars as pl
 
 from bedside.core.errors import InputError
@@ -168,10 +169,16 @@ def _split(source: ByteSource, header: int, width: int) -> TextTable | None:
         if not start:
             return None
     data, mark = data[start:], delimiter(source)
-    lines = data.count(b"\n") + (not data.endswith(b"\n"))
-    # As many marks as all rows need, and no row with more: so each has as many.
-    if not data or b"\r" in data or data.count(mark.encode()) != lines * (width - 1):
+    letters = np.frombuffer(data, dtype=np.uint8)
+    ends, marks = (np.flatnonzero(letters == ord(sign)) for sign in ("\n", mark))
+    ends = ends if data.endswith(b"\n") else np.append(ends, len(data))
+    if not data or b"\r" in data or marks.size != ends.size * (width - 1):
         return None
+    of_lines = marks.reshape(ends.size, width - 1)
+    if width > 1 and not ((of_lines[1:, 0] > ends[:-1]) & (of_lines[:-1, -1] < ends[:-1])).all():
+        return None
+    lines = ends.size
+    del letters, ends, marks, of_lines
     try:
         cells = pl.read_csv(
             data, has_header=False, separator=mark, quote_char=None,
