@@ -1,5 +1,6 @@
 """bedside as a program: ``bedside`` and ``python -m bedside``."""
 
+import os
 import sys
 
 from bedside.core.stopping import stoppable
@@ -7,6 +8,8 @@ from bedside.core.stopping import stoppable
 
 def main() -> None:
     """Run the command line; Ctrl-C while it is loaded ends it in one line too."""
+    # Threads that wait for each other over small matrices take more time than these; it is read where NumPy is loaded.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         with stoppable(process_ends=True):
             from bedside.cli import main as run

@@ -192,13 +192,31 @@ def test_numbers_that_no_table_holds_are_refused(column: str, cell: str, tmp_pat
 @pytest.mark.slow
 def test_a_parquet_file_of_a_few_bytes_may_not_become_a_large_table(tmp_path: Path) -> None:
     path = tmp_path / "r.parquet"
-    many = pl.select(item=pl.int_range(3_000_000), rater=pl.lit("anna"), value=pl.lit(1))
+    many = pl.select(item=pl.int_range(50_000_000), rater=pl.lit("anna"), value=pl.lit(1))
     many.write_parquet(path)
-    check_refusal(path, "more than 2,000,000 rows")
+    check_refusal(path, "1024 MB of text")
     long = pl.select(item=pl.int_range(2000), rater=pl.lit("anna"), value=pl.lit(1), reason=pl.lit("x" * 2**20))
     long.write_parquet(path)
     assert path.stat().st_size < 2**20
     check_refusal(path, "1024 MB of text")
+
+
+@pytest.mark.slow
+def test_more_than_two_million_rows_are_read_and_a_doubled_one_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    rows = [f"t{item},anna,m{metric},{item % 5 + 1}\n" for item in range(210_000) for metric in range(10)]
+    path.write_text("item,rater,metric,value\n" + "".join(rows))
+    file = read_file(path)
+    assert file.ratings.height == file.account.ratings == len(file.places) == 2_100_000
+    assert file.ratings["value"].sum() == 210_000 * 10 * 3
+    assert file.places[-1] == f"{path}:2100001"
+    path.write_text("item,rater,metric,value\n" + "".join([*rows, rows[6]]))
+    check_refusal(path, f"{path}:8 and {path}:2100002")
+
+
+def test_a_short_row_beside_a_long_one_is_named(tmp_path: Path) -> None:
+    path = written(tmp_path, "item,rater,metric,value\na,anna,m,1,\nb,anna,m\nc,anna,m,2\n", "r.csv")
+    check_refusal(path, "r.csv:3: the row has 3 cells and the header 4")
 
 
 @pytest.mark.slow
