@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -38,7 +39,7 @@ class Alike:
         firsts: the row of the first of each kind.
     """
 
-    cells: Sequence[RatedCell | None]
+    cells: Sequence[Any]
     kinds: Indices
     firsts: Indices
 
@@ -142,7 +143,8 @@ class CellColumns:
 
     def _rated(self, rows: pl.Series, kind: int) -> Iterator[tuple[str, ...]]:
         """What the cells of some rows rate."""
-        return self.columns[rows[kind]].select(**{name: self.expr(name) for name in RATED}).iter_rows()
+        rated = self.columns[rows[kind]].select(**{name: self.expr(name) for name in RATED})
+        return iter(rated.rows())
 
     def mapped(self, name: str, function: Callable[[RatedCell], str], *keys: str | pl.Expr) -> CellColumns:
         """The cells with a field made anew, by a function that needs to see one of each kind alone."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bedside.core.errors import AmbiguousError, InputError
 from bedside.core.words import counted
@@ -52,12 +52,14 @@ class RatedCell(NamedTuple):
     reason: str = ""
     second: str = ""
     kind: str = ""
-    times: int = 1
-    alike: Callable[[], Iterable[tuple[str, ...]]] | None = None
+    # Forms give fields as a dict of texts, which these two are not.
+    times: Any = 1
+    alike: Any = None
 
     def all_rated(self) -> Iterable[tuple[str, ...]]:
         """What each cell that it stands for rates."""
-        return (self.rated,) if self.alike is None else self.alike()
+        rated: Iterable[tuple[str, ...]] = (self.rated,) if self.alike is None else self.alike()
+        return rated
 
     @property
     def rated(self) -> tuple[str, ...]:

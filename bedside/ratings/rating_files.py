@@ -491,13 +491,12 @@ class _FileRatings:
         if remarked:
             answered = {kind for kind, cell in rated if not is_no_answer(cell.value)}
             of_all = columns.with_field("metric", alike.column(cell.metric for _, cell in cells))
-            chosen = (
-                alike.column((kind in kinds for kind, _ in cells), pl.Boolean)
-                for kinds in (answered, {kind for kind, _ in remarked})
+            beside = {kind for kind, _ in remarked}
+            ratings, comments = (
+                alike.column((kind in kinds for kind, _ in cells), pl.Boolean) for kinds in (answered, beside)
             )
-            columns = columns.with_field(
-                "reason", self._comments.beside(of_all, *chosen, {cell.metric for _, cell in rated})
-            )
+            metrics = {cell.metric for _, cell in rated}
+            columns = columns.with_field("reason", self._comments.beside(of_all, ratings, comments, metrics))
         names = join_names([cell for _, cell in rated if not is_no_answer(cell.value)], reading, self._fits)
         self._names = names
         rated = [

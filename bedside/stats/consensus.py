@@ -91,8 +91,9 @@ def median(ratings: Any) -> Consensus:
     item = np.arange(count.size)
     lower, upper = (ordered[item, np.maximum(place, 0)] for place in ((count - 1) // 2, count // 2))
     middle = np.where(lower == upper, lower, (lower + upper) / 2)
-    values = np.where(count > 0, middle.astype(object), None).tolist()
-    return _consensus("median of the raters", values, count, (count > 0) & (lower != upper))
+    values = np.full(count.size, None)
+    values[count > 0] = middle[count > 0]
+    return _consensus("median of the raters", values.tolist(), count, (count > 0) & (lower != upper))
 
 
 def _numbers(ratings: Any, what: str) -> Array:

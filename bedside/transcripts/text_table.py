@@ -12,8 +12,9 @@ import polars as pl
 
 from bedside.core.errors import InputError
 from bedside.transcripts.byte_source import MAX_RECORD, ByteSource
-from bedside.transcripts.table_rows import Struck, delimiter, joined_table, raw_tables, table_kind
+from bedside.transcripts.table_rows import delimiter, joined_table, raw_tables, table_kind
 from bedside.transcripts.typed_rows import cell_text, parquet_frame, parquet_rows, too_much_text
+from bedside.transcripts.workbook_rows import Struck
 
 #: Most bytes of text of a table.
 MOST_TEXT = 2**30
@@ -208,9 +209,9 @@ def parquet_table(source: ByteSource) -> TextTable:
 def _numbered(cells: pl.DataFrame, start: str, first: int) -> TextTable | None:
     """Rows that are numbered from the first on, without those that are blank; None where one is too long."""
     letters = cells.select(pl.sum_horizontal(pl.all().str.len_bytes()).alias("letters"))["letters"]
-    if (letters.max() or 0) > MAX_RECORD:
+    if (letters > MAX_RECORD).any():
         return None
     numbers = pl.int_range(first, first + cells.height, dtype=pl.UInt32, eager=True)
-    if letters.min() == 0:
+    if (letters == 0).any():
         cells, numbers = cells.filter(letters > 0), numbers.filter(letters > 0)
     return TextTable(cells, Places(start, numbers))

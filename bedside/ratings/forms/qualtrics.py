@@ -10,7 +10,7 @@ from bedside.ratings.cell_columns import CellColumns
 from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
 from bedside.ratings.forms.by_metric import FORM as BY_METRIC
 from bedside.ratings.rated_cells import is_no_answer
-from bedside.ratings.rating_content import RatingContent, Rows
+from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.table_cells import quoted_columns
 
 #: What stands in the third row of column names.
@@ -134,7 +134,7 @@ def _unfolded(content: RatingContent, loops: dict[str, dict[str, int]]) -> Ratin
     if lost:
         content.account.remark(f"Left out is what was asked outside of the loops: {quoted_columns(lost)}.")
     number = ["item"] if item is None else [_LOOP] if _LOOP in names.values() else []
-    long: Rows = []
+    long: list[tuple[str, list[str]]] = []
     for where, row in rows:
         for loop, columns in loops.items():
             cells = [row[columns[question]] if question in columns else "" for question in questions]
