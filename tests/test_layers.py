@@ -213,8 +213,8 @@ SAME_QUESTION = {
 
 #: What the package may take at most; each falls whenever something new makes something else unnecessary.
 BUDGET = {
-    "lines": 171_950,
-    "modules": 708,
+    "lines": 172_545,
+    "modules": 710,
     "lines of imports, per mille": 68,
     "modules that one neighbour uses": 40,
     "functions with more than ten parameters": 5,
@@ -246,10 +246,10 @@ def test_the_house_stays_within_its_budget() -> None:
 #: What is asked → what it never imports, as that takes longer than the answer; and the most modules of our own.
 IMPORTS = {
     "--help": ("numpy polars pydantic scipy", 20),
-    "agree SHEET": ("scipy.stats pandas statsmodels sklearn matplotlib", 150),
-    "compare RUN": ("scipy.stats pandas statsmodels sklearn matplotlib", 171),
-    "validate RUN": ("scipy.stats pandas statsmodels sklearn matplotlib", 241),
-    "score TALKS --out NEW": ("scipy pandas statsmodels sklearn matplotlib bedside.scoring.judging_workers", 226),
+    "agree SHEET": ("scipy.stats pandas statsmodels sklearn matplotlib", 152),
+    "compare RUN": ("scipy.stats pandas statsmodels sklearn matplotlib", 173),
+    "validate RUN": ("scipy.stats pandas statsmodels sklearn matplotlib", 243),
+    "score TALKS --out NEW": ("scipy pandas statsmodels sklearn matplotlib bedside.scoring.judging_workers", 228),
 }
 
 

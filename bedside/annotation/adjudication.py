@@ -446,8 +446,8 @@ def _by_entry(
         if fields is None:
             continue
         of_entries = {}
-        for entry in (one.name for one in asked if one.said):
-            parts = [one.name for one in asked if one.name.startswith(f"{entry}__") and one.name in fields]
+        for entry in (asked_field.name for asked_field in asked if asked_field.said):
+            parts = [name for name in fields if name.startswith(f"{entry}__")]
             words = "; ".join(f"{plain_name(part.rpartition('__')[2])}: {fields[part]}" for part in parts)
             reason = fields.get(reason_field(entry), "").strip()
             of_entries[entry] = _RaterOpinion(row["rater"], fields[entry], None, reason, words)
