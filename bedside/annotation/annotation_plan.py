@@ -316,7 +316,7 @@ class AnnotationPlan(_PlanPart):
 
     def disputed(self, item: str) -> set[str]:
         """In adjudicate mode, the rubrics by which there is something to settle of an item."""
-        return rubrics_of(self.opinions[item], self.questions)
+        return rubrics_of(self.opinions.get(item, {}), self.questions)
 
     def asked_of(self, item: str, rubric: Rubric) -> tuple[AskedField, ...]:
         """What a rubric of :data:`~bedside.annotation.fields.CASE_KINDS` asks of an item; of adjudications, where its

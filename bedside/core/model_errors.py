@@ -36,6 +36,8 @@ _PATTERN_WORDS = {
     r"\S": "it must not be empty",
     r"^[^\x00]*$": "it must hold no zero character",
     r"^[a-z][a-z0-9_]*$": "it must be small letters, digits and _, with a letter first",
+    r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?$": "it must be small letters, digits and _, with a letter "
+    "first, or two such names with a point between them",
     r"^(reference\.)?[a-z][a-z0-9_]*$": "it must be reference.NAME",
     r"^[0-9]{1,4}-[0-9]{1,4}$": "it must be two whole numbers with - between, such as 1-6",
     "^[a-z0-9][a-z0-9-]*$": "it must be small letters, digits and -, with no - first",

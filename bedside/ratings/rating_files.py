@@ -734,7 +734,7 @@ class _FileRatings:
         code = np.zeros(table.height, dtype=np.int64)
         for name in keys:
             # What a fault leaves open is behind that fault.
-            of_key = (table[name] if name == "replicate" else text_codes(table[name])).fill_null(0).to_numpy()
+            of_key = (table[name].fill_null(0) if name == "replicate" else text_codes(table[name])).to_numpy()
             code = code * (int(of_key.max()) + 1) + of_key
             if int(code.max()) > _MOST:
                 code = np.unique(code, return_inverse=True)[1]
