@@ -411,6 +411,8 @@ def _of_metric(view: RatingsView, name: str, ratings: pl.DataFrame, forms: Asked
     levels: ScaleLevels = scale.levels if scale is not None else None
     if labels and levels is None:
         levels = tuple(sorted({cell for cell in grid.cells.ravel() if cell is not None}))
+        # Where all say the same, there was something else to say.
+        levels = levels if len(levels) > 1 else (*levels, f"not {levels[0]}")
     sample = agreement_sample(view, ratings, grid, picked)
     final = view.final_labels(name)
     compared = _ComparedMetric(name, title, level=level, levels=levels, forms=forms, sample=sample, final=final)

@@ -14,6 +14,7 @@ import polars as pl
 
 from bedside.analysis.averaging import matched_rows
 from bedside.analysis.case_values import case_means, mean_in_group, most_cases_pair, own_case
+from bedside.analysis.checked_units import drawn_ratings
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.errors import DataError
@@ -253,7 +254,7 @@ def generalities(
     unknown: dict[str, str] = {}
     rated = _people_rows(view).with_columns(own_case())
     for metric in metrics:
-        rows = rated.filter(pl.col("metric") == metric)
+        rows, _ = drawn_ratings(rated.filter(pl.col("metric") == metric))
         if raters is not None:
             rows = rows.filter(pl.col("rater").is_in(list(raters)))
         if rows.is_empty():

@@ -332,9 +332,10 @@ def settled_and_changed(run: Run, plan: AnnotationPlan) -> tuple[int, int]:
             for rubric in (other.by_name[name] for name in other.disputed(item.id)):
                 own = {name: of for name, of in other.opinions[item.id].items() if rubrics_of((name,), (rubric,))}
                 settled += 1
+                # Who came later adds an answer, and changes none.
                 changed += any(
-                    sorted(opinion.answer for opinion in opinions)
-                    != sorted(opinion.choice for opinion in said_now.get(name, ()))
+                    Counter(opinion.answer for opinion in opinions)
+                    - Counter(opinion.choice for opinion in said_now.get(name, ()))
                     for name, opinions in own.items()
                 )
     return settled, changed

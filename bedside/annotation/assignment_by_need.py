@@ -34,8 +34,8 @@ FEW, BATCH = 2, 3
 #: How many other items come between an item and its second showing, at least.
 _APART = 10
 
-#: What a rater can expect: ``more`` items; perhaps some ``later``, where others drop out; none, as their share is
-#: ``done`` or as it is ``enough``.
+#: What a rater can expect: ``more`` items; perhaps some ``later``, where others drop out; none, as all are ``done`` or
+#: as it is ``enough``.
 Supply = Literal["more", "later", "done", "enough"]
 
 
@@ -302,7 +302,7 @@ def hand_out(
         if items or is_open:
             return "more"
         waits = any((item, name) not in work.answered for name, ids in need.handed.items() for item in ids)
-        return "later" if waits and had < most else "done"
+        return "later" if waits else "done"
 
 
 def take_back(run: Run, design: NeedDesign, rater: str, work: WorkDone) -> None:

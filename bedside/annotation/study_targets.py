@@ -25,7 +25,7 @@ from bedside.analysis.checked_units import drawn_ratings, grid_of
 from bedside.analysis.estimation import is_share, people_samples
 from bedside.analysis.fresh_view import linked_view
 from bedside.analysis.ratings_view import ALL, RatingsView
-from bedside.annotation.annotation_plan import AnnotationPlan, PlanItem
+from bedside.annotation.annotation_plan import AnnotationPlan, PlanItem, round_of
 from bedside.annotation.answer_store import plan_folder, read_store
 from bedside.annotation.plan_file import read_plan
 from bedside.annotation.plan_progress import plan_metrics, plan_view
@@ -33,6 +33,7 @@ from bedside.annotation.reassignment import as_assigned
 from bedside.core.errors import DataError, InputError, one_of
 from bedside.judges.rubrics.answer_form import LINKED_KINDS
 from bedside.ratings.names import TRANSCRIPT, judge_rater, rated_by_humans
+from bedside.ratings.rubric_metrics import adjudicated_metric
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.stats.many_raters import FEWEST_SHARED
@@ -41,7 +42,8 @@ from bedside.stats.result import Interval, Result
 #: What a target can be of: agreement of people as kappa or alpha, or people's mean of each system.
 Statistic = Literal["kappa", "alpha", "mean"]
 STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
-_TARGET = re.compile(r"(?:(?P<metric>\S+)\s+)?(?P<statistic>[a-z]+)\s*(?:±|\+/?-)\s*(?P<number>\d*\.?\d+)")
+_TARGET = re.compile(r"(?:(?P<metric>\S+)\s+)?(?P<statistic>[^\W\d_]+)\s*(?:±|\+/?-)\s*(?P<number>\d*\.?\d+)")
+_LETTERS = {"κ": "kappa", "α": "alpha"}
 _EXAMPLE = "write it as kappa±.10, mean±.2, or empathy kappa±.1"
 
 
@@ -100,10 +102,11 @@ def read_targets(text: str) -> tuple[Target, ...]:
     targets: list[Target] = []
     for part in filter(None, (part.strip() for part in re.split(r"[,;]", text))):
         read = _TARGET.fullmatch(part)
-        if read is None:
+        if read is None or re.search("[±+]", read["metric"] or ""):
             raise InputError(f"{part!r} is no target", where="`until`", todo=_EXAMPLE)
-        one_of(read["statistic"], STATISTICS, "statistic", InputError, where="`until`")
-        (statistic,), half_width = (name for name in STATISTICS if name == read["statistic"]), float(read["number"])
+        named = _LETTERS.get(read["statistic"], read["statistic"].casefold())
+        one_of(named, STATISTICS, "statistic", InputError, where="`until`")
+        (statistic,), half_width = (name for name in STATISTICS if name == named), float(read["number"])
         if half_width <= 0 or (statistic != "mean" and half_width >= 1):
             raise InputError(f"±{half_width:g} is no half-width of {statistic}", where="`until`", todo=_EXAMPLE)
         targets.append(Target(statistic, half_width, read["metric"]))
@@ -236,10 +239,13 @@ def _of_mean(study: _Study, target: Target, metric: str) -> list[TargetState]:
     systems = {name: system or ALL for name, system, _ in origins}
     for item in study.items:
         of_system.setdefault(systems[item.transcript], []).append(item)
+    final = study.view.run.ratings.filter(metric=adjudicated_metric(metric), round=round_of(study.plan)).height
+    note = "A mean of raters' own answers: final labels are not in it." if final else ""
     share, states = is_share(view, metric, nobody), []
     samples = people_samples(view, metric, nobody, sorted(of_system))
     for system, items in sorted(of_system.items()):
-        state, result, unseen = TargetState(target, metric, None if system == ALL else system, "mean"), None, 0.0
+        of_one = None if system == ALL else system
+        state, result, unseen = TargetState(target, metric, of_one, "mean", note=note), None, 0.0
         if system in samples:
             sample, ends = samples[system], (0.0, 1.0) if share else view.value_ends(metric)
             result = mean(sample.units, ratings="people", share=share, scale=ends)

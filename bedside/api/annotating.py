@@ -918,6 +918,8 @@ class PageSettings(OfPlan, OwnRubrics, ByNeed, SettlingSettings, PageServing):
     say: Callable[[str], None] | None = option("Called with lines while it is served.", default=None, heading=None)
 
     def __post_init__(self) -> None:
+        if self.until is not None and (self.links or self.collect):
+            raise InputError("nothing is served", where="`until`", todo="leave it out")
         if not self.adjudicators and (self.rubrics is not None or self.beyond):
             raise InputError(
                 "nobody settles anything",

@@ -73,13 +73,13 @@ class Report:
     files: tuple[Path, ...] = field(repr=False)
 
     def figure(self, name: str) -> Path:
-        """The figure of this name as PNG.
+        """The file of the figure of this name: as PNG where that was asked for, else as SVG.
 
         Raises:
             DataError: the report has none; the names are given.
         """
 
-        figures = {file.stem: file for file in self.files if file.suffix == ".png"}
+        figures = {file.stem: file for suffix in (".svg", ".png") for file in self.files if file.suffix == suffix}
         return figures[one_of(name, figures, "figure", DataError)]
 
 
@@ -88,7 +88,7 @@ class ReportWriting(PartOfStudy, MatchedBy, Seeded):
     """Write a run's report: a page, and every table and figure as files.
 
     Tables are written as Markdown, LaTeX and, with all digits, CSV; all of them as one Word document and one Excel
-    workbook; figures as SVG, PDF and PNG.
+    workbook; figures as SVG, and as PDF and PNG where those are asked for.
 
     Examples:
         $ bedside report run

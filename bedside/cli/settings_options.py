@@ -210,7 +210,10 @@ def _settings(kind: type[Any], typed: Mapping[str, Any]) -> Any:
 
 
 def typed_again(settings: Any) -> str:
-    """The options of settings that aren't at their defaults, as they are typed; each a text, a number or a path."""
+    """The options of settings that aren't at their defaults, as they are typed: texts, numbers, paths and names."""
     own = {name: option for name, option in _typed_options(type(settings)).items() if name in changed_fields(settings)}
-    words = ((_names(name, option)[0], str(getattr(settings, name))) for name, option in own.items())
-    return "".join(f" {option} {typed_word(value)}" for option, value in words)
+    words = ((_names(name, option)[0], getattr(settings, name)) for name, option in own.items())
+    return "".join(
+        f" {option} {typed_word(','.join(value) if isinstance(value, list | tuple) else str(value))}"
+        for option, value in words
+    )

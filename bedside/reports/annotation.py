@@ -522,7 +522,7 @@ GAIN_MEANING = (
 def proposal_remarks(proposals: Proposals) -> Iterator[str]:
     """What isn't counted, and what the ratings will be good for."""
     if proposals.open:
-        yield f"{proposals.open:,} answers of the plan are still to come; what they bring is not counted."
+        yield f"{counted(proposals.open, 'answer')} of the plan still to come: what they bring is not counted."
     if proposals.aim == "disagreement":
         yield "No random sample: leave these ratings out of corrected means."
 

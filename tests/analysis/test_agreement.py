@@ -145,6 +145,16 @@ def test_an_algorithm_stands_beside_people_as_the_mean_over_persons(example_run:
     assert estimate_of(mine, "percent agreement") == pytest.approx(same, abs=1e-12)
 
 
+def test_labels_of_which_all_are_the_same_leave_the_other_metrics(tmp_path: Path) -> None:
+    lines = ["item,rater,metric,value"]
+    lines += [f"t{n},{rater},tone,calm" for n in range(6) for rater in ("anna", "ben")]
+    lines += [f"t{n},{rater},act,{'open' if n % 2 else 'closed'}" for n in range(6) for rater in ("anna", "ben")]
+    (tmp_path / "labels.csv").write_text("\n".join(lines))
+    tone, act = sorted(agree(open_ratings_view(tmp_path / "labels.csv")), key=lambda row: row.metric, reverse=True)
+    assert (tone.statistics["percent agreement"].estimate, tone.statistics["kappa"].estimate) == (1, None)
+    assert act.statistics["kappa"].estimate == 1
+
+
 def test_ordered_scales_are_weighted_by_the_whole_scale() -> None:
     view = open_ratings_view(EXAMPLES / "ratings.csv", scales=FIVE)
     wide = view.ratings.filter(metric="partnership").pivot("rater", index="transcript_id", values="value")

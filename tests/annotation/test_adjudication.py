@@ -17,7 +17,7 @@ from bedside.analysis.agreement import agree
 from bedside.analysis.estimation import estimate
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.analysis.validation import validate
-from bedside.annotation.adjudication import adjudicate
+from bedside.annotation.adjudication import adjudicate, settled_and_changed
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.fields import NOT_APPLICABLE
@@ -103,6 +103,25 @@ def test_what_differs_is_queued_and_nobody_is_named(run: Run) -> None:
         assert {first.split(": ")[1], second.split(": ")[1]} == set(map(str, levels))
         assert (first.split(": ")[0], second.split(": ")[0]) == ("Rater 1", "Rater 2")
         assert first.endswith(": because")
+
+
+def test_who_rates_later_changes_nothing_that_was_settled(run: Run) -> None:
+    plan = rating_plan(run, raters=PEOPLE, by=("system",), round="study")
+    levels = {item.id: (1 + n % 5, 1 + (n + 1) % 5) for n, item in enumerate(plan.items)}
+
+    def answer(item: str, rater: str, level: int) -> None:
+        answered(Run(run.path), plan, {(item, rater): {"empathy": str(level), "goal_alignment": "3"}})
+
+    for item, (first, second) in levels.items():
+        answer(item, "anna", first)
+        answer(item, "ben", second)
+    settled = settling(run, plan)
+    keep_plan(settled, Run(run.path), Path("settling.json"))
+    settle(Run(run.path), settled, "4")
+    assert settled_and_changed(Run(run.path), plan) == (len(levels), 0)
+    later = rating_plan(Run(run.path), raters=("cleo",), overlap=1, round="study", seed=5)
+    answered(Run(run.path), later, {(one.id, "cleo"): {"empathy": "1", "goal_alignment": "1"} for one in later.items})
+    assert settled_and_changed(Run(run.path), plan) == (len(levels), 0)
 
 
 def test_who_is_rater_1_is_drawn_anew_for_each_unit(large: Run, tmp_path: Path) -> None:

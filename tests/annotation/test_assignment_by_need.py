@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 import bedside
+from bedside.analysis.rater_effects import generalities
+from bedside.analysis.ratings_view import open_ratings_view
 from bedside.annotation import assignment_by_need
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_store import plan_folder, read_store
@@ -266,7 +268,12 @@ def test_one_more_rater_where_people_differ_changes_no_number(tmp_path: Path) ->
     def numbers() -> Any:
         current = Run(run.path)
         agreed = [row.statistics for row in bedside.agree(run.path, metrics="empathy").results if row.kind == "people"]
-        return agreed, target_states(current, plan, read_targets("alpha±.1, mean±.2"))
+        (general,), _ = generalities(open_ratings_view(run.path), ["empathy"])
+        return (
+            agreed,
+            (general.study.of_cases, general.study.of_raters, general.study.of_both),
+            target_states(current, plan, read_targets("alpha±.1, mean±.2")),
+        )
 
     before = numbers()
     proposals = propose(Run(run.path), plan, aim="disagreement", count=4)
@@ -368,10 +375,16 @@ def test_a_hand_out_takes_no_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
-def test_twenty_raters_of_whom_six_drop_out_rate_until_it_is_enough(tmp_path: Path, clock: Clock, seed: int) -> None:
+def test_twenty_raters_of_whom_six_drop_out_rate_until_it_is_enough(tmp_path: Path, clock: Clock) -> None:
+    """On average four fifths of the ratings, or fewer, are enough."""
+    shares = [share_until_enough(tmp_path / str(seed), clock, seed) for seed in range(1, 5)]
+    assert sum(shares) / len(shares) <= 0.8
+
+
+def share_until_enough(tmp_path: Path, clock: Clock, seed: int) -> float:
     """Raters of different speed, a third of them gone after a few items, on the page without its network: nothing is
-    lost, every item that is whole has two raters, and four fifths of the ratings, or fewer, are enough."""
+    lost, and every item that is whole has two raters. The share of the plan's ratings that were enough."""
+    tmp_path.mkdir()
     run = new_study(tmp_path, cases=150)
     names = tuple(f"r{number}" for number in range(20))
     plan = rating_plan(run, rubrics=(EMPATHY,), raters=names, overlap=2, seed=seed)
@@ -410,12 +423,11 @@ def test_twenty_raters_of_whom_six_drop_out_rate_until_it_is_enough(tmp_path: Pa
     collect(folder, Run(run.path), state.plan)
     answers = read_store(run, plan).answers()
     assert {key: int(answer.choices["empathy"][0]) for key, answer in answers.items()} == said
-    assert len(said) <= 0.8 * sum(map(len, plan.assignment.values()))
     raters = Counter(item for item, _ in said)
     assert set(raters.values()) <= {1, 2}
     whole = {item: frozenset(rater for one, rater in said if one == item) for item in raters if raters[item] == 2}
     assert all(len(who) == 2 for who in whole.values())
-    assert len(whole) >= 0.8 * len(raters)
+    assert len(raters) - len(whole) <= 2 * len(names)
     # Cases, of which each has two items.
     pairs = Counter(whole.values())
     stay = [name for name in names if name not in leaves]
@@ -430,6 +442,7 @@ def test_twenty_raters_of_whom_six_drop_out_rate_until_it_is_enough(tmp_path: Pa
         state for state in target_states(Run(run.path), plan, read_targets("mean±.2")) if state.interval is not None
     ]
     assert len(estimated) == 2
+    return len(said) / sum(map(len, plan.assignment.values()))
 
 
 UNTIL = "kappa±.07"

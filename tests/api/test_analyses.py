@@ -91,7 +91,7 @@ def test_tables_and_report(run: bedside.Run, tmp_path: Path) -> None:
     assert report.page == tmp_path / "report" / "report.html"
     assert report.page in report.files
     assert isinstance(report.tables["results"], Table)
-    assert report.figure("agreement").read_bytes().startswith(b"\x89PNG")
+    assert report.figure("agreement").read_bytes().startswith(b"<svg")
     with pytest.raises(bedside.BedsideError, match="no figure 'agreemnt'; did you mean agreement"):
         report.figure("agreemnt")
     paper = bedside.report(

@@ -43,9 +43,11 @@ function progress(tables) {
   const shares = tables.find((table) => table.name === "status").rows.filter((share) => share.stratum === null);
   const sum = (of) => shares.reduce((total, share) => total + of(share), 0);
   const [done, all] = [sum((share) => share.done), sum((share) => share.assigned)];
-  document.getElementById("done").replaceChildren(
-    el("progress", { value: done, max: Math.max(all, 1), "aria-label": "Answers that are in" }),
-    el("span", {}, `${done} of ${all} answers in`));
+  // Where items go to raters by need, how many there will be isn't known.
+  const byNeed = tables.some((table) => table.name === "targets");
+  document.getElementById("done").replaceChildren(...(byNeed ? [] : [
+    el("progress", { value: done, max: Math.max(all, 1), "aria-label": "Answers that are in" })]),
+    el("span", {}, byNeed ? `${counted(done, "answer")} in` : `${done} of ${all} answers in`));
 }
 
 /** The notes of a table, folded where they are many. */
