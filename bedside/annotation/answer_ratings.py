@@ -365,9 +365,10 @@ def _audited_fields(
     for unit, metric, value, label, reason, error in computed:
         if (answer.item, metric) in judged:
             _, shown = judged[answer.item, metric]
-            fields = plan.fields_of(answer.item, plan.by_name[metric])
-            if not fields:
+            asked = plan.asked_of(answer.item, plan.by_name[metric])
+            if not asked:
                 continue  # nobody was asked
+            fields = [one.name for one in asked if one.applies(answer.choices)]
             same = all(answer.choices.get(name, ()) == ((shown[name],) if name in shown else ()) for name in fields)
             opinion = None if error else AGREE if same else DISAGREE
             yield unit, agreement_metric(metric), None, opinion, None, error

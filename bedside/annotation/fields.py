@@ -134,6 +134,10 @@ class AskedField:
     said: bool = False
     quoted: bool = False
 
+    def applies(self, choices: Mapping[str, tuple[str, ...]]) -> bool:
+        """Whether it is asked beside these choices: what is left of a link that was taken back is no answer."""
+        return self.of is None or choices.get(self.of, (NONE,)) != (NONE,)
+
 
 def linked_number(form: LinkForm, choice: str) -> int | None:
     """The number (from 0) of what is linked; None where nothing is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -535,14 +535,14 @@ JUDGED = [
 ]  # fmt: skip
 
 
-def audited(folder: Path) -> tuple[Run, AnnotationPlan]:
+def audited(folder: Path, judged: Sequence[Mapping[str, Any]] = JUDGED) -> tuple[Run, AnnotationPlan]:
     """A judge's links and places, and the plan by which anna and ben correct them."""
     run, rows = link_study(folder), []
     for transcript in run.transcripts():
         many = transcript.id in ("hidden-0", "hidden-2")
         places = [{"item": 0, "reason": "a", "message": 3, "opening": False},
                   {"item": 1, "reason": "b", "message": None, "opening": True}]  # fmt: skip
-        links = {"reason": "so", "pairs": JUDGED[: 3 if many else 1]}
+        links = {"reason": "so", "pairs": judged[: 3 if many else 1]}
         for rubric, reply in ((MATCHING, links), (CHECK, {"answers": places})):
             made = ratings_of(rubric, transcript, [JudgeAnswer("transcript", None, reply, None)])
             rows += [(transcript.id, "GPT-Secret", transcript.case_id, unit, metric, "judge:invented/model", 0, *rated)
@@ -564,9 +564,14 @@ def correct(plan: AnnotationPlan, item: str, rater: str) -> dict[str, str]:
     return {name: choice for name, choice in said.items() if name in fields}
 
 
-@pytest.mark.parametrize("channel", ["studio", "page", "csv", "xlsx"])
-def test_links_of_a_judge_are_corrected(tmp_path: Path, channel: str) -> None:
-    run, plan = audited(tmp_path)
+CHANNELS = pytest.mark.parametrize("channel", ["studio", "page", "csv", "xlsx"])
+
+
+def send(
+    run: Run, plan: AnnotationPlan, tmp_path: Path, channel: str,
+    correct: Callable[[AnnotationPlan, str, str], dict[str, str]],
+) -> None:  # fmt: skip
+    """Have raters correct a judge's links."""
 
     def say(item: str, rater: str) -> dict[str, Any]:
         said = correct(plan, item, rater)
@@ -593,6 +598,12 @@ def test_links_of_a_judge_are_corrected(tmp_path: Path, channel: str) -> None:
         for path in paths:
             (fill_csv if channel == "csv" else fill_xlsx)(path, fill)
         keep_answers(run, plan, read_files(plan, run, paths).answers)
+
+
+@CHANNELS
+def test_links_of_a_judge_are_corrected(tmp_path: Path, channel: str) -> None:
+    run, plan = audited(tmp_path)
+    send(run, plan, tmp_path, channel, correct)
     rows = people(run).sort("metric", "rater", "transcript_id").select("metric", "rater", "value", "label")
     made: dict[tuple[str, str], list[Any]] = {}
     for metric, rater, value, label in rows.iter_rows():
@@ -613,6 +624,20 @@ def test_links_of_a_judge_are_corrected(tmp_path: Path, channel: str) -> None:
     assert matching.corrections == {"lower": 2, "as many, but others": 1}
     assert whole["finding_check"].confirmed.estimate == 1
     assert [one.rubric for one in plan_progress(run, plan).audits if one.level is None] == [*whole]
+
+
+@CHANNELS
+def test_what_is_left_of_a_link_that_was_taken_back_is_no_correction(tmp_path: Path, channel: str) -> None:
+    run, plan = audited(tmp_path, JUDGED[:2])
+
+    def confirm(plan: AnnotationPlan, item: str, rater: str) -> dict[str, str]:
+        said = correct(plan, item, "anna")
+        return {**said, "concern_matching__2__category_agrees": "no"} if "concern_matching__2" in said else said
+
+    send(run, plan, tmp_path, channel, confirm)
+    rows = people(run, "concern_matching.agrees", "concern_matching.audited").sort("metric", "rater", "transcript_id")
+    assert rows["label"].drop_nulls().to_list() == ["agree"] * 8
+    assert rows["value"].drop_nulls().to_list() == [2, 1, 2, 1] * 2
 
 
 def test_an_empty_list_is_not_audited(tmp_path: Path) -> None:

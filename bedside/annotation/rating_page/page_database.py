@@ -381,7 +381,7 @@ def checked_entry(plan: AnnotationPlan, sent: SentEntry, task: Mapping[str, Any]
         picked.pop(name, None)
     linking = [rubric for rubric in plan.questions if rubric.kind in LINKED_KINDS]
     for asked in (asked for rubric in linking for asked in plan.asked_of(str(task["external_id"]), rubric)):
-        if asked.of is not None and picked.get(asked.of, (NONE,)) == (NONE,):
+        if not asked.applies(picked):
             picked.pop(asked.name, None)
     texts = {
         name: tuple(kept for text in values if (kept := clean(text).strip())) for name, values in sent.texts.items()
@@ -451,7 +451,7 @@ def _open_of_case(
     linked |= {(agreed[asked.name],) for asked in plan.every_of(item, rubric) if asked.said and asked.name in agreed}
     for asked in plan.asked_of(item, rubric):
         chosen = entry.choices.get(asked.name, ())
-        if asked.of is not None and entry.choices.get(asked.of, (NONE,)) == (NONE,):
+        if not asked.applies(entry.choices):
             continue
         if not chosen:
             key, text = "please_judge" if points else "please_answer", asked.asked.rstrip(".。")
