@@ -611,7 +611,8 @@ def rated_fields(
 
 
 def judge_fields(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str], tuple[float | None, dict[str, str]]]:
-    """(item, rubric of points or links) → what the plan's judge said in its first pass: the rating, and each field.
+    """(item, rubric of points or links) → what the plan's judge said in its first pass: the rating, of pairs the number
+    that is shown, and each field.
 
     Raises:
         DataError: it has not rated one of the items, or says nothing of single entries.
@@ -626,14 +627,16 @@ def judge_fields(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str], tuple[
     for item in plan.items:
         for name, rubric in rubrics.items():
             row = rows.get((item.transcript, name), {"value": None, "error": None, "reason": None})
-            fields = rated_fields(rubric, plan.every_of(item.id, rubric), row, transcripts[item.transcript])
+            every = plan.every_of(item.id, rubric)
+            fields = rated_fields(rubric, every, row, transcripts[item.transcript])
             if fields is None:
                 raise DataError(
                     f"{plan.judge} has not rated transcript {item.transcript!r} on {name}",
                     where=str(run.path),
                     todo="have it judged, or make another plan",
                 )
-            said[item.id, name] = row["value"], fields
+            shown = float(sum(asked.said and fields[asked.name] != NONE for asked in every))
+            said[item.id, name] = shown if rubric.kind == "pairs" else row["value"], fields
     return said
 
 

@@ -640,6 +640,20 @@ def test_what_is_left_of_a_link_that_was_taken_back_is_no_correction(tmp_path: P
     assert rows["value"].drop_nulls().to_list() == [2, 1, 2, 1] * 2
 
 
+def test_of_links_to_the_same_a_judge_has_as_many_as_are_shown(tmp_path: Path) -> None:
+    """The judge proposes three links, two of them to one concern."""
+    run, plan = audited(tmp_path, [*JUDGED[:2], {**JUDGED[2], "concern": 1}])
+    assert run.ratings.filter(metric="concern_matching").sort("transcript_id")["value"].to_list() == [3, 1, 3, 1]
+    task = opened(plan, run)[0].item("anna", item_of(plan))["task"]
+    assert [task[f"judge_concern_matching__{at}"] for at in range(3)] == ["1", "2", NONE]
+    send(run, plan, tmp_path, "csv", lambda plan, item, rater: correct(plan, item, "anna"))
+    rows = Run(run.path).ratings.filter(metric="concern_matching.audited").sort("rater", "transcript_id")
+    by_rater = {rater: own["value"].to_list() for (rater,), own in rows.group_by("rater", maintain_order=True)}
+    assert by_rater == {rater: [2, 1, 2, 1] for rater in ("human:anna", "human:ben", "judge:invented/model")}
+    whole = {one.rubric: one for one in audits(open_ratings_view(run.path)) if one.level is None}
+    assert (whole["concern_matching"].confirmed.estimate, whole["concern_matching"].corrections) == (1, {})
+
+
 def test_an_empty_list_is_not_audited(tmp_path: Path) -> None:
     """Nobody looked at it: that the judge linked nothing there confirms nothing."""
     run = link_study(tmp_path, 2, empty=(1,))
