@@ -144,14 +144,20 @@ def _known_fields(rubric: Rubric, answer: Any, transcript: Transcript, where: st
     if rubric.kind == "points":
         said: Any = [{"met": met, "reason": ""} for met in answer] if isinstance(answer, list) else None
         fits = said is not None and all(isinstance(met, bool) for met in answer)
-    elif (form := link_form(rubric)).one_to_one:
-        said, fits = {"links": answer}, isinstance(answer, list)
-    elif form.rows is None:
-        said, fits = answer, answer is None or isinstance(answer, int)
+    elif (form := link_form(rubric)).rows is None:
+        said, fits = answer, form.target.problem(answer, {}) is None
     else:
-        fits = isinstance(answer, list) and len(answer) == sum(field.said for field in asked)
-        fits = fits and all(isinstance(entry, Mapping) for entry in answer)
-        said = [{"item": place, **entry} for place, entry in enumerate(answer)] if fits else None
+        entries = [field for field in asked if field.said]
+        targets = {choice for field in entries for choice, _ in field.choices} - {NONE}
+        counts = {form.rows: len(entries), str(form.target.of): len(targets)}
+        parts = [part for part in (rubric.answer[0].items or rubric.answer) if part not in form.texts]
+        fits = isinstance(answer, list) and (form.one_to_one or len(answer) == len(entries))
+        fits = fits and all(
+            isinstance(entry, Mapping) and not any(part.problem(entry.get(part.name), counts) for part in parts)
+            for entry in answer
+        )
+        by_place = [{"item": place, **entry} for place, entry in enumerate(answer)] if fits else None
+        said = {"links": answer} if form.one_to_one else by_place
     single = rubric.kind == "index" and rubric.each is None
     row = {
         "value": answer if single else 0.0,
@@ -168,8 +174,8 @@ def _known_fields(rubric: Rubric, answer: Any, transcript: Transcript, where: st
         raise InputError(
             f"the known answer on {rubric.name} is none to what the transcript is asked",
             where=where,
-            todo='give what a judge\'s reply would hold, such as [{"finding": 0, "concern": 1}], or true or false '
-            "for each criterion",
+            todo='give what a judge\'s reply would hold, such as [{"finding": 0, "concern": 1, "category_agrees": '
+            "true}], or true or false for each criterion",
         )
     return known
 

@@ -795,7 +795,15 @@ def test_gold_items_of_links_are_counted(run: Run, tmp_path: Path) -> None:
         ("concern_matching", [{"finding": 0, "concern": 1}]), ("concern_matching", {"0": 1}),
         ("concern_matching", None), ("concern_matching", [{"finding": 3, "concern": 1, "category_agrees": True}]),
         ("finding_check", [{"message": 3, "opening": True}]), ("finding_check", [3, None]), ("diagnosis_match", 3),
-        ("diagnosis_match", "cold"),
+        ("diagnosis_match", "cold"), ("diagnosis_match", True), ("diagnosis_match", -1), ("diagnosis_match", 1.5),
+        *(("concern_matching", [{"finding": 0, "concern": 1, "category_agrees": no}])
+          for no in ("no", "false", 2, None)),
+        *(("concern_matching", [{"finding": 0, "concern": number, "category_agrees": True}])
+          for number in (True, 0.5, "1", -1, 10**9)),
+        *(("concern_matching", [{"finding": number, "concern": 1, "category_agrees": True}])
+          for number in (True, 0.5, "1", -1)),
+        *(("finding_check", [{"message": None, "opening": no}] * 2) for no in ("no", 0, None)),
+        *(("finding_check", [{"message": number, "opening": True}] * 2) for number in (True, 1.5, "1", -1)),
     ],
 )  # fmt: skip
 def test_known_answers_are_those_that_are_asked(run: Run, tmp_path: Path, rubric: str, answer: Any) -> None:
