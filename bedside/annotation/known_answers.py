@@ -126,7 +126,7 @@ class KnownComparison:
         known, said: levels as numbers, other answers as texts; ``said`` is None where no answer was given.
         right: 1 where they are the same, else 0; of lists and links, their F1.
         off: distance of two levels, in the scale's own unit; None where they are not both levels.
-        links: of links, how many are the same, said and known; None otherwise.
+        links: of links, how many are the same, said or left open, and known; None otherwise.
     """
 
     rubric: str
@@ -171,17 +171,18 @@ def _compared_fields(
 ) -> Iterator[KnownComparison]:
     """Each criterion; or the links as a whole, and what else is said of a link that is right."""
     known = item.answers[rubric.name]
-    chosen = {name: said[0] for name, said in answer.choices.items() if said}
+    chosen = {name: said[0] for name, said in answer.choices.items() if said and answer.state != "skipped"}
     asked = plan.every_of(item.id, rubric)
     if rubric.kind == "points":
         for name, true in known.items():
             yield KnownComparison(rubric.name, true, chosen.get(name), float(chosen.get(name) == true), None)
         return
-    links = [(known[field.name], chosen.get(field.name, NONE)) for field in asked if field.said]
+    # An entry that is left open is as wrong as one that is linked to another.
+    links = [(known[field.name], chosen.get(field.name)) for field in asked if field.said]
     same = sum(true == said != NONE for true, said in links)
     counts = sum(said != NONE for _, said in links), sum(true != NONE for true, _ in links)
     yield KnownComparison(
-        rubric.name, f"{counts[1]} linked", f"{counts[0]} linked", f1(same, *counts), None, (same, *counts)
+        rubric.name, f"{counts[1]} linked", f"{counts[0]} linked or open", f1(same, *counts), None, (same, *counts)
     )
     for field in asked:
         row = field.name.rpartition("__")[0]

@@ -788,6 +788,38 @@ def test_gold_items_of_links_are_counted(run: Run, tmp_path: Path) -> None:
     assert (ben.gold, ben.right) == (0, None)
 
 
+def test_entries_without_an_answer_are_not_right(run: Run, tmp_path: Path) -> None:
+    files = [
+        known_file(run, tmp_path), known_file(run, tmp_path, {"concern_matching": []}, "none"),
+        known_file(run, tmp_path, {"concern_matching": KNOWN["concern_matching"][:1]}, "single"),
+    ]  # fmt: skip
+    training = [case for path in files for case in read_training(path, "rate", (MATCHING,))]
+    plan = plan_of(run, MATCHING, training=training, training_kappa=0.6)
+    items = {item.transcript: item.id for item in plan.training}
+    right = {**TRIED, "concern_matching__2": "1", "concern_matching__0__category_agrees": "yes"}
+    nothing = {f"concern_matching__{at}": NONE for at in range(3)}
+    keep_answers(run, plan, [
+        rater_answer(items["known"], "anna", right), rater_answer(items["none"], "anna"),
+        rater_answer(items["single"], "anna", {name: right[name] for name in right if "__0" in name}),
+        rater_answer(items["known"], "ben", right), rater_answer(items["none"], "ben", nothing),
+        rater_answer(items["single"], "ben", {name: right[name] for name in right if "__0" in name} | {
+            "concern_matching__1": NONE, "concern_matching__2": NONE}),
+    ])  # fmt: skip
+    anna, ben = plan_progress(run, plan).training
+    # By hand: 3 of 3 known links are right, and 3 entries of the case that was skipped and 2 others are left open.
+    assert (anna.done, anna.link_f1, anna.passed) == (True, 2 * 3 / (3 + 5 + 3), False)
+    assert (ben.done, ben.link_f1, ben.passed) == (True, 1, True)
+
+
+def test_gold_entries_that_are_left_open_are_not_right(run: Run, tmp_path: Path) -> None:
+    path = known_file(run, tmp_path, {"concern_matching": []})
+    plan = plan_of(run, MATCHING, gold=read_training(path, "rate", (MATCHING,), where="`gold`"), gold_share=0.2)
+    nothing = {f"concern_matching__{at}": NONE for at in range(3)}
+    said = {"anna": {"concern_matching__0": NONE}, "ben": nothing}
+    keep_answers(run, plan, [rater_answer(plan.gold[0].id, rater, choices) for rater, choices in said.items()])
+    assert [one.right for one in plan_progress(run, plan).quality] == [0, 1]
+
+
 @pytest.mark.parametrize(
     ("rubric", "answer"),
     [
