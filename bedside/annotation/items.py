@@ -611,8 +611,7 @@ def rated_fields(
 
 
 def judge_fields(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str], tuple[float | None, dict[str, str]]]:
-    """(item, rubric of points or links) → what the plan's judge said in its first pass: the rating, of pairs the number
-    that is shown, and each field.
+    """(item, rubric of points or links) → what is shown of the plan's judge, by its first pass: rating, and each field.
 
     Raises:
         DataError: it has not rated one of the items, or says nothing of single entries.

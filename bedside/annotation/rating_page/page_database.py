@@ -36,7 +36,6 @@ from bedside.annotation.fields import (
 from bedside.annotation.items import clean
 from bedside.annotation.page_words import words_of
 from bedside.core.errors import BedsideError, InputError, RunError
-from bedside.judges.rubrics.answer_form import LINKED_KINDS
 from bedside.judges.rubrics.rubric import Rubric, link_form
 from bedside.ratings.rubric_metrics import AGREE, DISAGREE
 
@@ -379,8 +378,7 @@ def checked_entry(plan: AnnotationPlan, sent: SentEntry, task: Mapping[str, Any]
                 picked[agree_field(rubric.name)] = (AGREE if agrees else DISAGREE,)
     for name in beside_walks(plan, picked):
         picked.pop(name, None)
-    linking = [rubric for rubric in plan.questions if rubric.kind in LINKED_KINDS]
-    for asked in (asked for rubric in linking for asked in plan.asked_of(str(task["external_id"]), rubric)):
+    for asked in (asked for rubric in plan.questions for asked in plan.asked_of(str(task["external_id"]), rubric)):
         if not asked.applies(picked):
             picked.pop(asked.name, None)
     texts = {
@@ -449,10 +447,8 @@ def _open_of_case(
     said = {who: {at: turn["text"] for at, turn in enumerate(turns) if turn["speaker"] == who} for who in quoted}
     agreed = plan.agreed.get(item, {})
     linked |= {(agreed[asked.name],) for asked in plan.every_of(item, rubric) if asked.said and asked.name in agreed}
-    for asked in plan.asked_of(item, rubric):
+    for asked in (one for one in plan.asked_of(item, rubric) if one.applies(entry.choices)):
         chosen = entry.choices.get(asked.name, ())
-        if not asked.applies(entry.choices):
-            continue
         if not chosen:
             key, text = "please_judge" if points else "please_answer", asked.asked.rstrip(".。")
             yield asked.name, words.say(key, criterion=text, title=text)
