@@ -29,6 +29,7 @@ from bedside.annotation.annotation_plan import (
     planned_rubrics,
     run_identity,
 )
+from bedside.annotation.fields import NONE
 from bedside.annotation.items import linked_lists, pair_problem, point_criteria
 from bedside.annotation.plan_choices import FOCI, MODES, Focus, Mode
 from bedside.annotation.plan_file import sealed
@@ -868,19 +869,22 @@ def _check_training_kappa(
             where="`training_kappa`",
             todo="leave it out" if training else "give a training set with `training`, or leave it out",
         )
-    for rubric in (one.name for one in rubrics if one.kind not in LINKED_KINDS):
-        answers = {str(answer) for case in training for answer in _known_answers(case.answers.get(rubric))}
-        if len(answers) < 2 and any(rubric in case.answers for case in training):
+    for rubric, linked in ((one.name, one.kind in LINKED_KINDS) for one in rubrics):
+        known = [case.answers[rubric] for case in training if rubric in case.answers]
+        answers = {str(answer) for own in known for answer in _known_answers(own, rubric if linked else "")}
+        if known and (answers <= {NONE} if linked else len(answers) < 2):
             raise DataError(
-                f"all known answers on {rubric} are the same, and whether a rater tells levels apart can't be seen",
+                f"all known answers on {rubric} are the same, and whether a rater tells answers apart can't be seen",
                 where="`training`",
                 todo="add cases with another answer, or leave `training_kappa` out",
             )
 
 
-def _known_answers(answer: object) -> list[object]:
-    """The known answers of a case: one, or one for each turn."""
-    return list(answer.values()) if isinstance(answer, dict) else [] if answer is None else [answer]
+def _known_answers(answer: object, linking: str) -> list[object]:
+    """The known answers of a case: one, or one for each turn; of a rubric of links, what each entry is linked to."""
+    if not isinstance(answer, dict):
+        return [answer]
+    return [said for name, said in answer.items() if not linking or name.rpartition("__")[0] == linking]
 
 
 def _check_pairs(

@@ -820,6 +820,15 @@ def test_gold_entries_that_are_left_open_are_not_right(run: Run, tmp_path: Path)
     assert [one.right for one in plan_progress(run, plan).quality] == [0, 1]
 
 
+def test_a_threshold_needs_a_link_that_is_known(run: Run, tmp_path: Path) -> None:
+    answers = {"concern_matching": [], "finding_check": [{"message": None, "opening": at == 0} for at in range(2)]}
+    for rubric in (MATCHING, CHECK):
+        cases = read_training(known_file(run, tmp_path, answers), "rate", (rubric,))
+        with pytest.raises(DataError, match=f"all known answers on {rubric.name} are the same"):
+            plan_of(run, rubric, training=cases, training_kappa=0.6)
+        plan_of(run, rubric, training=cases)
+
+
 @pytest.mark.parametrize(
     ("rubric", "answer"),
     [
