@@ -247,7 +247,7 @@ def test_the_house_stays_within_its_budget() -> None:
 IMPORTS = {
     "--help": ("numpy polars pydantic scipy", 20),
     "agree SHEET": ("scipy.stats pandas statsmodels sklearn matplotlib", 152),
-    "compare RUN": ("scipy.stats pandas statsmodels sklearn matplotlib", 173),
+    "compare RUN": ("scipy.stats pandas statsmodels sklearn matplotlib", 174),
     "validate RUN": ("scipy.stats pandas statsmodels sklearn matplotlib", 243),
     "score TALKS --out NEW": ("scipy pandas statsmodels sklearn matplotlib bedside.scoring.judging_workers", 228),
 }
