@@ -260,6 +260,20 @@ def test_opinions_go_from_what_others_settle(study: Study) -> None:
     assert GONE not in json.dumps([state.item("dora", item) for item in study.settling.assignment["dora"]])
 
 
+def test_an_open_page_of_what_others_settle_follows(study: Study) -> None:
+    state, _ = opened(study.settling, study.anew())
+    items = study.settling.assignment["dora"]
+
+    def of_theirs() -> list[int]:
+        return [json.dumps(state.item("dora", item)["task"]).count(GONE) for item in items]
+
+    assert min(of_theirs()) > 0
+    removed(study)
+    assert set(of_theirs()) == {0}
+    assert all("by ben" in json.dumps(state.item("dora", item)["task"]) for item in items)
+    state.close()
+
+
 def test_who_settles_can_withdraw_too(study: Study) -> None:
     item = next(iter(study.settling.opinions))
     rubric = next(iter(study.settling.opinions[item]))

@@ -14,7 +14,7 @@ from bedside.annotation.annotation_plan import AnnotationPlan, RaterStanding, Tr
 from bedside.annotation.answer_check import AnswerCheck
 from bedside.annotation.answer_ratings import flow_leads, listed_entries
 from bedside.annotation.answer_revisions import AnswerKey
-from bedside.annotation.answer_store import PLAN, plan_folder
+from bedside.annotation.answer_store import PLAN, current_plan, plan_folder
 from bedside.annotation.answers import RaterAnswer, shown_answer
 from bedside.annotation.assignment_by_need import (
     FEW,
@@ -334,13 +334,15 @@ class PageState:
         self._drawn = plan
         self._run = run
         self._folder = folder
-        self._items = page_items(plan, run)
         self._positions = coded_positions(plan, run)
         self._check = AnswerCheck(plan, self._positions)
         self._passed: set[tuple[str, RaterStanding]] = set()
         self._common = page_common(plan, text)
         self._others = others
         stands = plan_folder(run, plan)
+        # An adjudication's items say what raters said: not those who withdrew since.
+        self._items = _Fresh((stands / PLAN,), lambda: page_items(current_plan(run, plan), Run(run.path)))
+        self._items.value()
         self._plan = _Fresh((stands / REASSIGNED, stands / PLAN), lambda: as_assigned(run, plan))
         # Where the plan says who rates what, there is none.
         self._need: _Fresh[Need | None] = _Fresh((stands / REASSIGNED,), lambda: need_of(run, plan))
@@ -467,7 +469,7 @@ class PageState:
         """
         self._see_it_is_theirs(rater, item)
         entry = self._entry(item, rater)
-        task = orjson.loads(self._items[item])
+        task = orjson.loads(self._items.value()[item])
         opinions = self.plan.opinions.get(item, {})
         return {
             "task": task,
@@ -499,7 +501,7 @@ class PageState:
             RunError: it can't be written.
         """
         self._see_it_is_theirs(rater, item)
-        task = orjson.loads(self._items[item])
+        task = orjson.loads(self._items.value()[item])
         entry = checked_entry(self._drawn, sent, task)
         self._check.check(entry_answer(item, rater, entry))
         if entry.state == "submitted":
