@@ -261,7 +261,7 @@ def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ())
 def hand_over(run: Run, plan: AnnotationPlan, leaving: str, taker: str, answered: Collection[str] = ()) -> bool:
     """Give all that a rater hasn't answered to one other, in its order; the run isn't held for it.
 
-    A second showing whose first the rater has answered falls away.
+    A second showing whose first the rater has answered falls away. Items that the other has already stay.
 
     Args:
         run: the run.
@@ -274,22 +274,23 @@ def hand_over(run: Run, plan: AnnotationPlan, leaving: str, taker: str, answered
         Whether there was anything.
     """
     with changing(run, plan) as (now, record):
-        training = {item.id for item in now.training}
-        own = now.assignment.get(leaving, ())
+        training, items = {item.id for item in now.training}, {item.id for item in now.items}
+        own, has = now.assignment.get(leaving, ()), record.assignment.get(taker, ())
         shown_by = {(item.transcript, item.unit): item for item in now.items if not item.replicate}
-        moved = []
-        for item in (now.by_id[name] for name in own if name not in training and name not in answered):
+        moved, stays = [], {*answered, *items.intersection(has)}
+        for item in (now.by_id[name] for name in own if name not in {*training, *stays, *has}):
             first = first_showing(item, shown_by)
             moved += [item.id] if first is None or first.id not in answered else []
-        works = {item.id for item in now.items}.intersection(moved)
-        record.assignment[leaving] = [name for name in own if name in answered]
+        works = items.intersection(moved)
+        record.assignment[leaving] = [name for name in own if name in stays]
         if works:
             order = {name: place for place, name in enumerate(plan.assignment.get(taker, ()))}
             others = [name for name in record.assignment.get(taker, ()) if name not in training]
             rest = sorted((*others, *moved), key=lambda name: order.get(name, len(order)))
             kept = [name for name in record.assignment.get(taker, ()) if name in training]
             record.assignment[taker] = [*(kept or now.first_training), *rest]
-        record.changes.append(_change(leaving, {taker: len(works)} if works else {}))
+        if record.assignment[leaving] != list(own):
+            record.changes.append(_change(leaving, {taker: len(works)} if works else {}))
     return bool(works)
 
 
@@ -303,11 +304,11 @@ def decide(run: Run, plan: AnnotationPlan, rater: str, decision: Decision) -> An
         The plan as it is assigned now.
 
     Raises:
-        InputError: the rater is none of the plan's, or there is no training.
+        InputError: the rater is none of the plan's, or is to be retrained and there is no training.
     """
     with changing(run, plan) as (now, record):
         name = rater_of(now, rater, "`rater`")
-        if decision != "exclude" and not now.training and not now.standing(name).excluded:
+        if decision not in ("exclude", "let in") and not now.training and not now.standing(name).excluded:
             raise InputError("the plan has no training set", where="`rater`", todo="draw one with `training`")
         standing = RaterStanding(let_in=decision == "let in", excluded=decision == "exclude")
         if decision in ("retrain", "second set"):

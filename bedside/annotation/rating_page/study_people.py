@@ -249,8 +249,11 @@ class People:
                 return
             slot = self._free_slot(free)
             if slot is None:
-                raise InputError("no share is free", where="`rater`", todo="wait until somebody leaves one")
+                raise InputError(
+                    f"no share is free for {rater}", where="`rater`", todo="wait until somebody leaves one"
+                )
             database.execute("UPDATE persons SET slot = ? WHERE rater = ?", (slot, rater))
+            self.log(rater, "took a share", slot=slot)
 
     def renew(self, rater: str) -> None:
         """Let a person's time begin anew."""
@@ -344,6 +347,13 @@ class Recruitment:
         """The raters of the plan whose share waits for somebody."""
         return [slot for slot in slots_of(self._drawn.raters) if self._works(slot)]
 
+    def _free_for(self, rater: str) -> list[str]:
+        """Shares that wait of which a rater has no item yet, the rest of their own first."""
+        has = self._plan().assignment[rater]
+        free = [slot for slot in self.free() if not set(has).intersection(self._works(slot))]
+        own = [detail["slot"] for _, name, _, detail in self.people.events() if name == rater and "slot" in detail]
+        return sorted(free, key=lambda slot: slot not in own[-1:])
+
     def waiting(self) -> int:
         """How many shares wait that nobody has; 0 where nobody can enrol."""
         return len(set(self.free()) - {person.slot for person in self.people.persons()}) if self.people.serves() else 0
@@ -425,7 +435,7 @@ class Recruitment:
                     raise InputError(what, where="`rater`", todo="let the person enrol again")
                 if person.state not in ACTIVE:
                     self.settle()
-                    self.people.take_up(name, self.free())
+                    self.people.take_up(name, self._free_for(name))
                 waits = person.state == "questionnaire"
                 self.people.move(name, "questionnaire" if waits else "training", decision)
                 self.people.renew(name)

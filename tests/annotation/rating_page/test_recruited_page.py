@@ -21,7 +21,7 @@ from bedside.annotation.rating_page.page_database import EntryConflictError
 from bedside.annotation.rating_page.page_folder import page_folder
 from bedside.annotation.rating_page.page_state import ClosedItemError, IncompleteEntryError, NoSuchItemError, PageState
 from bedside.annotation.rating_page.recruited_page import ENROLMENT, RecruitedPage
-from bedside.annotation.reassignment import as_assigned, reassign
+from bedside.annotation.reassignment import as_assigned, hand_over, reassign
 from bedside.annotation.study_file import Payment, read_study
 from bedside.annotation.training_cases import read_training
 from bedside.core.errors import DataError, InputError
@@ -200,6 +200,84 @@ def test_who_fails_the_first_set_is_shown_the_second_and_is_out_after_that(run: 
     assert page.share(lucky)["study"]["ending"]["kind"] == "excluded"
     with pytest.raises(InputError, match="is excluded"):
         page.recruitment.decide(lucky, "let in")
+
+
+def timed_out(page: RecruitedPage, *raters: str) -> None:
+    with page.people.changing() as database:
+        for rater in raters:
+            database.execute("UPDATE persons SET until = '2020-01-01T00:00:00.000+00:00' WHERE rater = ?", (rater,))
+    page.sweep()
+
+
+def begun(run: Run, tmp_path: Path) -> tuple[AnnotationPlan, RecruitedPage, str]:
+    """Two of four shares are out of time, and an item of both that the second handed in and the first did not."""
+    plan = rating_plan(run, raters=("rater-1", "rater-2", "rater-3", "rater-4"), overlap=2)
+    page = recruited(run, plan, tmp_path)
+    assert [enrolled(page), enrolled(page, "second")] == ["p-1", "p-2"]
+    first, second = items_of(plan, "rater-1"), items_of(plan, "rater-2")
+    both = next(item for item in second if item in first)
+    done = {"p-1": [item for item in first if item != both][:2], "p-2": [both]}
+    for rater, items in done.items():
+        answered(page, rater)
+        for item in items:
+            page.save(rater, item, sent(choices=RATED))
+    timed_out(page, "p-1", "p-2")
+    assert [person.state for person in page.people.persons()] == ["timed_out"] * 2
+    return plan, page, both
+
+
+def test_who_is_let_in_goes_on_with_the_rest_of_their_own_share(run: Run, tmp_path: Path) -> None:
+    plan, page, both = begun(run, tmp_path)
+    page.recruitment.decide("p-2", "let in")
+    assert sorted(items_of(page.plan, "p-2")) == sorted(items_of(plan, "rater-2"))
+    assert both in items_of(page.plan, "rater-1")
+    for item in items_of(plan, "rater-2"):
+        assert page.share("p-2")["stage"] == "rating"
+        page.save("p-2", item, sent(choices=RATED, version=page.item("p-2", item)["entry"]["version"]))
+    assert page.share("p-2")["study"]["ending"]["kind"] == "completed"
+
+
+def test_who_is_let_in_gets_no_share_with_an_item_of_theirs(run: Run, tmp_path: Path) -> None:
+    plan, page, both = begun(run, tmp_path)
+    # Somebody else has their own share meanwhile; rater-1's holds what they handed in.
+    with page.people.changing():
+        assert page.people.enrol("id:other", {}, page.study, ["rater-2"], ()) is not None
+    page.recruitment.settle()
+    page.recruitment.decide("p-2", "let in")
+    free = next(slot for slot in ("rater-3", "rater-4") if both not in items_of(plan, slot))
+    assert items_of(page.plan, "p-2") == [both, *items_of(plan, free)]
+    assert both in items_of(page.plan, "rater-1")
+    timed_out(page, "p-2")
+    for name in ("b", "c", "d"):
+        enrolled(page, name)
+    before = as_assigned(run, plan).assignment
+    with pytest.raises(InputError, match="no share is free for p-2"):
+        page.recruitment.decide("p-2", "retrain")
+    assert as_assigned(run, plan).assignment == before
+
+
+def test_who_ran_out_of_time_is_let_in_without_a_training_set(run: Run, tmp_path: Path) -> None:
+    plan = rating_plan(run, raters=("rater-1", "anna"), overlap=1, per=4)
+    page = recruited(run, plan, tmp_path)
+    answered(page, enrolled(page))
+    timed_out(page, "p-1")
+    assert page.share("p-1")["study"]["ending"]["kind"] == "timed_out"
+    with pytest.raises(InputError, match="the plan has no training set"):
+        bedside.study_people(tmp_path / "plan.json", run=run, retrain="p-1")
+    bedside.study_people(tmp_path / "plan.json", run=run, let_in="p-1")
+    assert page.share("p-1")["stage"] == "rating"
+    assert items_of(page.plan, "p-1") == items_of(plan, "rater-1")
+
+
+def test_an_item_is_never_handed_over_to_who_has_it(run: Run) -> None:
+    plan = rating_plan(run, raters=("rater-1", "rater-2", "rater-3"), overlap=2)
+    first, second = items_of(plan, "rater-1"), items_of(plan, "rater-2")
+    assert hand_over(run, plan, "rater-1", "rater-2")
+    now = as_assigned(run, plan)
+    assert items_of(now, "rater-1") == [item for item in first if item in second]
+    assert sorted(items_of(now, "rater-2")) == sorted({*first, *second})
+    assert not hand_over(run, plan, "rater-1", "rater-2")
+    assert len(json.loads((plan_folder(run, plan) / "reassigned.json").read_text())["changes"]) == 1
 
 
 def test_without_parameters_the_browser_is_known_by_its_mark(run: Run, tmp_path: Path) -> None:
