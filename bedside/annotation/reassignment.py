@@ -189,7 +189,9 @@ def changing(run: Run, plan: AnnotationPlan) -> Iterator[tuple[AnnotationPlan, R
         write_sealed(folder / FILE, data)
 
 
-def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ()) -> Reassignment:
+def reassign(
+    run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = (), away: Collection[str] = ()
+) -> Reassignment:
     """Give what a rater hasn't answered to others, as evenly as it goes; the run is held meanwhile.
 
     Each item goes to whoever of those who don't have it has the fewest open ones; what nobody can take stays with the
@@ -202,15 +204,16 @@ def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ())
         plan: the plan.
         rater: who drops out.
         to: who takes over, raters of the plan or new ones; all other raters of the plan by default.
+        away: who can't take over, beside those who were excluded.
 
     Raises:
         InputError: the rater is none of the plan's, is named among those who take over, or has nothing open; or
-            nobody can take over anything, as all others have it.
+            somebody who can't take over is named; or nobody can take over anything, as all others have it.
         RunError: another process holds the run, or it can't be written.
     """
     with run.locked(), changing(run, plan) as (now, record):
         leaving = rater_of(now, rater, "`rater`")
-        takers = _takers(now, leaving, to)
+        takers = _takers(now, leaving, to, away)
         answered = read_store(run, now).counting()
         is_open = {name for name in now.assignment[leaving] if (name, leaving) not in answered}
         items = [item.id for item in now.items if item.id in is_open]
@@ -356,8 +359,9 @@ def _add_gold(plan: AnnotationPlan, leaving: str, assignment: dict[str, list[str
             order.insert(len(order) - number + (2 * place + 1) * number // (2 * len(known)), name)
 
 
-def _takers(plan: AnnotationPlan, leaving: str, names: Sequence[str]) -> list[str]:
+def _takers(plan: AnnotationPlan, leaving: str, names: Sequence[str], away: Collection[str]) -> list[str]:
     """Who takes over: each as the plan spells the name."""
+    away = {*away, *(name for name in plan.raters if plan.standing(name).excluded)}
     known = {rater.casefold(): rater for rater in plan.raters}
     takers = list(dict.fromkeys(known.get(name.casefold(), name) for name in names))
     for name in names:
@@ -366,13 +370,15 @@ def _takers(plan: AnnotationPlan, leaving: str, names: Sequence[str]) -> list[st
     if leaving in takers:
         raise InputError(f"{leaving} can't take over from {leaving}", where="`to`")
     for name in takers:
+        if name in away:
+            raise InputError(f"{name} rates nothing now", where="`to`", todo="name another")
         if not re.fullmatch(RATER, name):
             raise InputError(
                 f"{name!r} can't be a rater's name", where="`to`", todo="use letters, digits and . _ @ + -"
             )
     if takers:
         return takers
-    others = [name for name in plan.people if name != leaving and plan.assignment[name]]
+    others = [name for name in plan.people if name not in {leaving, *away} and plan.assignment[name]]
     if not others:
         raise InputError("nobody else is left", where="`to`", todo="name somebody new")
     return others

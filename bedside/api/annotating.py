@@ -1280,10 +1280,15 @@ def reassign(plan: PlanOrFile, settings: ReassignSettings) -> PlanOutcome[Reassi
     """Raises:
     BedsideError: a plan that can't be read, or names that aren't of its raters.
     """
+    from bedside.annotation.rating_page.page_folder import page_folder
+    from bedside.annotation.rating_page.study_people import recruitment_of
     from bedside.annotation.reassignment import reassign as reassign_items
 
     read, run = settings.opened(plan)
-    return PlanOutcome(read, run, reassign_items(run, read, settings.rater, listed(settings.to, "to")))
+    with recruitment_of(run, read, page_folder(run, read)) as recruitment:
+        away = () if recruitment is None else recruitment.away()
+        done = reassign_items(run, read, settings.rater, listed(settings.to, "to"), away)
+    return PlanOutcome(read, run, done)
 
 
 @settings_class

@@ -358,6 +358,13 @@ class Recruitment:
         """How many shares wait that nobody has; 0 where nobody can enrol."""
         return len(set(self.free()) - {person.slot for person in self.people.persons()}) if self.people.serves() else 0
 
+    def away(self) -> set[str]:
+        """Raters who rate nothing now: people elsewhere on their way, and the shares themselves."""
+        if not self.people.serves():
+            return set()
+        others = [person.rater for person in self.people.persons() if person.state != "rating"]
+        return {*slots_of(self._drawn.raters), *others}
+
     def _works(self, rater: str) -> list[str]:
         plan = self._plan()
         items = {item.id for item in plan.items}
@@ -405,7 +412,11 @@ class Recruitment:
             elif training.done and all(item.id in shown for item in plan.training):
                 self._end(rater, "screened_out", "training not passed", kappa=training.kappa)
         elif person.state == "rating" and not self._open(rater):
-            self._end(rater, "completed", "completed")
+            if self.items_done(rater):
+                self._end(rater, "completed", "completed")
+            else:
+                # What was theirs went to others: nothing is earned by that.
+                self._end(rater, "timed_out", "nothing left to rate")
 
     def _open(self, rater: str) -> set[str]:
         """What a rater has to hand in before the share is done: training is for who isn't let in without."""

@@ -30,7 +30,7 @@ from bedside.ratings.run import Run
 from tests.annotation.builders import gold_file, people
 from tests.annotation.rating_page.pages import opened, sent
 from tests.annotation.rating_page.recruiting import STUDY, known_levels, write_study
-from tests.annotation.study import EMPATHY, GOAL, rating_plan
+from tests.annotation.study import EMPATHY, GOAL, new_study, rating_plan
 
 RATED = {"empathy": "4", "goal_alignment": "2"}
 PARAMETERS = {"PROLIFIC_PID": "abc123", "STUDY_ID": "s", "SESSION_ID": "t"}
@@ -278,6 +278,39 @@ def test_an_item_is_never_handed_over_to_who_has_it(run: Run) -> None:
     assert sorted(items_of(now, "rater-2")) == sorted({*first, *second})
     assert not hand_over(run, plan, "rater-1", "rater-2")
     assert len(json.loads((plan_folder(run, plan) / "reassigned.json").read_text())["changes"]) == 1
+
+
+def test_who_rates_nothing_takes_nothing_over_and_is_not_done_by_that(tmp_path: Path) -> None:
+    """Of six people, two rate; an invited rater who was excluded is no taker, either."""
+    raters = (*(f"rater-{number}" for number in range(1, 8)), "anna")
+    run = new_study(tmp_path, cases=16)
+    plan = rating_plan(run, raters=raters, overlap=1, share_size=4)
+    page, file = recruited(run, plan, tmp_path), tmp_path / "plan.json"
+    for name in ("a", "b", "c", "d", "e", "f"):
+        rater = enrolled(page, name)
+        if name != "f":  # p-6 is at the questionnaire
+            answered(page, rater)
+    for item in items_of(plan, "rater-1"):
+        page.save("p-1", item, sent(choices=RATED))
+    page.recruitment.decide("p-2", "exclude")
+    page.recruitment.decide("anna", "exclude")
+    timed_out(page, "p-5")
+    states = [person.state for person in page.people.persons()]
+    assert states == ["completed", "excluded", "rating", "rating", "timed_out", "questionnaire"]
+    open_items = items_of(page.plan, "p-3")
+    for name in ("p-1", "p-2", "P-5", "p-6", "anna", "rater-7"):
+        with pytest.raises(InputError, match="rates nothing now; name another"):
+            bedside.reassign(file, "p-3", run=run, to=[name])
+    assert bedside.reassign(file, "p-3", run=run).results.moved == {"p-4": len(open_items)}
+    assert set(items_of(page.plan, "p-4")) == {*items_of(plan, "rater-4"), *open_items}
+    share = page.share("p-3")
+    assert (share["stage"], share["study"]["ending"]["kind"]) == ("ended", "timed_out")
+    bedside.study_people(file, run=run, payment=tmp_path / "pay.csv")
+    rows = {row.split(",")[0]: row.split(",") for row in (tmp_path / "pay.csv").read_text().splitlines()}
+    assert (rows["p-3"][4], rows["p-3"][-2]) == ("timed_out", "0.00")
+    # Who was invited takes over as before, and so does somebody new.
+    page.recruitment.decide("anna", "let in")
+    assert bedside.reassign(file, "p-4", run=run, to=["anna"]).results.moved == {"anna": len(open_items) * 2}
 
 
 def test_without_parameters_the_browser_is_known_by_its_mark(run: Run, tmp_path: Path) -> None:
