@@ -441,9 +441,8 @@ class Recruitment:
         person = self.people.person(name)
         with self.people.changing():
             if person is not None and decision != "exclude":
-                if person.state in (*_DONE, "excluded"):
-                    what = f"{name} is {person.state}, and others may have the share"
-                    raise InputError(what, where="`rater`", todo="let the person enrol again")
+                if person.state in (*_DONE, "withdrawn"):
+                    raise InputError(f"{name}'s part is over, as {person.state}, and stays so", where="`rater`")
                 if person.state not in ACTIVE:
                     self.settle()
                     self.people.take_up(name, self._free_for(name))

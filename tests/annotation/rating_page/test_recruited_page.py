@@ -198,8 +198,9 @@ def test_who_fails_the_first_set_is_shown_the_second_and_is_out_after_that(run: 
     assert items_of(page.plan, other) == items_of(plan, "rater-2")
     page.recruitment.decide(lucky, "exclude")
     assert page.share(lucky)["study"]["ending"]["kind"] == "excluded"
-    with pytest.raises(InputError, match="is excluded"):
-        page.recruitment.decide(lucky, "let in")
+    page.recruitment.decide(lucky, "let in")
+    assert page.share(lucky)["stage"] == "rating"
+    assert items_of(page.plan, lucky) == items_of(plan, "rater-1")
 
 
 def timed_out(page: RecruitedPage, *raters: str) -> None:
@@ -267,6 +268,44 @@ def test_who_ran_out_of_time_is_let_in_without_a_training_set(run: Run, tmp_path
     bedside.study_people(tmp_path / "plan.json", run=run, let_in="p-1")
     assert page.share("p-1")["stage"] == "rating"
     assert items_of(page.plan, "p-1") == items_of(plan, "rater-1")
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_who_was_excluded_by_mistake_is_let_in(run: Run, tmp_path: Path, taken: bool) -> None:
+    plan = rating_plan(run, raters=("rater-1", "rater-2"), overlap=1, per=4)
+    page, file = recruited(run, plan, tmp_path), tmp_path / "plan.json"
+    own, other = items_of(plan, "rater-1"), items_of(plan, "rater-2")
+    answered(page, enrolled(page))
+    page.save("p-1", own[0], sent(choices=RATED))
+    bedside.study_people(file, run=run, exclude="p-1")
+    assert people(run)["value"].null_count() == len(people(run)) > 0
+    if taken:
+        follower = enrolled(page, "next")
+        assert items_of(page.plan, follower) == own
+    bedside.study_people(file, run=run, let_in="p-1")
+    # Their own share, or another's; what they handed in counts again either way.
+    assert people(run)["value"].null_count() == 0
+    assert items_of(page.plan, "p-1") == (other if taken else own)
+    share = page.share("p-1")
+    assert share["stage"] == "rating"
+    done = [item["item"] for item in share["items"] if item["handed_in"]]
+    assert done == ([] if taken else own[:1])
+    for item in (other if taken else own)[not taken :]:
+        page.save("p-1", item, sent(choices=RATED))
+    assert page.share("p-1")["study"]["ending"]["kind"] == "completed"
+    for decision in ("let_in", "retrain"):
+        with pytest.raises(InputError, match=r"^`rater`: p-1's part is over, as completed, and stays so$"):
+            bedside.study_people(file, run=run, **{decision: "p-1"})
+
+
+def test_who_withdraws_is_not_let_in(run: Run, tmp_path: Path) -> None:
+    plan = rating_plan(run, raters=("rater-1", "rater-2"), overlap=1, per=4)
+    page = recruited(run, plan, tmp_path)
+    enrolled(page)
+    page.recruitment.begin_withdrawal("p-1")  # another command holds the run: the rest comes later
+    with pytest.raises(InputError, match="p-1's part is over, as withdrawn"):
+        page.recruitment.decide("p-1", "let in")
+    assert page.recruitment.waiting() == 2
 
 
 def test_an_item_is_never_handed_over_to_who_has_it(run: Run) -> None:
