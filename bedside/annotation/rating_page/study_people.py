@@ -446,7 +446,7 @@ class Recruitment:
                 if person.state not in ACTIVE:
                     self.settle()
                     self.people.take_up(name, self._free_for(name))
-                waits = person.state == "questionnaire"
+                waits = bool(self.people.study().questionnaire) and not person.answers
                 self.people.move(name, "questionnaire" if waits else "training", decision)
                 self.people.renew(name)
             elif person is not None:

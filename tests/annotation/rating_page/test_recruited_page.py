@@ -298,6 +298,16 @@ def test_who_was_excluded_by_mistake_is_let_in(run: Run, tmp_path: Path, taken: 
             bedside.study_people(file, run=run, **{decision: "p-1"})
 
 
+def test_who_is_let_in_answers_the_questionnaire_first(run: Run, tmp_path: Path) -> None:
+    page = recruited(run, rating_plan(run, raters=("rater-1",), overlap=1, per=4), tmp_path)
+    timed_out(page, enrolled(page))
+    page.recruitment.decide("p-1", "let in")
+    assert page.share("p-1")["stage"] == "questionnaire"
+    assert answered(page, "p-1", experience=["not yet"])["study"]["ending"]["kind"] == "screened_out"
+    page.recruitment.decide("p-1", "let in")
+    assert page.share("p-1")["stage"] == "rating"
+
+
 def test_who_withdraws_is_not_let_in(run: Run, tmp_path: Path) -> None:
     plan = rating_plan(run, raters=("rater-1", "rater-2"), overlap=1, per=4)
     page = recruited(run, plan, tmp_path)
