@@ -1287,8 +1287,7 @@ def reassign(plan: PlanOrFile, settings: ReassignSettings) -> PlanOutcome[Reassi
     read, run = settings.opened(plan)
     with recruitment_of(run, read, page_folder(run, read)) as recruitment:
         away = () if recruitment is None else recruitment.away()
-        done = reassign_items(run, read, settings.rater, listed(settings.to, "to"), away)
-    return PlanOutcome(read, run, done)
+        return PlanOutcome(read, run, reassign_items(run, read, settings.rater, listed(settings.to, "to"), away))
 
 
 @settings_class

@@ -360,10 +360,8 @@ class Recruitment:
 
     def away(self) -> set[str]:
         """Raters who rate nothing now: people elsewhere on their way, and the shares themselves."""
-        if not self.people.serves():
-            return set()
         others = [person.rater for person in self.people.persons() if person.state != "rating"]
-        return {*slots_of(self._drawn.raters), *others}
+        return {*slots_of(self._drawn.raters), *others} if self.people.serves() else set()
 
     def _works(self, rater: str) -> list[str]:
         plan = self._plan()
@@ -412,11 +410,9 @@ class Recruitment:
             elif training.done and all(item.id in shown for item in plan.training):
                 self._end(rater, "screened_out", "training not passed", kappa=training.kappa)
         elif person.state == "rating" and not self._open(rater):
-            if self.items_done(rater):
-                self._end(rater, "completed", "completed")
-            else:
-                # What was theirs went to others: nothing is earned by that.
-                self._end(rater, "timed_out", "nothing left to rate")
+            # Who handed in nothing, as all of it went to others, has earned nothing by that.
+            done = self.items_done(rater) > 0
+            self._end(rater, "completed" if done else "timed_out", "completed" if done else "nothing left to rate")
 
     def _open(self, rater: str) -> set[str]:
         """What a rater has to hand in before the share is done: training is for who isn't let in without."""
