@@ -32,6 +32,7 @@ SERVICES: Mapping[str, Mapping[str, str]] = {
 }
 #: Longest value of a parameter, and longest answer to a question, in characters.
 MOST_PARAMETER, MOST_ANSWER = 200, 2_000
+_PLACES = {name: text for service in SERVICES.values() for name, text in service.items()}
 _SLOT = re.compile(r"rater-[1-9][0-9]*")
 _RISK = re.compile(r"\b(risk|safety|suicid|self[ -]?harm)", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -197,8 +198,7 @@ class StudyFile(_Part):
 
     def enrolment_link(self, link: str) -> str:
         """A link with what the recruiting service fills in."""
-        known = {name: text for service in SERVICES.values() for name, text in service.items()}
-        words = "&".join(f"{name}={known.get(name, name.upper())}" for name in self.parameters)
+        words = "&".join(f"{name}={_PLACES.get(name, name.upper())}" for name in self.parameters)
         return f"{link}?{words}" if words else link
 
 
@@ -222,7 +222,7 @@ def read_study(path: str | os.PathLike[str], plan: AnnotationPlan) -> StudyFile:
                 data[name] = read_text(place.parent / text.strip(), f"file of {name}", most=2**20)
         service = data.get("parameters")
         if isinstance(service, str):
-            data["parameters"] = list(SERVICES.get(service, [service]))
+            data["parameters"] = list(SERVICES.get(service.strip().lower(), [service]))
     study = to_model(data, StudyFile, str(path), todo=_TODO)
     if not slots_of(plan.raters):
         raise InputError(
@@ -233,6 +233,11 @@ def read_study(path: str | os.PathLike[str], plan: AnnotationPlan) -> StudyFile:
         todo = "say in `help` whom people can turn to in distress"
         raise InputError("the plan asks about risk, and the study file has no help", where=str(path), todo=todo)
     return study
+
+
+def is_unfilled(name: str, value: str) -> bool:
+    """Whether a parameter is what stands for it in a link: no service filled it in."""
+    return value in {name.upper(), *_PLACES.values()}
 
 
 def slots_of(raters: Iterable[str]) -> list[str]:

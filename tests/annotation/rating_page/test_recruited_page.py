@@ -22,7 +22,7 @@ from bedside.annotation.rating_page.page_folder import page_folder
 from bedside.annotation.rating_page.page_state import ClosedItemError, IncompleteEntryError, NoSuchItemError, PageState
 from bedside.annotation.rating_page.recruited_page import ENROLMENT, RecruitedPage
 from bedside.annotation.reassignment import as_assigned, hand_over, reassign
-from bedside.annotation.study_file import Payment, read_study
+from bedside.annotation.study_file import SERVICES, Payment, read_study
 from bedside.annotation.training_cases import read_training
 from bedside.core.errors import DataError, InputError
 from bedside.judges.rubrics.rubric_files import RUBRICS
@@ -518,6 +518,33 @@ def test_a_parameter_that_is_none_is_refused(run: Run, tmp_path: Path, pid: str)
         with pytest.raises(InputError):
             enrol(page, parameters, "agreed")
     assert page.people.persons() == []
+
+
+@pytest.mark.parametrize(
+    ("parameters", "unfilled"),
+    [
+        ("worker", ["WORKER", "{{%PROLIFIC_PID%}}", "%SURVEY_CODE%", "${workerId}", " WORKER "]),
+        ("Prolific", ["{{%PROLIFIC_PID%}}", "PROLIFIC_PID"]),
+        (" SONA ", ["%SURVEY_CODE%", "ID"]),
+        ("MTurk", ["${workerId}", "WORKERID"]),
+    ],
+)
+def test_a_link_that_no_service_filled_in_is_nobodys(
+    run: Run, tmp_path: Path, parameters: str, unfilled: list[str]
+) -> None:
+    plan = rating_plan(run, raters=("rater-1", "rater-2"), overlap=1, per=2)
+    text = f"title: T\ninformation: I\nconsent: [Yes.]\nparameters: '{parameters}'\n"
+    page = recruited(run, plan, tmp_path, text)
+    known = SERVICES.get(parameters.strip().lower(), {"worker": "WORKER"})
+    assert page.study.parameters == tuple(known)
+    words = "&".join(f"{name}={value}" for name, value in known.items())
+    assert page.study.enrolment_link("https://a.example/#s") == f"https://a.example/#s?{words}"
+    for value in unfilled:
+        for decision in (None, "agreed", "declined"):
+            with pytest.raises(InputError, match="Open the link as you were sent it"):
+                enrol(page, {**dict.fromkeys(known, "x1"), next(iter(known)): value}, decision)
+    assert page.people.persons() == []
+    assert "secret" in enrol(page, dict.fromkeys(known, "x1"), "agreed")
 
 
 def test_html_stays_text_and_addresses_stay_addresses(run: Run, tmp_path: Path) -> None:
