@@ -183,7 +183,7 @@ class StudyFile(_Part):
             filled = {**parameters, "code": code}
             is_link = re.match(r"https?://", text) is not None
             text = _PLACEHOLDER.sub(
-                lambda match: quote(filled[match[1]], safe="") if is_link else filled[match[1]], text
+                lambda match: quote(filled.get(match[1], ""), safe="") if is_link else filled.get(match[1], ""), text
             )
             link, text = (text, None) if is_link else (None, text)
         told = self.html("debriefing") if debriefing and kind != "withdrawn" else None

@@ -961,6 +961,8 @@ def rating_page(plan: PlanOrFile, settings: PageSettings) -> RatingPage:
     with recruitment_of(run, read, folder) as known:
         if study is None and not settings.collect and known is not None and known.people.serves():
             raise InputError("people enrol in this plan", where="`study`", todo="name its study file")
+        if study is not None and known is not None:
+            known.people.check_parameters(study)
     if settings.links:
         return page(**_links(folder, folder.address() or place.address, read, settings, study))
     if settings.collect:

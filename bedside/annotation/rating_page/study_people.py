@@ -136,8 +136,24 @@ class People:
             finally:
                 self._inside = False
 
+    def check_parameters(self, study: StudyFile) -> None:
+        """See that people are known again by a study's parameters.
+
+        Raises:
+            InputError: they enrolled by others.
+        """
+        if self.persons() and (before := self.study().parameters) != study.parameters:
+            names = f"[{', '.join(before)}]"
+            todo = f"set it back to {names}"
+            raise InputError(f"people enrolled by {names} and wouldn't be known", where="`parameters`", todo=todo)
+
     def keep_study(self, study: StudyFile) -> None:
-        """Keep what people are shown and promised now, and every wording that anybody may agree to."""
+        """Keep what people are shown and promised now, and every wording that anybody may agree to.
+
+        Raises:
+            InputError: as :meth:`check_parameters`.
+        """
+        self.check_parameters(study)
         content = orjson.dumps(study.model_dump(mode="json"))
         with self.changing() as database:
             database.execute("DELETE FROM study")
@@ -562,7 +578,8 @@ def payment_sheet(recruitment: Recruitment) -> tuple[str, Decimal]:
     currency = "" if payment is None else payment.currency
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    names = ("person", *study.parameters, "state", "consented", "ended", "items", "code", "amount", "currency")
+    own = list(dict.fromkeys([*study.parameters, *(name for person in people.persons() for name in person.parameters)]))
+    names = ("person", *own, "state", "consented", "ended", "items", "code", "amount", "currency")
     writer.writerow(names)
     total = Decimal(0)
     for person in people.persons():
@@ -571,12 +588,12 @@ def payment_sheet(recruitment: Recruitment) -> tuple[str, Decimal]:
         items = recruitment.items_done(person.rater)
         amount = Decimal("0.00") if payment is None else payment.amount(person.state, items)
         total += amount
-        ids = [person.parameters.get(name, "") for name in study.parameters]
+        ids = [person.parameters.get(name, "") for name in own]
         cells = [person.rater, *ids, person.state, person.consented, person.ended or "", items, person.code]
         writer.writerow([*(safe_cell(str(cell)) for cell in cells), amount, currency])
     for time, _, event, detail in people.events():
         if event == "withdrawn":
             total += Decimal(detail["amount"])
-            blank = [""] * (1 + len(study.parameters))
+            blank = [""] * (1 + len(own))
             writer.writerow([*blank, event, "", time, "", detail["code"], detail["amount"], currency])
     return out.getvalue(), total

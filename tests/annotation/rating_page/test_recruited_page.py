@@ -419,6 +419,39 @@ def test_a_page_that_people_enrol_on_is_not_served_without_its_study(run: Run, t
     )
 
 
+def test_parameters_stay_those_that_people_enrolled_by(run: Run, tmp_path: Path) -> None:
+    plan = rating_plan(run, raters=("rater-1", "rater-2"), overlap=1, per=1)
+    other = (
+        STUDY.replace("ends: [not yet]", "ends: []").replace("prolific", "[worker]").replace("PROLIFIC_PID", "worker")
+    )
+    recruited(run, plan, tmp_path, other).close()  # nobody enrolled yet
+    page = recruited(run, plan, tmp_path)
+    rater = enrolled(page)
+    answered(page, rater)
+    for item in items_of(page.plan, rater):
+        page.save(rater, item, sent(choices=RATED))
+    with pytest.raises(InputError) as refused:
+        recruited(run, plan, tmp_path, other)
+    names = "[PROLIFIC_PID, STUDY_ID, SESSION_ID]"
+    assert str(refused.value) == (
+        f"`parameters`: people enrolled by {names} and wouldn't be known; set it back to {names}"
+    )
+    with pytest.raises(InputError, match=r"enrolled by \[PROLIFIC_PID"):
+        bedside.rating_page(tmp_path / "plan.json", run=run, links=True, study=tmp_path / "study" / "study.yaml")
+    # Earlier versions served it nevertheless.
+    page.study = page.study.model_copy(
+        update={"parameters": ("worker",), "codes": read_study(tmp_path / "study" / "study.yaml", plan).codes}
+    )
+    link = page.share(rater)["study"]["ending"]["link"]
+    assert link == "https://app.example.org/complete?cc=C1&id="
+    with page.people.changing() as database:
+        database.execute("UPDATE study SET content = ?", (page.study.model_dump_json().encode(),))
+    bedside.study_people(tmp_path / "plan.json", run=run, payment=tmp_path / "pay.csv")
+    head, row = (tmp_path / "pay.csv").read_text("utf-8").splitlines()
+    assert head.startswith("person,worker,PROLIFIC_PID,STUDY_ID,SESSION_ID,state,")
+    assert row.startswith("p-1,,abc123,s,t,completed,")
+
+
 # -- Decisions about raters who were invited -------------------------------------------------------------
 
 
