@@ -35,7 +35,7 @@ MOST_PARAMETER, MOST_ANSWER = 200, 2_000
 _PLACES = {name: text for service in SERVICES.values() for name, text in service.items()}
 _SLOT = re.compile(r"rater-[1-9][0-9]*")
 _RISK = re.compile(r"\b(risk|safety|suicid|self[ -]?harm)", re.IGNORECASE)
-_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_PLACEHOLDER = re.compile(r"\{([\w.-]+)\}")
 _TODO = "see the docs on recruiting"
 
 Text = Annotated[str, StringConstraints(pattern=r"\S", max_length=100_000)]

@@ -419,6 +419,13 @@ def test_a_page_that_people_enrol_on_is_not_served_without_its_study(run: Run, t
     )
 
 
+def test_names_with_hyphens_and_dots_are_filled_in(run: Run, tmp_path: Path) -> None:
+    plan = rating_plan(run, raters=("rater-1", "rater-2"), overlap=1, per=1)
+    text = "title: T\ninformation: I\nconsent: [Yes.]\nparameters: [worker-id, a.b]\n"
+    page = recruited(run, plan, tmp_path, text + "codes: {declined: 'C {worker-id}/{a.b}'}\n")
+    assert enrol(page, {"worker-id": "w 1", "a.b": "2"}, "declined")["ending"]["code"] == "C w 1/2"
+
+
 def test_parameters_stay_those_that_people_enrolled_by(run: Run, tmp_path: Path) -> None:
     plan = rating_plan(run, raters=("rater-1", "rater-2"), overlap=1, per=1)
     other = (
@@ -626,6 +633,7 @@ def test_the_enrolment_link_reads_nothing_and_nobody_reads_anothers(run: Run, tm
         ("titel: x", "unknown key"),
         ("consent: []", "consent"),
         ("codes: {completed: 'x{NAME}'}", "can't be filled in"),
+        ("codes: {completed: 'x{worker-id}'}", "{worker-id} can't be filled in"),
         ("codes: {full: '{code}'}", "can't be filled in"),
         ("questionnaire: [{name: a, question: b, kind: choice}]", "have choices"),
         ("questionnaire: [{name: a, question: b, kind: choice, choices: [x], ends: [y]}]", "none of its choices"),
