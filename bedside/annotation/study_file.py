@@ -34,7 +34,11 @@ SERVICES: Mapping[str, Mapping[str, str]] = {
 MOST_PARAMETER, MOST_ANSWER = 200, 2_000
 _PLACES = {name: text for service in SERVICES.values() for name, text in service.items()}
 _SLOT = re.compile(r"rater-[1-9][0-9]*")
-_RISK = re.compile(r"\b(risk|safety|suicid|self[ -]?harm)", re.IGNORECASE)
+_RISK = re.compile(
+    r"\b(risk|safety|suicid|self[ -]?harm|cris[ei]s|abus|violen|harm(s|ed|ing)? (to )?others)"
+    r"|risik|suizid|selbst(verletz|mord|tötung)|krise|gewalt|missbrauch|misshand|风险|危机|自杀|自伤|自残|暴力|虐待",
+    re.IGNORECASE,
+)
 _PLACEHOLDER = re.compile(r"\{([\w.-]+)\}")
 _TODO = "see the docs on recruiting"
 
@@ -228,7 +232,7 @@ def read_study(path: str | os.PathLike[str], plan: AnnotationPlan) -> StudyFile:
         raise InputError(
             "no share of the plan waits for a person", where=str(path), todo="draw one with bedside sample --raters 30"
         )
-    asked = [f"{rubric.name.replace('_', ' ')} {rubric.construct}" for rubric in plan.questions]
+    asked = [f"{q.name.replace('_', ' ')} {q.title} {q.construct} {q.definition}" for q in plan.questions]
     if study.help is None and any(map(_RISK.search, asked)):
         todo = "say in `help` whom people can turn to in distress"
         raise InputError("the plan asks about risk, and the study file has no help", where=str(path), todo=todo)

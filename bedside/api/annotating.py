@@ -1021,7 +1021,7 @@ def _serve(
     if adjudicators:
         rubrics = listed(settings.rubrics, "rubrics")
         rule = {"rubrics": rubrics, "beyond": settings.beyond, "seed": settings.seed}
-        queue = AdjudicationQueue(plan, run, adjudicators, text, **rule)
+        queue = AdjudicationQueue(plan, run, adjudicators, text, study, **rule)
     others = (*adjudicators, RESEARCHER)
     if study is None:
         state = PageState(plan, run, folder, text, others)

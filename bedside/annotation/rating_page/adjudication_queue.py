@@ -17,7 +17,8 @@ from bedside.annotation.plan_file import write_plan
 from bedside.annotation.rating_page.page_collection import collect
 from bedside.annotation.rating_page.page_database import SentEntry
 from bedside.annotation.rating_page.page_folder import page_folder
-from bedside.annotation.rating_page.page_state import NoSuchItemError, PageState, page_common
+from bedside.annotation.rating_page.page_state import NoSuchItemError, PageState, page_common, study_words
+from bedside.annotation.study_file import StudyFile
 from bedside.core.errors import InputError
 from bedside.core.files import make_folder, saying_where
 from bedside.ratings.run import Run
@@ -50,6 +51,7 @@ class AdjudicationQueue:
         run: its run.
         adjudicators: who settles.
         text: what adjudicators read first, as Markdown.
+        study: whose help they are shown, too; None where people don't enrol.
         rule: ``rubrics``, ``beyond`` and ``seed``, as :func:`~bedside.annotation.adjudication.adjudicate` takes them.
 
     Raises:
@@ -58,7 +60,13 @@ class AdjudicationQueue:
     """
 
     def __init__(
-        self, plan: AnnotationPlan, run: Run, adjudicators: Sequence[str], text: str = "", **rule: Any
+        self,
+        plan: AnnotationPlan,
+        run: Run,
+        adjudicators: Sequence[str],
+        text: str = "",
+        study: StudyFile | None = None,
+        **rule: Any,
     ) -> None:
         raters = {rater.casefold() for rater in plan.raters}
         for name in adjudicators:
@@ -73,6 +81,7 @@ class AdjudicationQueue:
         for name in ("questions", "flow_of", "by_name"):
             shown.__dict__.pop(name, None)
         self._common = {**page_common(shown, text), "plan": f"{plan_hash(plan)}-adjudicate", "queue": True}
+        self._study = None if study is None else study_words(help=study.html("help"))
         self._states: dict[str, PageState] = {}
         self._collected: dict[str, int] = {}
         further_adjudication(run, plan, adjudicators, **rule)
@@ -127,7 +136,7 @@ class AdjudicationQueue:
         shares = [state.share(rater) for state in self._states.values() if rater in state.plan.raters]
         training = {"done": False, "passed": True, "kappa": None, "wanted": None}
         items = [item for share in shares for item in share["items"]]
-        more = {"items": items, "training": training, "stage": "rating", "study": None}
+        more = {"items": items, "training": training, "stage": "rating", "study": self._study}
         return {**self._common, "rater": rater, **more}
 
     def item(self, rater: str, item: str) -> dict[str, Any]:

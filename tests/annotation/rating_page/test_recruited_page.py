@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -662,6 +663,26 @@ def test_a_study_needs_shares_that_wait_and_help_where_risk_is_rated(run: Run, t
         read_study(file, risky)
     file.write_text("title: T\ninformation: I\nconsent: [Yes.]\nhelp: Call 112.\n", "utf-8")
     assert read_study(file, risky).html("help") == "<p>Call 112.</p>\n"
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("title", "Suizidalität"), ("construct", "Umgang mit Selbstverletzung"), ("definition", "Wird Gewalt erfragt?"),
+        ("definition", "Missbrauch"), ("definition", "是否询问自杀？"), ("title", "自伤"), ("construct", "家庭暴力"),
+        ("definition", "虐待"), ("definition", "Does the crisis come up?"), ("title", "Abuse"),
+        ("construct", "domestic violence"), ("definition", "Does the patient mean to harm others?"),
+        ("definition", "harm to others"), ("name", "risk_asked_so"),
+    ],
+)  # fmt: skip
+def test_a_study_about_risk_in_any_language_needs_help(run: Run, tmp_path: Path, place: str, words: str) -> None:
+    file = tmp_path / "study.yaml"
+    file.write_text("title: T\ninformation: I\nconsent: [Yes.]\n", "utf-8")
+    for rubric in (EMPATHY, GOAL):
+        read_study(file, rating_plan(run, raters=("rater-1",), overlap=1, rubrics=(rubric,)))
+    risky = dataclasses.replace(EMPATHY, **{place: words})
+    with pytest.raises(InputError, match="has no help"):
+        read_study(file, rating_plan(run, raters=("rater-1",), overlap=1, rubrics=(risky,)))
 
 
 def test_amounts_are_to_the_hundredth() -> None:

@@ -354,6 +354,17 @@ def test_what_an_adjudicator_came_to_rate_stays_out_of_the_queue(tmp_path: Path)
     queue.close()
 
 
+def test_who_settles_is_shown_the_help_of_a_study_that_people_enrol_in(tmp_path: Path) -> None:
+    run = new_study(tmp_path)
+    plan = rating_plan(run, raters=("rater-1", "rater-2"), overlap=2)
+    file = tmp_path / "study.yaml"
+    file.write_text("title: T\ninformation: I\nconsent: [Yes.]\nhelp: Call 112.\n", "utf-8")
+    with serving(plan, run, "--study", str(file), "--adjudicator", "dora") as page:
+        share = Browser(page).get("dora", "/share")
+    assert share["study"]["help"] == "<p>Call 112.</p>\n"
+    assert (share["study"]["can_withdraw"], share["study"]["until"], share["stage"]) == (False, None, "rating")
+
+
 def test_where_much_is_open_no_further_plan_is_made(tmp_path: Path) -> None:
     run = new_study(tmp_path, cases=12)
     plan = rating_plan(run, raters=PAIR, overlap=2)
