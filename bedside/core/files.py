@@ -126,6 +126,8 @@ def _names(folder: Path) -> list[str]:
 
 def _hold_beside(target: Path) -> tuple[Hold, Path]:
     """A new private file beside ``target``, and the hold of it."""
+    if target.name in ("", ".."):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
     while True:
         temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}{_PARTIAL}")
         if not os.path.lexists(temporary):

@@ -12,7 +12,7 @@ from pathlib import Path, PureWindowsPath
 import pytest
 
 from bedside.core import files
-from bedside.core.errors import BedsideError, InputError
+from bedside.core.errors import BedsideError, InputError, RunError
 from bedside.core.files import making
 
 
@@ -39,6 +39,17 @@ def test_a_folder_and_a_missing_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     with pytest.raises(InputError, match="symbolic links"):
         files.read_bytes(tmp_path / "loop", most=100)
+
+
+@pytest.mark.parametrize("target", [".", "..", "/", "folder"])
+def test_a_folder_is_never_written_as_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    with pytest.raises(RunError) as refused:
+        files.write_text(Path(target), "x")
+    assert str(refused.value).startswith(f"{target}: ")
+    assert "\n" not in str(refused.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device")

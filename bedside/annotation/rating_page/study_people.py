@@ -405,6 +405,10 @@ class Recruitment:
         """How many items a rater has handed in that aren't training."""
         return sum(not isinstance(self._drawn.by_id[item], TrainingItem) for item in self.handed_in(rater))
 
+    def skipped(self, rater: str) -> int:
+        """How many of these a rater has skipped; training can't be."""
+        return sum(state == "skipped" for _, state in self._database.states(rater).values())
+
     def training(self, rater: str) -> TrainingResult:
         """How a rater does in training."""
         answers = self._database.answers(rater) if self._drawn.training else ()
@@ -579,7 +583,7 @@ def payment_sheet(recruitment: Recruitment) -> tuple[str, Decimal]:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     own = list(dict.fromkeys([*study.parameters, *(name for person in people.persons() for name in person.parameters)]))
-    names = ("person", *own, "state", "consented", "ended", "items", "code", "amount", "currency")
+    names = ("person", *own, "state", "consented", "ended", "items", "skipped", "code", "amount", "currency")
     writer.writerow(names)
     total = Decimal(0)
     for person in people.persons():
@@ -589,11 +593,12 @@ def payment_sheet(recruitment: Recruitment) -> tuple[str, Decimal]:
         amount = Decimal("0.00") if payment is None else payment.amount(person.state, items)
         total += amount
         ids = [person.parameters.get(name, "") for name in own]
-        cells = [person.rater, *ids, person.state, person.consented, person.ended or "", items, person.code]
+        done = (items, recruitment.skipped(person.rater))
+        cells = [person.rater, *ids, person.state, person.consented, person.ended or "", *done, person.code]
         writer.writerow([*(safe_cell(str(cell)) for cell in cells), amount, currency])
     for time, _, event, detail in people.events():
         if event == "withdrawn":
             total += Decimal(detail["amount"])
             blank = [""] * (1 + len(own))
-            writer.writerow([*blank, event, "", time, "", detail["code"], detail["amount"], currency])
+            writer.writerow([*blank, event, "", time, "", "", detail["code"], detail["amount"], currency])
     return out.getvalue(), total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import json
 from collections.abc import Callable, Mapping
@@ -25,7 +26,7 @@ from bedside.annotation.rating_page.recruited_page import ENROLMENT, RecruitedPa
 from bedside.annotation.reassignment import as_assigned, hand_over, reassign
 from bedside.annotation.study_file import SERVICES, Payment, read_study
 from bedside.annotation.training_cases import read_training
-from bedside.core.errors import DataError, InputError
+from bedside.core.errors import DataError, InputError, RunError
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
 from tests.annotation.builders import gold_file, people
@@ -458,6 +459,29 @@ def test_parameters_stay_those_that_people_enrolled_by(run: Run, tmp_path: Path)
     head, row = (tmp_path / "pay.csv").read_text("utf-8").splitlines()
     assert head.startswith("person,worker,PROLIFIC_PID,STUDY_ID,SESSION_ID,state,")
     assert row.startswith("p-1,,abc123,s,t,completed,")
+
+
+def test_the_payment_sheet_counts_what_was_skipped(run: Run, tmp_path: Path) -> None:
+    plan = rating_plan(run, raters=("rater-1", "rater-2"), overlap=1, per=4)
+    page = recruited(run, plan, tmp_path)
+    rater, other = enrolled(page), enrolled(page, "other")
+    for name in (rater, other):
+        answered(page, name)
+    items = items_of(page.plan, rater)
+    for item in items:
+        page.save(rater, item, sent("skipped" if item in items[:2] else "submitted", RATED))
+    page.save(other, items_of(page.plan, other)[0], sent("skipped", {}))
+    assert page.withdraw(other, b'{"mark": "mmmmmmmm"}')["ending"]["kind"] == "withdrawn"
+    file = tmp_path / "pay.csv"
+    for amount in ("9.00", "0.00"):  # exclusion takes the pay
+        bedside.study_people(tmp_path / "plan.json", run=run, payment=file)
+        rows = list(csv.DictReader(file.open(encoding="utf-8")))
+        assert [(row["items"], row["skipped"], row["amount"]) for row in rows] == [
+            (str(len(items)), "2", amount), ("", "", "0.30"),
+        ]  # fmt: skip
+        page.recruitment.decide(rater, "exclude")
+    with pytest.raises(RunError, match=r"^\.: "):
+        bedside.study_people(tmp_path / "plan.json", run=run, payment=".")
 
 
 # -- Decisions about raters who were invited -------------------------------------------------------------
