@@ -21,6 +21,7 @@ MOST_VALUES = 20_000
 #: The line of a digest, after other lines of comment.
 _DIGEST = re.compile(r"(?:#.*\n)*?# SHA-256 of all below: ([0-9a-f]{64})\r?\n")
 
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _STR, _MERGE = "tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"
 
 
@@ -62,6 +63,11 @@ class _Loader(yaml.SafeLoader):
         self._values += values
         if self._values > MOST_VALUES:
             raise _wrong(f"it holds more than {MOST_VALUES:,} values", event)
+
+    def construct_scalar(self, node: Any) -> Any:
+        if node.tag in _NUMBERS and ":" in node.value:
+            raise _wrong(f"{node.value} is read as a number to the base 60; quote it, or write a decimal", node)
+        return super().construct_scalar(node)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         seen: set[str] = set()

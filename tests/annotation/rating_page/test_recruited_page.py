@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
+import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,7 @@ from bedside.annotation.rating_page.page_folder import page_folder
 from bedside.annotation.rating_page.page_state import ClosedItemError, IncompleteEntryError, NoSuchItemError, PageState
 from bedside.annotation.rating_page.recruited_page import ENROLMENT, RecruitedPage
 from bedside.annotation.reassignment import as_assigned, hand_over, reassign
-from bedside.annotation.study_file import SERVICES, Payment, read_study
+from bedside.annotation.study_file import MOST_ANSWER, SERVICES, Payment, read_study
 from bedside.annotation.training_cases import read_training
 from bedside.core.errors import DataError, InputError, RunError
 from bedside.judges.rubrics.rubric_files import RUBRICS
@@ -663,6 +665,8 @@ def test_the_enrolment_link_reads_nothing_and_nobody_reads_anothers(run: Run, tm
         ("questionnaire: [{name: a, question: b, kind: choice}]", "have choices"),
         ("questionnaire: [{name: a, question: b, kind: choice, choices: [x], ends: [y]}]", "none of its choices"),
         ("hours: 0", "above 0"),
+        ("hours: 1:30", "1:30 is read as a number to the base 60; quote it, or write a decimal"),
+        ("hours: 1:30.5", "1:30.5 is read as a number"),
         ("parameters: [a, a]", "twice"),
         ("information: nowhere.md", "no such file of information"),
         ("payment: {currency: GBP, item: -1}", "or more"),
@@ -707,6 +711,19 @@ def test_a_study_about_risk_in_any_language_needs_help(run: Run, tmp_path: Path,
     risky = dataclasses.replace(EMPATHY, **{place: words})
     with pytest.raises(InputError, match="has no help"):
         read_study(file, rating_plan(run, raters=("rater-1",), overlap=1, rubrics=(risky,)))
+
+
+def test_the_page_takes_no_longer_answer_than_the_server(run: Run, tmp_path: Path) -> None:
+    code = resources.files("bedside.annotation.rating_page").joinpath("files", "enrolment.js").read_text("utf-8")
+    assert re.findall(r"maxlength: (\d+)", code) == [str(MOST_ANSWER)]
+    plan = rating_plan(run, raters=("rater-1", "rater-2"), overlap=1, per=2)
+    text = "title: T\ninformation: I\nconsent: [Yes.]\nquestionnaire: [{name: why, question: Why}]\n"
+    page = recruited(run, plan, tmp_path, text)
+    assert enrol(page, {}, "agreed")
+    with pytest.raises(InputError):
+        answered(page, "p-1", why=["x" * (MOST_ANSWER + 1)])
+    answered(page, "p-1", why=["x" * MOST_ANSWER])
+    assert page.people.persons()[0].answers == {"why": ["x" * MOST_ANSWER]}
 
 
 def test_amounts_are_to_the_hundredth() -> None:

@@ -150,7 +150,7 @@ function choiceQuestion({ name, kind, choices }, { answer, changed, stops }) {
 function textQuestion({ name, question, kind }, { answer, changed, stops }) {
   const wanted = el("p", { class: "wanted", role: "alert" });
   const field = el(kind === "number" ? "input" : "textarea", {
-    "aria-label": question, dir: "auto", maxlength: 20000, inputmode: kind === "number" ? "decimal" : null, oninput: () => {
+    "aria-label": question, dir: "auto", maxlength: 2000, inputmode: kind === "number" ? "decimal" : null, oninput: () => {
       if (field.value.trim()) answer.texts[name] = [field.value.trim()];
       else delete answer.texts[name];
       element.classList.remove("wanting");
