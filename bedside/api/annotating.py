@@ -1126,14 +1126,15 @@ def study_people(plan: PlanOrFile, settings: PeopleSettings) -> Tables[StudyPeop
         raise InputError("one thing is decided at a time", where="`let_in`", todo="name one rater and decision")
     read, run = settings.opened(plan)
     folder, trouble, paid = page_folder(run, read), None, None
-    with recruitment_of(run, read, folder, changing=bool(decisions or settings.withdraw)) as recruitment:
+    with recruitment_of(run, read, folder, changing=bool(decisions)) as recruitment:
         if recruitment is not None:
             for decision, rater in decisions:
                 recruitment.decide(rater, decision)
-            if settings.withdraw is not None:
-                rater = rater_of(read, settings.withdraw, "`withdraw`")
+        if settings.withdraw is not None:
+            rater = rater_of(read, settings.withdraw, "`withdraw`")
+            if recruitment is not None:
                 recruitment.begin_withdrawal(rater)
-                withdraw.with_settings(plan, WithdrawSettings(rater, run=settings.run))
+            withdraw.with_settings(plan, WithdrawSettings(rater, run=settings.run))
         if decisions:
             try:
                 collect(folder, Run(run.path), as_assigned(run, read))

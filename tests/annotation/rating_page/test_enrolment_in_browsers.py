@@ -260,6 +260,20 @@ def test_a_person_takes_part_from_the_link_to_the_end_and_reloads_at_every_stage
     assert "person-77" not in page.evaluate("JSON.stringify(Object.entries(localStorage))")
 
 
+def test_a_dead_link_and_one_that_nobody_filled_in_say_so_alone(start: Any, browser: Any) -> None:
+    study = start()
+    address, _, secret = study.link().partition("#")
+    dead = f"{address}#{'x' * len(secret)}"
+    for link, words in (
+        (dead, page_words("en").say("bad_link")),
+        (study.served.enrolment, page_words("en").say("study_link", name="PROLIFIC_PID")),
+    ):
+        page = opened(browser, link)
+        page.get_by_text(words).wait_for()
+        assert page.locator("#view").inner_text() == ""
+    assert study.persons() == []
+
+
 def test_whoever_declines_is_kept_nowhere_and_sees_the_code_after_a_reload(start: Any, browser: Any) -> None:
     study = start()
     page = opened(browser, study.link("person-5"))

@@ -28,6 +28,7 @@ from bedside.annotation.rating_page.recruited_page import ENROLMENT, RecruitedPa
 from bedside.annotation.reassignment import as_assigned, hand_over, reassign
 from bedside.annotation.study_file import MOST_ANSWER, SERVICES, Payment, read_study
 from bedside.annotation.training_cases import read_training
+from bedside.api.annotating import keep_plan
 from bedside.core.errors import DataError, InputError, RunError
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
@@ -408,6 +409,19 @@ def test_who_withdraws_leaves_nothing_but_what_is_owed(run: Run, tmp_path: Path,
         assert items_of(page.plan, follower) == items_of(plan, "rater-1")
     bedside.study_people(tmp_path / "plan.json", run=run, payment=tmp_path / "pay.csv")
     assert f"withdrawn,,{page.people.events()[-1 if way == 'python' else -2][0]}" in (tmp_path / "pay.csv").read_text()
+
+
+@pytest.mark.parametrize("served", [False, True])
+def test_the_withdrawal_of_who_was_invited_makes_no_database_of_people(run: Run, tmp_path: Path, served: bool) -> None:
+    plan = rating_plan(run, raters=("anna", "ben"), overlap=1, per=2)
+    keep_plan(plan, run, tmp_path / "plan.json")
+    folder = page_folder(run, plan)
+    if served:
+        opened(plan, run)[0].close()
+    people = bedside.study_people(tmp_path / "plan.json", run=run, withdraw="ANNA").results
+    assert [row.rater for row in people.rows if row.rater in ("anna", "ben")] == ["ben"]
+    assert not folder.people.exists()
+    assert folder.path.is_dir() == served
 
 
 def test_a_page_that_people_enrol_on_is_not_served_without_its_study(run: Run, tmp_path: Path) -> None:

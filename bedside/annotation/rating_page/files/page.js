@@ -566,6 +566,7 @@ async function begin() {
     await refresh().catch((error) => enrol(error).then(refresh));
     await start();
   } catch (error) {
+    if (!share) view.replaceChildren();
     wrong(error);
   }
 }
