@@ -32,12 +32,12 @@ SERVICES: Mapping[str, Mapping[str, str]] = {
 }
 #: Longest value of a parameter, and longest answer to a question, in characters.
 MOST_PARAMETER, MOST_ANSWER = 200, 2_000
-_PLACES = {name: text for service in SERVICES.values() for name, text in service.items()}
+#: What stands in a link for the parameters of services, until it is filled in.
+PLACES = {name: text for service in SERVICES.values() for name, text in service.items()}
 _SLOT = re.compile(r"rater-[1-9][0-9]*")
 _RISK = re.compile(
-    r"\b(risk|safety|suicid|self[ -]?harm|cris[ei]s|abus|violen|harm(s|ed|ing)? (to )?others)"
-    r"|risik|suizid|selbst(verletz|mord|tötung)|krise|gewalt|missbrauch|misshand|风险|危机|自杀|自伤|自残|暴力|虐待",
-    re.IGNORECASE,
+    r"(?i)\b(risk|safety|suicid|self[ -]?harm|cris[ei]s|abus|violen|harm(s|ed|ing)? (to )?others)"
+    r"|risik|suizid|selbst(verletz|mord|tötung)|krise|gewalt|missbrauch|misshand|风险|危机|自杀|自伤|自残|暴力|虐待"
 )
 _PLACEHOLDER = re.compile(r"\{([\w.-]+)\}")
 _TODO = "see the docs on recruiting"
@@ -202,7 +202,7 @@ class StudyFile(_Part):
 
     def enrolment_link(self, link: str) -> str:
         """A link with what the recruiting service fills in."""
-        words = "&".join(f"{name}={_PLACES.get(name, name.upper())}" for name in self.parameters)
+        words = "&".join(f"{name}={PLACES.get(name, name.upper())}" for name in self.parameters)
         return f"{link}?{words}" if words else link
 
 
@@ -237,11 +237,6 @@ def read_study(path: str | os.PathLike[str], plan: AnnotationPlan) -> StudyFile:
         todo = "say in `help` whom people can turn to in distress"
         raise InputError("the plan asks about risk, and the study file has no help", where=str(path), todo=todo)
     return study
-
-
-def is_unfilled(name: str, value: str) -> bool:
-    """Whether a parameter is what stands for it in a link: no service filled it in."""
-    return value in {name.upper(), *_PLACES.values()}
 
 
 def slots_of(raters: Iterable[str]) -> list[str]:

@@ -961,8 +961,11 @@ def rating_page(plan: PlanOrFile, settings: PageSettings) -> RatingPage:
     with recruitment_of(run, read, folder) as known:
         if study is None and not settings.collect and known is not None and known.people.serves():
             raise InputError("people enrol in this plan", where="`study`", todo="name its study file")
-        if study is not None and known is not None:
-            known.people.check_parameters(study)
+        if study is not None and known is not None and known.people.persons():
+            before = known.people.study().parameters
+            if before != study.parameters:
+                todo = f"set it back to [{', '.join(before)}]"
+                raise InputError("people enrolled by others, and wouldn't be known", where="`parameters`", todo=todo)
     if settings.links:
         return page(**_links(folder, folder.address() or place.address, read, settings, study))
     if settings.collect:

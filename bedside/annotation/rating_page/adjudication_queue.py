@@ -60,14 +60,9 @@ class AdjudicationQueue:
     """
 
     def __init__(
-        self,
-        plan: AnnotationPlan,
-        run: Run,
-        adjudicators: Sequence[str],
-        text: str = "",
-        study: StudyFile | None = None,
-        **rule: Any,
-    ) -> None:
+        self, plan: AnnotationPlan, run: Run, adjudicators: Sequence[str], text: str = "",
+        study: StudyFile | None = None, **rule: Any,
+    ) -> None:  # fmt: skip
         raters = {rater.casefold() for rater in plan.raters}
         for name in adjudicators:
             if name.casefold() in raters:

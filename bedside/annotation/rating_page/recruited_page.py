@@ -20,7 +20,7 @@ from bedside.annotation.rating_page.page_state import (
     study_words,
 )
 from bedside.annotation.rating_page.study_people import ACTIVE, EnrolledPerson, People, Recruitment
-from bedside.annotation.study_file import MOST_ANSWER, MOST_PARAMETER, StudyFile, is_unfilled, slots_of
+from bedside.annotation.study_file import MOST_ANSWER, MOST_PARAMETER, PLACES, StudyFile, slots_of
 from bedside.annotation.withdrawal import withdraw
 from bedside.core.errors import InputError, RunError
 from bedside.ratings.run import Run
@@ -136,7 +136,8 @@ class RecruitedPage(PageState):
 
     def _parameter(self, parameters: Mapping[str, str], name: str) -> str:
         value = parameters.get(name, "").strip()
-        if not value or len(value) > MOST_PARAMETER or not value.isprintable() or is_unfilled(name, value):
+        unfilled = {name.upper(), *PLACES.values()}
+        if not value or len(value) > MOST_PARAMETER or not value.isprintable() or value in unfilled:
             raise InputError(self.words.say("study_link", name=name))
         return value
 

@@ -136,24 +136,8 @@ class People:
             finally:
                 self._inside = False
 
-    def check_parameters(self, study: StudyFile) -> None:
-        """See that people are known again by a study's parameters.
-
-        Raises:
-            InputError: they enrolled by others.
-        """
-        if self.persons() and (before := self.study().parameters) != study.parameters:
-            names = f"[{', '.join(before)}]"
-            todo = f"set it back to {names}"
-            raise InputError(f"people enrolled by {names} and wouldn't be known", where="`parameters`", todo=todo)
-
     def keep_study(self, study: StudyFile) -> None:
-        """Keep what people are shown and promised now, and every wording that anybody may agree to.
-
-        Raises:
-            InputError: as :meth:`check_parameters`.
-        """
-        self.check_parameters(study)
+        """Keep what people are shown and promised now, and every wording that anybody may agree to."""
         content = orjson.dumps(study.model_dump(mode="json"))
         with self.changing() as database:
             database.execute("DELETE FROM study")

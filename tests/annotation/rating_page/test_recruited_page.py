@@ -455,14 +455,14 @@ def test_parameters_stay_those_that_people_enrolled_by(run: Run, tmp_path: Path)
     answered(page, rater)
     for item in items_of(page.plan, rater):
         page.save(rater, item, sent(choices=RATED))
-    with pytest.raises(InputError) as refused:
-        recruited(run, plan, tmp_path, other)
-    names = "[PROLIFIC_PID, STUDY_ID, SESSION_ID]"
-    assert str(refused.value) == (
-        f"`parameters`: people enrolled by {names} and wouldn't be known; set it back to {names}"
-    )
-    with pytest.raises(InputError, match=r"enrolled by \[PROLIFIC_PID"):
-        bedside.rating_page(tmp_path / "plan.json", run=run, links=True, study=tmp_path / "study" / "study.yaml")
+    file = write_study(tmp_path / "study", text=other)
+    for links in (True, False):  # neither printed nor served
+        with pytest.raises(InputError) as refused:
+            bedside.rating_page(tmp_path / "plan.json", run=run, links=links, study=file)
+        assert str(refused.value) == (
+            "`parameters`: people enrolled by others, and wouldn't be known; "
+            "set it back to [PROLIFIC_PID, STUDY_ID, SESSION_ID]"
+        )
     # Earlier versions served it nevertheless.
     page.study = page.study.model_copy(
         update={"parameters": ("worker",), "codes": read_study(tmp_path / "study" / "study.yaml", plan).codes}
