@@ -136,7 +136,8 @@ class RecruitedPage(PageState):
 
     def _parameter(self, parameters: Mapping[str, str], name: str) -> str:
         value = parameters.get(name, "").strip()
-        unfilled = {name.upper(), *PLACES.values()}
+        # By the first people are known again: what no service filled in is nobody's.
+        unfilled = {name.upper(), *PLACES.values()} if name == self.study.parameters[0] else set[str]()
         if not value or len(value) > MOST_PARAMETER or not value.isprintable() or value in unfilled:
             raise InputError(self.words.say("study_link", name=name))
         return value
