@@ -105,7 +105,7 @@ def test_what_differs_is_queued_and_nobody_is_named(run: Run) -> None:
         assert first.endswith(": because")
 
 
-def test_who_rates_later_changes_nothing_that_was_settled(run: Run) -> None:
+def test_who_rates_later_changes_nothing_that_was_settled(run: Run, tmp_path: Path) -> None:
     plan = rating_plan(run, raters=PEOPLE, by=("system",), round="study")
     levels = {item.id: (1 + n % 5, 1 + (n + 1) % 5) for n, item in enumerate(plan.items)}
 
@@ -116,7 +116,7 @@ def test_who_rates_later_changes_nothing_that_was_settled(run: Run) -> None:
         answer(item, "anna", first)
         answer(item, "ben", second)
     settled = settling(run, plan)
-    keep_plan(settled, Run(run.path), Path("settling.json"))
+    keep_plan(settled, Run(run.path), tmp_path / "settling.json")
     settle(Run(run.path), settled, "4")
     assert settled_and_changed(Run(run.path), plan) == (len(levels), 0)
     later = rating_plan(Run(run.path), raters=("cleo",), overlap=1, round="study", seed=5)
