@@ -699,7 +699,7 @@ def test_what_the_judge_linked_is_shown(tmp_path: Path) -> None:
 # -- known answers ----------------------------------------------------------------------------------
 
 #: A case of its own: the first finding is the second concern, the other none; the last rank and turn are known, too.
-KNOWN = {
+KNOWN: dict[str, Any] = {
     "concern_matching": [
         {"finding": 0, "concern": 1, "category_agrees": True}, {"finding": 2, "concern": 0, "category_agrees": False},
     ],

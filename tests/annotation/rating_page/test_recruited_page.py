@@ -723,7 +723,8 @@ def test_a_study_about_risk_in_any_language_needs_help(run: Run, tmp_path: Path,
     file.write_text("title: T\ninformation: I\nconsent: [Yes.]\n", "utf-8")
     for rubric in (EMPATHY, GOAL):
         read_study(file, rating_plan(run, raters=("rater-1",), overlap=1, rubrics=(rubric,)))
-    risky = dataclasses.replace(EMPATHY, **{place: words})
+    changed: dict[str, Any] = {place: words}
+    risky = dataclasses.replace(EMPATHY, **changed)
     with pytest.raises(InputError, match="has no help"):
         read_study(file, rating_plan(run, raters=("rater-1",), overlap=1, rubrics=(risky,)))
 
