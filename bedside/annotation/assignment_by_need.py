@@ -282,7 +282,7 @@ def hand_out(
             handed = need.handed.get(name, {})
             _take_back(record, need, name, {item for item in handed if (item, name) not in work.answered})
         shares = {name: {*ids, *need.settled.get(name, ())} for name, ids in record.assignment.items()}
-        had = len(shares[rater] & design.wanted.keys())
+        had, limited = len(shares[rater] & design.wanted.keys()), most is not None
         if most is None:
             # Whoever is there does an even part of what dropouts left.
             left = [design.size(name) - len(shares[name] & design.wanted.keys()) for name in away]
@@ -301,8 +301,10 @@ def hand_out(
         need.handed[rater] = still | {name: int(moment) for name in items if name in design.wanted}
         if items or is_open:
             return "more"
-        waits = any((item, name) not in work.answered for name, ids in need.handed.items() for item in ids)
-        return "later" if waits else "done"
+        answers = Counter(item for item, _ in work.answered)
+        # What others haven't begun, or leave, may still become this rater's.
+        others = design.wanted.keys() - shares[rater] - design.settled
+        return "later" if not limited and any(answers[item] < design.wanted[item] for item in others) else "done"
 
 
 def take_back(run: Run, design: NeedDesign, rater: str, work: WorkDone) -> None:
@@ -421,6 +423,6 @@ def next_batch(run: Run, plan: AnnotationPlan, batch: int = 2 * BATCH) -> Annota
     """
     stop_if_reached(run, plan)
     design, work = need_design(run, plan), stored_work(run, plan)
-    for rater in plan.raters:
+    for rater in (name for name in plan.people if not plan.standing(name).excluded):
         hand_out(run, design, rater, work, few=batch, batch=batch)
     return as_assigned(run, plan)

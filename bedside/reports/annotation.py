@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -592,6 +593,10 @@ def adjudication_tables(adjudication: Adjudication) -> tuple[Table, ...]:
 _MOST_LINES = 5
 
 
+#: How long to wait before the run is read again, in seconds.
+_PAUSE = 0.5
+
+
 class StudyPage:
     """What the page of a plan shows, to be called in any thread.
 
@@ -619,19 +624,26 @@ class StudyPage:
         answers are ``waiting`` to go into the run, ``since`` when the first of them, and the server's ``lines``. Where
         the run can't be read, ``error`` says why."""
         shown: dict[str, Any] = {"time": _now(), "lines": list(self._lines.copy()), "error": None}
-        try:
-            waiting = uncollected(self._folder, self._run, self._plan())
-            stamp = self._changed()
-            if stamp != self._stamp:
-                self._computed = [
-                    {"name": table.name, "title": table.title, "html": html(table), "rows": list(table.records)}
-                    for table in self._tables()
-                ]
-                self._stamp = stamp
-        except BedsideError as error:
-            return {**shown, "error": str(error), "tables": [], "waiting": 0, "since": None}
+        # What is written meanwhile reads as damaged for a moment.
+        for pause in (_PAUSE, _PAUSE, 0.0):
+            try:
+                return shown | self._read()
+            except BedsideError as error:
+                shown["error"] = str(error)
+                time.sleep(pause)
+        return {**shown, "tables": [], "waiting": 0, "since": None}
+
+    def _read(self) -> dict[str, Any]:
+        waiting = uncollected(self._folder, self._run, self._plan())
+        stamp = self._changed()
+        if stamp != self._stamp:
+            self._computed = [
+                {"name": table.name, "title": table.title, "html": html(table), "rows": list(table.records)}
+                for table in self._tables()
+            ]
+            self._stamp = stamp
         since = min((answer.updated for answer in waiting), default=None)
-        return {**shown, "tables": self._computed, "waiting": len(waiting), "since": since}
+        return {"error": None, "tables": self._computed, "waiting": len(waiting), "since": since}
 
     def _changed(self) -> object:
         """What is another once anything that the tables are made of has changed."""

@@ -35,7 +35,7 @@ from bedside.annotation.proposals import follow_up_plan, propose
 from bedside.annotation.rating_page import page_database
 from bedside.annotation.rating_page.page_collection import collect
 from bedside.annotation.rating_page.page_state import NoSuchItemError, PageState
-from bedside.annotation.reassignment import as_assigned, need_of, reassign
+from bedside.annotation.reassignment import as_assigned, decide, need_of, reassign
 from bedside.annotation.strata import places_of
 from bedside.annotation.study_targets import read_targets, target_states
 from bedside.annotation.training_cases import TrainingCase
@@ -220,12 +220,14 @@ def test_nobody_is_asked_for_more_than_their_share_and_their_part_of_what_dropou
         return len(state.database.answers(rater))
 
     assert works("anna") == 4
-    assert state.share("anna")["supply"] == "done"
+    # What nobody has begun may become hers.
+    assert state.share("anna")["supply"] == "later"
     clock.now += 25 * HOUR
     # Cleo never came: her four are Anna's and Ben's, who comes now.
     assert works("ben") == 6
     assert works("anna") == 6
     assert {len(raters) for raters in state.plan.raters_of.values()} == {1}
+    assert {state.share(rater)["supply"] for rater in ("anna", "ben")} == {"done"}
 
 
 def test_who_drops_out_by_command_gets_nothing_more(run: Run) -> None:
@@ -346,6 +348,11 @@ def test_a_plan_goes_by_need_with_what_was_answered_before(run: Run) -> None:
     assert [len(batch.assignment[rater]) for rater in ("anna", "ben")] == [12, 6]
     assert set(batch.assignment["anna"]) >= done
     assert batch.assignment == as_assigned(run, plan).assignment
+    excluded = decide(run, plan, "ben", "exclude")
+    had = len(excluded.assignment["ben"])
+    rest = next_batch(Run(run.path), excluded, batch=9)
+    assert len(rest.assignment["ben"]) == had
+    assert len(rest.assignment["anna"]) >= 12
     for idle in (0.0, float("inf"), float("nan")):
         with pytest.raises(InputError, match="number of hours"):
             begin(run, plan, "kappa±.1", idle, WorkDone())
