@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -279,28 +279,37 @@ class PageDatabase:
             if self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
                 raise sqlite3.OperationalError("another process reads it")
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """A transaction: all of it, or none."""
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._connection.execute("COMMIT")
-        except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise
+    def _writing(self) -> AbstractContextManager[None]:
+        return writing(self._connection)
 
-    @contextmanager
-    def _saying_where(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            raise RunError(
-                f"the database of answers can't be used ({error})",
-                where=str(self.path),
-                todo="see that the disk isn't full and that the file is yours",
-            ) from error
+    def _saying_where(self) -> AbstractContextManager[None]:
+        return saying_which(self.path, "answers")
+
+
+@contextmanager
+def writing(connection: sqlite3.Connection) -> Iterator[None]:
+    """A transaction: all of it, or none."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def saying_which(path: Path, noun: str) -> Iterator[None]:
+    """RunError, which says where, in place of what SQLite or the disk raises at a database of something."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise RunError(
+            f"the database of {noun} can't be used ({error})",
+            where=str(path),
+            todo="see that the disk isn't full and that the file is yours",
+        ) from error
 
 
 def _content(content: bytes) -> dict[str, Any]:

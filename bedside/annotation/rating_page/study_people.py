@@ -12,7 +12,7 @@ import io
 import secrets
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -25,12 +25,12 @@ from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, rat
 from bedside.annotation.answer_store import read_store
 from bedside.annotation.items import coded_positions
 from bedside.annotation.offline_tables import safe_cell
-from bedside.annotation.rating_page.page_database import PageDatabase
+from bedside.annotation.rating_page.page_database import PageDatabase, saying_which, writing
 from bedside.annotation.rating_page.page_folder import PageFolder
 from bedside.annotation.reassignment import Decision, as_assigned, decide, hand_over
 from bedside.annotation.study_file import StudyFile, slots_of
 from bedside.annotation.training_cases import CodedPositions, TrainingResult, training_result
-from bedside.core.errors import InputError, RunError
+from bedside.core.errors import InputError
 from bedside.ratings.run import Run
 
 PersonState = Literal[
@@ -124,15 +124,10 @@ class People:
             if self._inside:
                 yield self._connection
                 return
-            self._connection.execute("BEGIN IMMEDIATE")
             self._inside = True
             try:
-                yield self._connection
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
+                with writing(self._connection):
+                    yield self._connection
             finally:
                 self._inside = False
 
@@ -286,16 +281,8 @@ class People:
         with self._saying_where():
             return self._connection.execute(query, values).fetchall()
 
-    @contextmanager
-    def _saying_where(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            raise RunError(
-                f"the database of people can't be used ({error})",
-                where=str(self.path),
-                todo="see that the disk isn't full and that the file is yours",
-            ) from error
+    def _saying_where(self) -> AbstractContextManager[None]:
+        return saying_which(self.path, "people")
 
 
 def _person(row: tuple[Any, ...]) -> EnrolledPerson:
