@@ -595,6 +595,7 @@ _MOST_LINES = 5
 
 #: How long to wait before the run is read again, in seconds.
 _PAUSE = 0.5
+_MOST_READINGS = 3
 
 
 class StudyPage:
@@ -635,8 +636,10 @@ class StudyPage:
 
     def _read(self) -> dict[str, Any]:
         waiting = uncollected(self._folder, self._run, self._plan())
-        stamp = self._changed()
-        if stamp != self._stamp:
+        for _ in range(_MOST_READINGS):  # what changes meanwhile may stand in one table and not in another
+            stamp = self._changed()
+            if stamp == self._stamp:
+                break
             self._computed = [
                 {"name": table.name, "title": table.title, "html": html(table), "rows": list(table.records)}
                 for table in self._tables()

@@ -6,6 +6,7 @@ import json
 import re
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -67,7 +68,8 @@ def installed_from(line: str) -> str:
 def test_the_line_that_installs_names_where_this_came_from(
     monkeypatch: pytest.MonkeyPatch, origin: str | None, line: str
 ) -> None:
-    monkeypatch.setattr("importlib.metadata.PathDistribution.read_text", lambda self, name: origin)
+    installed = SimpleNamespace(read_text={"direct_url.json": origin}.get)
+    monkeypatch.setattr("importlib.metadata.distribution", {"bedside": installed}.get)
     assert f"pip install {installation.install_source('view')}" == line
 
 
