@@ -20,7 +20,7 @@ import orjson
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
 from bedside.core.addresses import holds_secret, without_secrets
-from bedside.core.errors import InputError, LabelStudioError, MissingExtraError
+from bedside.core.errors import InputError, LabelStudioError, from_extra
 
 if TYPE_CHECKING:
     import httpx
@@ -175,13 +175,9 @@ class LabelStudioClient:
     """
 
     def __init__(self, url: str, key: str) -> None:
-        try:
+        with from_extra("annotate", "Label Studio needs label-studio-sdk"):
             import httpx
             from label_studio_sdk.client import LabelStudio
-        except ImportError as error:
-            raise MissingExtraError(
-                "label-studio-sdk is not installed", todo='pip install "bedside[annotate]"'
-            ) from error
         if not re.match(r"https?://[^/]", url):
             raise InputError(
                 f"{without_secrets(url)!r} is not an address", where="`url`", todo="write http://… or https://…"

@@ -33,7 +33,7 @@ from bedside.annotation.fields import (
 )
 from bedside.annotation.items import CODED_TURNS, clean, input_titles, most_asked, most_targets
 from bedside.annotation.page_words import PageWords, words_of
-from bedside.core.errors import MissingExtraError
+from bedside.core.errors import from_extra
 from bedside.judges.rubrics.answer_form import LINKED_KINDS
 from bedside.judges.rubrics.rubric import Rubric, link_form
 from bedside.judges.rubrics.rubric_files import level_lines
@@ -170,10 +170,8 @@ def html_of(markdown: str) -> str:
     Raises:
         MissingExtraError: the library that reads Markdown is missing.
     """
-    try:
+    with from_extra("annotate", "Markdown needs markdown-it-py"):
         from markdown_it import MarkdownIt
-    except ImportError as error:
-        raise MissingExtraError("markdown-it-py is not installed", todo='pip install "bedside[annotate]"') from error
     return str(MarkdownIt("commonmark", {"html": False}).enable("table").render(clean(markdown)))
 
 

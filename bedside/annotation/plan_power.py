@@ -69,8 +69,6 @@ def _drawn_cases(run: Run, plan: AnnotationPlan) -> Mapping[str, set[str]]:
 
 
 def _difference(cases: Mapping[str, set[str]], a: str, b: str) -> ShownDifference:
-    from statsmodels.stats.power import TTestPower
-
     from bedside.stats.overlapping import detectable_difference
 
     pairs = len(cases[a] & cases[b])
@@ -78,11 +76,8 @@ def _difference(cases: Mapping[str, set[str]], a: str, b: str) -> ShownDifferenc
     paired = difference.kind == "paired"
     if (pairs if paired else min(len(cases[a]), len(cases[b]))) < _FEWEST:
         return difference
-    if paired:
-        smallest = TTestPower().solve_power(
-            effect_size=None, nobs=pairs, alpha=LEVEL, power=POWER, alternative="two-sided"
-        )
-    else:
-        # Without pairs it is Welch's test of two groups.
-        smallest = detectable_difference(pairs, difference.alone_a, difference.alone_b, alpha=LEVEL, power=POWER)
-    return replace(difference, smallest=None if smallest is None else float(smallest))
+    # Without pairs it is Welch's test of two groups; cases that correlate by a half differ by their own deviation.
+    alone = (0, 0) if paired else (difference.alone_a, difference.alone_b)
+    correlation = 0.5 if paired else 0.0
+    smallest = detectable_difference(pairs, *alone, correlation=correlation, alpha=LEVEL, power=POWER)
+    return replace(difference, smallest=smallest)

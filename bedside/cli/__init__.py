@@ -236,7 +236,9 @@ def _run(arguments: list[str] | None) -> NoReturn:
     except typer.TyperException as error:
         _fail(_usage(error))
     except BedsideError as error:
-        _fail(str(error))
+        from bedside.api.installation import installing
+
+        _fail(installing(str(error)))
     except (KeyboardInterrupt, typer.Abort):
         _fail(_STOPPED)
     except BrokenPipeError:  # whoever reads wants no more

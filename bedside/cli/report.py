@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bedside.api.installation import installing
 from bedside.api.run_files import ReportWriting, report as write_report
 from bedside.cli.output import Shown, is_json, note, say, say_or_show, show_answer, show_findings, show_tables
 from bedside.cli.question_commands import files_told
@@ -60,7 +61,7 @@ def report(
     all: AllOption = False,
 ) -> None:
     from bedside.api.run_files import open_run
-    from bedside.reports.build import FIGURE_FORMATS, usual_formats
+    from bedside.reports.build import FIGURE_FORMATS, absent_formats
     from bedside.reports.checklist import checklists
     from bedside.reports.comparison_notes import version_notes
 
@@ -103,8 +104,9 @@ def report(
         say(f"{'Beside it' if written.page else folder}: {what} ({endings}). All {len(written.files)} names: --all.")
     if settings.tables is None and (groups := comparing_groups(open_run(run))):
         note(f"To compare groups: {groups}")
-    if settings.tables is None and settings.formats is None and "docx" not in usual_formats():
-        note('No Word document: that needs python-docx, which isn\'t installed; pip install "bedside[forms]".')
+    if settings.tables is None and settings.formats is None:
+        for words in absent_formats().values():
+            note(installing(words))
     return None
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -105,6 +106,16 @@ class ModelError(BedsideError):
 
 class MissingExtraError(BedsideError):
     """An optional library is needed and isn't installed."""
+
+
+@contextmanager
+def from_extra(extra: str, need: str, *, where: str | None = None, instead: str = "") -> Iterator[None]:
+    """Import libraries of an extra within; MissingExtraError, with what needs which, where one isn't installed."""
+    try:
+        yield
+    except ImportError as error:
+        todo = f'pip install "bedside[{extra}]"{instead}'
+        raise MissingExtraError(f"{need}, which isn't installed", where=where, todo=todo) from error
 
 
 class LabelStudioError(BedsideError):

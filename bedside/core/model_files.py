@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from bedside.core.errors import MissingExtraError, ModelError
+from bedside.core.errors import MissingExtraError, ModelError, from_extra
 from bedside.core.files import file_digest, read_json
 
 #: The name of the language model that a package ships: for trying things out, its answers have no worth.
@@ -196,13 +196,8 @@ def library(name: str, extra: str) -> Any:
     """
     for key, value in _OFFLINE.items():
         os.environ.setdefault(key, value)
-    try:
+    with from_extra(extra, f"a model on this computer needs {name.partition('.')[0]}"):
         return importlib.import_module(name)
-    except ImportError as error:
-        raise MissingExtraError(
-            f"a model on this computer needs {name.partition('.')[0]}, which isn't installed",
-            todo=f'pip install "bedside[{extra}]"',
-        ) from error
 
 
 def device() -> str:

@@ -31,7 +31,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from bedside.core.errors import BedsideError, InputError, MissingExtraError, RunError
+from bedside.core.errors import BedsideError, InputError, RunError
 from bedside.core.files import holding, read_json, write_json
 from bedside.core.json_shape import TEXT, ObjectOf
 
@@ -294,7 +294,6 @@ class LocalPage:
     """A page: its files, and what is answered to it. All questions but the slow ones are answered in one thread.
 
     Attributes:
-        extra: the extra that brings the library that serves.
         contents: its files by name; ``page.html`` stands at the root, all of them under ``/files/``.
         asker: whose a secret is; None where it is nobody's. Secrets are looked up by their :func:`secret_digest`.
         answers: what is asked, by its path.
@@ -305,7 +304,6 @@ class LocalPage:
         error_words: what is said of an error, given its status.
     """
 
-    extra: str
     contents: Mapping[str, bytes]
     asker: Callable[[str], str | None]
     answers: Mapping[str, Answer]
@@ -345,12 +343,7 @@ async def serve(
 
     Raises:
         InputError: the port can't be listened at, or the certificate can't be used.
-        MissingExtraError: the library that serves is missing.
     """
-    try:
-        import aiohttp.web  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("aiohttp is not installed", todo=f'pip install "bedside[{page.extra}]"') from error
     with ThreadPoolExecutor(1) as worker, ThreadPoolExecutor(1) as slow_worker:
         busy = set[Any]()
         async with _listening(_application(page, place, worker, slow_worker, busy), place, busy):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from bedside.core.errors import InputError
+from bedside.core.errors import InputError, from_extra
 from bedside.core.trace_spans import TRACER
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def traced(address: str | None = None, *, provider: TracerProvider | None = None
         provider: OpenTelemetry's provider to use in its place; the caller ends it.
 
     Raises:
-        InputError: neither or both are given, the address is none, OpenTelemetry isn't installed, or a variable
+        InputError: neither or both are given, the address is none, or a variable
             ``OTEL_…`` holds what it can't read.
     """
     if (address is None) == (provider is None):
@@ -87,15 +87,11 @@ def _checked(address: str) -> str:
 
 
 def _provider(endpoint: str, report: TraceReport) -> Any:
-    try:
+    with from_extra("telemetry", "traces need OpenTelemetry", where="`trace`"):
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
-    except ImportError as error:
-        raise InputError(
-            "traces need OpenTelemetry, which isn't installed", where="`trace`", todo='pip install "bedside[telemetry]"'
-        ) from error
 
     lock = threading.Lock()
 

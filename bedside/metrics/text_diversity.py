@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.core.errors import MissingExtraError
+from bedside.core.errors import from_extra
 from bedside.core.words import UNSPACED
 
 #: Words, and single characters of scripts that are written without spaces.
@@ -63,12 +63,8 @@ def self_bleu(texts: Sequence[Sequence[str]]) -> list[float]:
     Raises:
         MissingExtraError: NLTK isn't installed.
     """
-    try:
+    with from_extra("diversity", "self-BLEU needs nltk"):
         from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
-    except ImportError as error:
-        raise MissingExtraError(
-            "self-BLEU needs nltk, which isn't installed", todo='pip install "bedside[diversity]"'
-        ) from error
     smoothing: Any = SmoothingFunction().method1
     return [
         float(sentence_bleu([*texts[:place], *texts[place + 1 :]], text, smoothing_function=smoothing))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import orjson
 import polars as pl
 
-from bedside.core.errors import DataError, MissingExtraError
+from bedside.core.errors import DataError, from_extra
 from bedside.core.files import replacing, saying_where, sync
 from bedside.ratings.names import rated_by_algorithms
 from bedside.ratings.values import WARNING
@@ -107,10 +107,8 @@ def to_pandas(table: pl.DataFrame) -> pandas.DataFrame:
     Raises:
         MissingExtraError: pandas is not installed.
     """
-    try:
+    with from_extra("pandas", "a pandas data frame needs pandas and pyarrow"):
         return table.to_pandas()
-    except ImportError as error:
-        raise MissingExtraError("pandas and pyarrow are not installed", todo='pip install "bedside[pandas]"') from error
 
 
 def wordless(ratings: pl.LazyFrame) -> pl.LazyFrame:

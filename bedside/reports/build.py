@@ -517,11 +517,23 @@ _CHECKLISTS = "What reporting guidelines ask for, as far as the run knows it. Th
 FIGURE_FORMATS = ("svg", "pdf", "png")
 
 
+#: Formats that need a library of an extra: its module, and what a report is without.
+_OPTIONAL = {
+    "docx": ("docx", 'No Word document: pip install "bedside[forms]".'),
+    "svg": ("matplotlib", 'No figures: pip install "bedside[figures]".'),
+}
+
+
+def absent_formats() -> dict[str, str]:
+    """The formats of :func:`usual_formats` whose library isn't installed, with what to say of each."""
+    return {name: words for name, (module, words) in _OPTIONAL.items() if find_spec(module) is None}
+
+
 def usual_formats() -> tuple[str, ...]:
     """The formats of a report where none are named: those whose library is installed, and of figures SVG, as PDF and
     PNG take longer than all else."""
-    documents = [name for name in DOCUMENT_FORMATS if name != "docx" or find_spec("docx") is not None]
-    return *TABLE_FORMATS, *documents, "svg"
+    absent = absent_formats()
+    return tuple(name for name in (*TABLE_FORMATS, *DOCUMENT_FORMATS, "svg") if name not in absent)
 
 
 def build_tables(view: RatingsView, names: Sequence[str] | None = None, seed: int = 0) -> tuple[Table, ...]:
@@ -645,19 +657,20 @@ def write_report(
     view = replace(ratings or open_ratings_view(run.path), reference=reference)
     if not text:
         view = replace(view, ratings=wordless(view.ratings.lazy()).collect())
+    figure_formats = [name for name in format_names if name in FIGURE_FORMATS]
+    drawn_on_page = ["svg"] if "html" in format_names and "svg" in usual_formats() else []
+    drawn_formats = sorted({*figure_formats, *drawn_on_page})
     if tables is None:
-        parts = make_parts(view, suite=suite, settings=chosen_settings)
+        parts = make_parts(view, suite=suite, settings=chosen_settings, figures=bool(drawn_formats))
     else:
         tables_named = make_tables(view, tables, suite=suite, settings=chosen_settings)
         parts = tuple(ReportPart(table.title, tables=(table,)) for table in tables_named)
     all_tables = tuple(table for part in parts for table in part.tables)
     folder = out or run.path / "report"
     table_formats = [name for name in format_names if name not in FIGURE_FORMATS and name != "html"]
-    written = list(write_tables(all_tables, folder, table_formats, paper=paper, together=tables is None))
-    figure_formats = [name for name in format_names if name in FIGURE_FORMATS]
-    drawn_formats = sorted({*figure_formats, *(["svg"] if "html" in format_names else [])})
-    drawings = [drawing for part in parts for drawing in part.figures if drawn_formats]
+    drawings = [drawing for part in parts for drawing in part.figures]
     drawn = {drawing.name: drawing.written(drawn_formats) for drawing in drawings}
+    written = list(write_tables(all_tables, folder, table_formats, paper=paper, together=tables is None))
     contents = {name: figure.contents for name, figure in drawn.items()}
     written += write_figures(contents, folder, figure_formats)
     answers, behind = answers_of(view, chosen_settings) if tables is None or "html" in format_names else ([], [])
@@ -694,7 +707,7 @@ def _page(
     whole: bool,
 ) -> str:
     """The page; ``figures`` has each figure by its name, and ``whole`` says that no tables were named."""
-    main = _main_figure(view, settings)
+    main = _main_figure(view, settings) if "svg" in usual_formats() else None
     card = list(judge_cards(view, settings.seed))
     behind = [table for part in parts for table in part.tables] + card
     added = [table for table in tables_behind if table.name not in {other.name for other in behind}]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -13,7 +14,7 @@ from bedside.analysis.metric_facts import facts
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError, quality_metrics
 from bedside.analysis.study_parts import study_order
-from bedside.core.errors import BedsideError, DataError, RegistryError, nearest, one_of
+from bedside.core.errors import BedsideError, DataError, MissingExtraError, RegistryError, nearest, one_of
 from bedside.core.model_errors import to_model
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.rubrics.rubric_files import RUBRICS
@@ -662,7 +663,7 @@ def _suite_part(
     for planned in planned_of_suite:
         try:
             table = planned.build(view, settings)
-        except DataError as error:  # a factor the transcripts don't have, a test that doesn't fit
+        except (DataError, MissingExtraError) as error:  # a factor the transcripts don't have, a test that doesn't fit
             reasons = planned.reasons_for_nothing(view) if isinstance(error, NothingError) else []
             left_out.append(" ".join((f"{planned.title}: {error.what}.", *reasons)))
             continue
@@ -675,7 +676,7 @@ def _suite_part(
     for kind, options in planned_figures(suite) if figures else ():
         try:
             drawing = _drawn(view, kind, settings.applied(options), settings.seed)
-        except DataError:  # said of the table already
+        except (DataError, MissingExtraError):  # said of the table already
             continue
         if drawing is not None:
             printed = numbers_of(suite.name, options) if settings.published_numbers else ()
@@ -727,14 +728,18 @@ def _general_parts(
             place = kind.beside or kind.name
             if not kind.general or place not in {table_kind.name for table_kind in kinds}:
                 continue
-            drawing = _drawn(view, kind, settings.applied(kind.options()), settings.seed)
-            if drawing is not None:
-                drawings.setdefault(place, []).append(drawing)
+            with suppress(MissingExtraError):  # said of the table
+                drawing = _drawn(view, kind, settings.applied(kind.options()), settings.seed)
+                if drawing is not None:
+                    drawings.setdefault(place, []).append(drawing)
     for table_kind in kinds:
         try:
             table = PlannedTable(table_kind, None).build(view, settings)
         except NothingError:  # nobody asked for it
             table = None
+        except MissingExtraError as error:
+            yield ReportPart(table_kind.title, left_out=(f"{table_kind.title}: {error}.",))
+            continue
         table_figures = tuple(drawings.pop(table_kind.name, ()))
         if table is not None:
             yield ReportPart(table_kind.heading or table_kind.title, tables=(table,), figures=table_figures)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, from_extra
 from bedside.core.files import cache_folder, saying_where, write_bytes
 from bedside.core.registry import Registry
 from bedside.reports.table_kind import Options
@@ -72,7 +72,8 @@ def _keep_out_of_home() -> None:
 def styled(room: float = ROOM) -> Iterator[None]:
     """Matplotlib as figures want it, to be so many inches wide; without its remarks on letters that no font has."""
     _keep_out_of_home()
-    import matplotlib as mpl
+    with from_extra("figures", "figures need matplotlib"):
+        import matplotlib as mpl
     from matplotlib.font_manager import fontManager
 
     # Fonts that aren't there would be looked for at every word.

@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 from xml.sax.saxutils import escape
 
-from bedside.core.errors import MissingExtraError
+from bedside.core.errors import from_extra
 from bedside.reports.renderers.html import html
 from bedside.reports.renderers.latex import LatexPaper, latex
 from bedside.reports.renderers.markdown import markdown, xml_text
@@ -434,12 +434,8 @@ def word(tables: Sequence[TableContent]) -> bytes:
     Raises:
         MissingExtraError: python-docx isn't installed.
     """
-    try:
+    with from_extra("forms", "writing Word documents needs python-docx"):
         import docx
-    except ImportError as error:
-        raise MissingExtraError(
-            "writing Word documents needs python-docx, which isn't installed", todo='pip install "bedside[forms]"'
-        ) from error
     document = docx.Document()
     document.core_properties.author, document.core_properties.title = "bedside", "Tables"
     document.core_properties.comments = ""

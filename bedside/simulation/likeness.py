@@ -248,10 +248,13 @@ def _told_apart(own: Sequence[_PatientWords], others: Sequence[_PatientWords], s
     blank = Result(name="area under the ROC curve", method="logistic regression, five folds over cases", n=0)
     if min(len({talk.case for talk in side}) for side in (own, others)) < FEWEST or not names:
         return blank.no_value(_TOO_FEW)
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
+    from bedside.core.errors import from_extra
+
+    with from_extra("learning", "telling simulated talks from real ones needs scikit-learn"):
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
 
     table: Any = np.array([[talk.values[name] for name in names] for talk in everything])
     truth = [1] * len(own) + [0] * len(others)

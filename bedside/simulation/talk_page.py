@@ -236,7 +236,6 @@ class TalkPage:
             return screens[bytes.fromhex(secret)]
 
         return LocalPage(
-            extra="view",
             contents=page_contents(__package__, _FILES),
             asker=lambda sent: digest.hex() if (digest := secret_digest(sent)) in screens else None,
             answers={"/news": lambda asker, request: screen_of(asker).news(*_place_of(request))},

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, from_extra
 from bedside.stats._resampling import Jackknife, rows_in_order, sign_flip_p_values
 from bedside.stats.arrays import Array, Indices, Mask
 from bedside.stats.families import family
@@ -127,7 +127,8 @@ class _PairRegression:
     @cached_property
     def estimate(self) -> Array:
         """The coefficients by maximum likelihood, a comparison's share of the win as so much of a success."""
-        from sklearn.linear_model import LogisticRegression
+        with from_extra("learning", "strengths of pairs need scikit-learn"):
+            from sklearn.linear_model import LogisticRegression
 
         design = self.design
         if not design.size:

@@ -58,8 +58,6 @@ def diagnostic_accuracy(
     to .3, it covers 93.5 to 99 %), and Wilson's with as many items as clusters where the share is 0 or 1. Rows that
     miss an answer are left out and counted.
     """
-    from sklearn.metrics import confusion_matrix
-
     answers, true = np.asarray(rated, dtype=object), np.asarray(truth, dtype=object)
     if answers.ndim != 1 or answers.shape != true.shape:
         raise DataError(f"two lists of equal length are needed, not {answers.shape} and {true.shape}")
@@ -73,9 +71,7 @@ def diagnostic_accuracy(
         result = with_rate_interval(words, hits.astype(float), rows.weights * of, clusters=rows.clusters, level=level)
         return replace(result, missing=f"{name} of no rows") if result.estimate is None else result
 
-    counts = np.zeros((2, 2))
-    if says.size:
-        counts = confusion_matrix(is_so, says, labels=[False, True], sample_weight=rows.weights)
+    counts = np.bincount(2 * is_so + says, rows.weights, 4).reshape(2, 2)
     return DiagnosticAccuracy(
         prevalence=share("prevalence", np.ones(says.size, dtype=bool), is_so),
         sensitivity=share("sensitivity", is_so, says),
@@ -105,7 +101,6 @@ def area_under_curve(
         Obuchowski (1997), Nonparametric analysis of clustered ROC curve data, Biometrics 53.
     """
     from scipy.special import expit, logit, stdtrit
-    from sklearn.metrics import roc_auc_score
 
     values, true = _numbers(scores, truth)
     kept = ~np.isnan(values) & ~np.isnan(true)
@@ -119,7 +114,8 @@ def area_under_curve(
     )  # fmt: skip
     if is_so.all() or not is_so.any():
         return blank.no_value("all rows are of one kind")
-    area = float(roc_auc_score(is_so, values, sample_weight=rows.weights))
+    load, other = rows.weights[is_so], rows.weights[~is_so]
+    area = float(load @ _weight_below(values[is_so], values[~is_so], other) / load.sum() / other.sum())
     result = replace(blank, estimate=area)
     members = np.arange(values.size) if rows.clusters is None else _positions(rows.clusters)
     left_out = _areas_without(values, is_so, rows.weights, members)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, from_extra
 from bedside.stats.arrays import Array, binary_pairs, clean, constant, counts_of_two, differences, pairs
 from bedside.stats.intervals import t_interval, welch_error
 from bedside.stats.proportion_scores import (
@@ -87,7 +87,8 @@ def paired_means(x: Any, y: Any, *, margin: float, alpha: float = 0.05, span: fl
     deltas = differences(a, b)
     if constant(deltas):
         return _without_variation(blank, float(deltas.mean()), span)
-    from statsmodels.stats.weightstats import ttost_paired
+    with from_extra("statistics", "two one-sided t tests need statsmodels"):
+        from statsmodels.stats.weightstats import ttost_paired
 
     _, below, above = ttost_paired(a, b, -margin, margin)
     error = float(deltas.std(ddof=1) / np.sqrt(a.size))
@@ -140,7 +141,8 @@ def unpaired_means(x: Any, y: Any, *, margin: float, alpha: float = 0.05) -> Res
     difference = float(a.mean() - b.mean())
     if constant(a) and constant(b):
         return replace(blank, estimate=difference, missing="no interval: values don't vary within the groups")
-    from statsmodels.stats.weightstats import ttost_ind
+    with from_extra("statistics", "two one-sided t tests need statsmodels"):
+        from statsmodels.stats.weightstats import ttost_ind
 
     _, below, above = ttost_ind(a, b, -margin, margin, usevar="unequal")
     error, df = welch_error(a.var(ddof=1) / a.size, a.size, b.var(ddof=1) / b.size, b.size)

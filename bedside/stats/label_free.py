@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bedside.core.errors import DataError, MissingExtraError, one_of
+from bedside.core.errors import DataError, from_extra, one_of
 from bedside.stats._resampling import draw
 from bedside.stats.arrays import Array, Indices, Seed, coded, generator, scale_of, seed_in_words
 from bedside.stats.intervals import wilson_bounds
@@ -233,11 +233,9 @@ def _fitted(
     codes: Indices, levels: Sequence[Any], method: LabelFreeMethod, seed: int
 ) -> tuple[ErrorModel, tuple[_Step, bool]]:
     """The model that crowd-kit fits, and how its steps go on, with whether they fit the shares of levels too."""
-    try:
+    with from_extra("juries", "a jury without labels needs crowd-kit"):
         import pandas as pd
         from crowdkit.aggregation import GLAD, MACE, DawidSkene
-    except ImportError as error:
-        raise MissingExtraError("crowd-kit is not installed", todo='pip install "bedside[juries]"') from error
     unit, judge = np.nonzero(codes >= 0)
     answers = pd.DataFrame({"task": unit, "worker": judge, "label": codes[unit, judge]})
     size, judges = len(levels), codes.shape[1]

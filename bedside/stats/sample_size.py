@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bedside.core.errors import DataError, one_of
+from bedside.core.errors import DataError, from_extra, one_of
 from bedside.stats._blocks import blocks
 from bedside.stats._exact import signed_rank_distribution, tail
 from bedside.stats._kappa_parts import agreement_weights, kappa_variances, penalties
@@ -315,7 +315,8 @@ def _pairs_by_formula(
 
 def _t_power(effect: float, size: float, alpha: float, *, one_sided: bool) -> float:
     """Power of the t test of ``size`` differences; scipy has no number for tails that are next to nothing."""
-    from statsmodels.stats.power import TTestPower
+    with from_extra("statistics", "the power of t tests needs statsmodels"):
+        from statsmodels.stats.power import TTestPower
 
     if size <= 1:
         return 0.0

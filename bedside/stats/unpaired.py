@@ -30,7 +30,7 @@ from bedside.stats.arrays import (
     seed_in_words,
 )
 from bedside.stats.effects import cliffs_delta, cohens_d, cohens_d_from_summary, odds_ratio
-from bedside.stats.intervals import t_interval, welch_error
+from bedside.stats.intervals import t_interval, welch_error, wilson_bounds
 from bedside.stats.result import Effect, Interval, Result
 
 ALTERNATIVES = ("two-sided", "greater", "less")
@@ -585,16 +585,14 @@ def _fisher_p(counts: npt.NDArray[np.int_], sides: str, alternative: str) -> flo
 
 def _shares_interval(counts: Array, sides: str, level: float) -> Interval:
     """The interval of the first share minus the second."""
-    from statsmodels.stats.proportion import confint_proportions_2indep
-
     sizes = counts.sum(axis=1)
     if sides != "likelihood":
         (x, y), (n_x, n_y) = counts[:, 0].astype(int), sizes.astype(int)
         mid = sides == "mid-p"
         bounds = melded_bounds(int(x), int(n_x), int(y), int(n_y), level=level, mid=mid)
         return Interval(*bounds, level, f"melded, {'mid-p' if mid else 'exact'} (Fay, Proschan and Brittain)")
-    low, high = confint_proportions_2indep(
-        counts[0, 0], sizes[0], counts[1, 0], sizes[1],
-        method="newcomb", compare="diff", alpha=1 - level, correction=True,
-    )  # fmt: skip
-    return Interval(float(low), float(high), level, "Newcombe")
+    shares = counts[:, 0] / sizes
+    low, high = wilson_bounds(shares, sizes, level)
+    below, above, difference = (shares - low) ** 2, (high - shares) ** 2, shares[0] - shares[1]
+    bounds = difference - np.sqrt(below[0] + above[1]), difference + np.sqrt(above[0] + below[1])
+    return Interval(float(bounds[0]), float(bounds[1]), level, "Newcombe")

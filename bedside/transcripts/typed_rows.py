@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from bedside.core.errors import InputError, MissingExtraError
+from bedside.core.errors import InputError, from_extra
 from bedside.transcripts.byte_source import MAX_COMPANION, MAX_RECORD, STATISTICS, ByteSource
 
 if TYPE_CHECKING:
@@ -224,14 +224,13 @@ def statistics_rows(source: ByteSource, most: int | None = None) -> NumberedRows
 
 def _statistics_table(source: ByteSource) -> dict[str, list[str]]:
     """The cells of each column."""
-    try:
+    with from_extra(
+        "spss",
+        "reading files of SPSS, Stata and SAS needs pyreadstat",
+        where=source.name,
+        instead=", or save the table as CSV or XLSX",
+    ):
         import pyreadstat
-    except ImportError as error:
-        raise MissingExtraError(
-            "reading files of SPSS, Stata and SAS needs pyreadstat, which isn't installed",
-            where=source.name,
-            todo='pip install "bedside[spss]", or save the table as CSV or XLSX',
-        ) from error
     data = held_bytes(source, "file")
     read: Any = {b"$FL": pyreadstat.read_sav, b"\0\0\0": pyreadstat.read_sas7bdat, b"HEA": pyreadstat.read_xport}.get(
         data[:3], pyreadstat.read_dta

@@ -14,7 +14,7 @@ import polars as pl
 from bedside.analysis.checked_units import grid_of
 from bedside.analysis.judge_accuracy import EXPECTED
 from bedside.analysis.ratings_view import RatingsView
-from bedside.core.errors import DataError, InputError, one_of
+from bedside.core.errors import DataError, InputError, from_extra, one_of
 from bedside.ratings.juries import JURIES_KEY, Jury, JuryMetric, taken_together
 from bedside.ratings.learnt_units import LearntUnits, learnt_in, with_learnt
 from bedside.ratings.names import (
@@ -79,7 +79,8 @@ def level_weights(
         unit_weights: of each unit, with mean about 1.
         seed: of the division into parts.
     """
-    from sklearn.model_selection import GroupKFold
+    with from_extra("learning", "weighing a jury by labels needs scikit-learn"):
+        from sklearn.model_selection import GroupKFold
 
     places: Indices = np.unique(np.array(cases), return_inverse=True)[1]
     folds = min(_FOLDS, int(places.max()) + 1)

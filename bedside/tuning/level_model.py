@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, from_extra
 from bedside.stats.arrays import Array, Indices
 from bedside.tuning.unit_features import UnitFeatures
 
@@ -126,7 +126,8 @@ def fit_level_model(
     Raises:
         DataError: too many units.
     """
-    from sklearn.model_selection import GroupKFold
+    with from_extra("learning", "training a rater needs scikit-learn"):
+        from sklearn.model_selection import GroupKFold
 
     if len(targets) > MOST_UNITS:
         raise DataError(

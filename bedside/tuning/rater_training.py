@@ -19,7 +19,7 @@ from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.rater_kinds import is_carded
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, from_extra
 from bedside.core.words import counted
 from bedside.metrics.coders.learned.embeddings import Embeddings
 from bedside.metrics.coders.learned.training_set import text_hash
@@ -301,7 +301,8 @@ def _out_of_fold(
     features: UnitFeatures, targets: Array, cases: Sequence[str], *, ordered: bool, seed: int
 ) -> list[int]:
     """The level of each unit by a model that has not learnt from its case."""
-    from sklearn.model_selection import GroupKFold
+    with from_extra("learning", "training a rater needs scikit-learn"):
+        from sklearn.model_selection import GroupKFold
 
     groups = np.unique(np.array(cases), return_inverse=True)[1]
     chosen = np.zeros(len(targets), dtype=int)

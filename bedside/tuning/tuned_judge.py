@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.core.errors import DataError, InputError
+from bedside.core.errors import DataError, InputError, from_extra
 from bedside.judges.counts import JudgingProgress, Tally
 from bedside.judges.judgement_queue import JudgingStage, ask_judge
 from bedside.judges.llm.model_names import ModelName
@@ -99,7 +99,8 @@ def isotonic(table: LevelTable) -> Positions | None:
 
     Source: scikit-learn's isotonic regression (pool adjacent violators).
     """
-    from sklearn.isotonic import IsotonicRegression
+    with from_extra("learning", "tuning a judge needs scikit-learn"):
+        from sklearn.isotonic import IsotonicRegression
 
     seen = table.totals > 0
     if seen.sum() < 2:
@@ -115,7 +116,8 @@ def ordinal(table: LevelTable) -> Positions | None:
     One logistic regression for each threshold of the scale (Frank and Hall 2001), with scikit-learn's penalty, so that
     a threshold that separates the two sides wholly has a finite slope.
     """
-    from sklearn.linear_model import LogisticRegression
+    with from_extra("learning", "tuning a judge needs scikit-learn"):
+        from sklearn.linear_model import LogisticRegression
 
     seen = np.flatnonzero(table.totals > 0)
     if seen.size < 2:

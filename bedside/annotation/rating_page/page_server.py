@@ -69,7 +69,6 @@ async def serve_page(
 
     Raises:
         InputError: the port can't be listened at, or the certificate can't be used.
-        MissingExtraError: the library that serves is missing.
     """
     await serve(
         _page(state, say, study, queue),
@@ -146,7 +145,6 @@ def _page(state: PageState, say: ShowLine, study: StudyShown | None, queue: Adju
     contents["page.html"] = state.words.page(contents["page.html"])
     contents["texts.js"] = state.words.script()
     return LocalPage(
-        extra="annotate",
         contents=contents,
         asker=state.rater_of,
         answers={

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from bedside.core.errors import MissingExtraError, RegistryError, one_of
+from bedside.core.errors import RegistryError, from_extra, one_of
 from bedside.metrics.coders.finder import find_coder
 from bedside.metrics.coders.people import majority, people_codes, proper
 from bedside.metrics.contract import Example, Family, Metric, Parameter
@@ -36,12 +36,8 @@ POSITIVE = 0.05
 def _analyser() -> tuple[Any, str]:
     from importlib.metadata import version
 
-    try:
+    with from_extra("redirection", "sentiment needs vaderSentiment"):
         from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
-    except ImportError as error:
-        raise MissingExtraError(
-            "sentiment needs vaderSentiment, which isn't installed", todo='pip install "bedside[redirection]"'
-        ) from error
     return SentimentIntensityAnalyzer(), f"vader@{version('vaderSentiment')}"
 
 

@@ -54,7 +54,6 @@ class ViewServer:
         """The page, for whoever has a secret."""
         digest = secret_digest(secret)
         return LocalPage(
-            extra="view",
             contents=page_contents(__package__, _FILES),
             asker=lambda sent: "viewer" if secret_digest(sent) == digest else None,
             answers=dict.fromkeys(self._questions, self._answer),

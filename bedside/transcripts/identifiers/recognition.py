@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bedside.core.errors import MissingExtraError, ModelError
+from bedside.core.errors import ModelError, from_extra
 from bedside.core.model_files import SPACY, spacy_package
 from bedside.transcripts.identifiers.kinds import KINDS
 from bedside.transcripts.identifiers.patterns import PATTERNS, THRESHOLD, IdentifierPattern
@@ -178,12 +178,8 @@ def _apart(spans: list[SeenSpan]) -> list[SeenSpan]:
 
 
 def _library(name: str) -> Any:
-    try:
+    with from_extra("scrub", "seeing identifiers needs presidio"):
         library = importlib.import_module(name)
-    except ImportError as error:
-        raise MissingExtraError(
-            "to see identifiers, presidio is needed", todo='pip install "bedside[scrub]"'
-        ) from error
     if name == "presidio_analyzer":
         # It quotes what it saw where it logs; and of a pipeline made here it has nothing to warn of.
         logging.getLogger("presidio-analyzer").setLevel(logging.CRITICAL)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bedside.core.errors import AmbiguousError, InputError, MissingExtraError
+from bedside.core.errors import AmbiguousError, InputError, from_extra
 from bedside.transcripts.byte_source import MAX_RECORD, one_damage
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.labelled_text import (
@@ -76,15 +76,14 @@ def _document(source: SourceFile) -> Document:
         InputError: it is too large or damaged, or has changes that nobody has accepted or rejected.
         MissingExtraError: python-docx isn't installed.
     """
-    try:
+    with from_extra(
+        "forms",
+        "reading Word documents needs python-docx",
+        where=source.name,
+        instead=", or save the document as plain text",
+    ):
         import docx
         from docx.oxml import parse_xml
-    except ImportError as error:
-        raise MissingExtraError(
-            "reading Word documents needs python-docx, which isn't installed",
-            where=source.name,
-            todo='pip install "bedside[forms]", or save the document as plain text',
-        ) from error
     data = whole_bytes(source, *_MOST)
     with (
         one_damage("the Word document can't be read", source.name, "save it again as DOCX or as text"),

@@ -25,7 +25,7 @@ import orjson
 from numpy.typing import NDArray
 
 import bedside
-from bedside.core.errors import InputError
+from bedside.core.errors import InputError, from_extra
 from bedside.metrics.coders.learned import features as _features
 from bedside.metrics.coders.learned.array_file import content_hash
 from bedside.metrics.coders.learned.classifiers import Calibration, Decision, Numbers, RoleModel, decisions_for
@@ -146,7 +146,8 @@ def _heads(decision: Decision, classes: Rows) -> list[_Head]:
 
 
 def _folds(groups: Rows, rows: Rows, folds: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
-    from sklearn.model_selection import GroupKFold
+    with from_extra("learning", "training a coder needs scikit-learn"):
+        from sklearn.model_selection import GroupKFold
 
     splitter = GroupKFold(min(folds, len(np.unique(groups[rows]))), shuffle=True, random_state=seed)
     for chosen, rest in splitter.split(rows, groups=groups[rows]):
@@ -312,7 +313,8 @@ def out_of_fold(
     Raises:
         InputError: fewer than two folds.
     """
-    from sklearn.model_selection import GroupKFold
+    with from_extra("learning", "training a coder needs scikit-learn"):
+        from sklearn.model_selection import GroupKFold
 
     if folds < 2:
         raise InputError(f"{folds} folds are too few", where="`folds`", todo="give a number from 2 on")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, stdev
 from typing import Any
 
-from bedside.core.errors import DataError, InputError
+from bedside.core.errors import DataError, InputError, from_extra
 from bedside.metrics.coders.contract import CodeSource, TurnCodes
 from bedside.metrics.coders.people import majority, people_codes, proper
 from bedside.metrics.coders.session_measures import EARLY_TURNS, MEASURES, Labels
@@ -195,7 +195,8 @@ LabelPairs = list[tuple[str, str]]
 
 
 def code_score(view: CodeView, turns: Sequence[CodedTurn]) -> CodeScore | None:
-    from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+    with from_extra("learning", "testing a coder needs scikit-learn"):
+        from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
     pairs: LabelPairs = []
     ties = not_coded = 0
@@ -291,7 +292,8 @@ def _accuracy(pairs: LabelPairs) -> float:
 
 
 def _macro_f1(view: CodeView, pairs: LabelPairs) -> float:
-    from sklearn.metrics import f1_score
+    with from_extra("learning", "testing a coder needs scikit-learn"):
+        from sklearn.metrics import f1_score
 
     gold, coded = zip(*pairs, strict=True)
     occurring = [label for label in view.labels if label in gold or label in coded]
@@ -447,7 +449,8 @@ def _areas(
     people: Sequence[float], coder_values: Sequence[float], high: Sequence[bool | None]
 ) -> tuple[float, float] | None:
     """Areas under the curve of people's and the coder's measure, in the direction in which people's separates."""
-    from sklearn.metrics import roc_auc_score
+    with from_extra("learning", "testing a coder needs scikit-learn"):
+        from sklearn.metrics import roc_auc_score
 
     rated = [k for k, quality in enumerate(high) if quality is not None]
     labels = [high[k] for k in rated]

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, from_extra
 from bedside.metrics.protocols.label_files import Measured
 from bedside.metrics.protocols.medconceal.labels import CATEGORIES, FEATURES, CategoryName
 from bedside.metrics.protocols.medconceal.policy import PARAMETERS, REVEAL_FEATURES, Parameters
@@ -98,7 +98,8 @@ def regressed(data: RegressionData, penalty: float, what: str) -> NDArray[np.flo
     Raises:
         DataError: the rows have only one outcome.
     """
-    from sklearn.linear_model import LogisticRegression
+    with from_extra("learning", "fitting a policy needs scikit-learn"):
+        from sklearn.linear_model import LogisticRegression
 
     if np.unique(data.y).size < 2:
         raise DataError(
