@@ -35,8 +35,9 @@ def traced(address: str | None = None, *, provider: TracerProvider | None = None
         provider: OpenTelemetry's provider to use in its place; the caller ends it.
 
     Raises:
-        InputError: neither or both are given, the address is none, or a variable
-            ``OTEL_…`` holds what it can't read.
+        InputError: neither or both are given, the address is none, or a variable ``OTEL_…`` holds what it can't
+            read.
+        MissingExtraError: OpenTelemetry isn't installed.
     """
     if (address is None) == (provider is None):
         raise InputError("name a collector's address or a provider, one of them", where="`address`")
