@@ -166,11 +166,11 @@ def install_line(extra: str) -> str:
     """What to type for an extra: with the tool that keeps this environment, from what bedside was installed from."""
     for kept, tool in (("uv-receipt.toml", "uv tool install"), ("pipx_metadata.json", "pipx install --force")):
         if (receipt := Path(sys.prefix, kept)).is_file():
-            # Both make the environment anew: what is there stays only where it is named again.
-            there = re.findall(r"bedside\[([\w,-]+)\]|extras = \[(.*?)\]", receipt.read_text("utf-8"))
-            names = re.findall(r"[\w-]+", f"{there} {extra}")
+            # Both make the environment anew, with the extras that are named.
+            before = re.search(r'(?:extras = \[|_or_url": ".*\[)([^]]*)\]', receipt.read_text("utf-8"))
+            names = re.findall(r"[\w-]+", f"{before[1] if before else ''} {extra}")
             return f"{tool} {install_source(','.join(dict.fromkeys(names)))}"
-    return f"pip install {install_source(extra)}"
+    return f"{'pip' if importlib.util.find_spec('pip') else 'uv pip'} install {install_source(extra)}"
 
 
 def install_source(extra: str) -> str:
@@ -178,7 +178,7 @@ def install_source(extra: str) -> str:
     from importlib.metadata import distribution
 
     origin = json.loads(distribution("bedside").read_text("direct_url.json") or "{}")
-    address = origin.get("url", "")
+    address = "+".join(filter(None, (origin.get("vcs_info", {}).get("vcs"), origin.get("url", ""))))
     if address.startswith("file:"):
         editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
         return f'{editable}"{url2pathname(urlsplit(address).path)}[{extra}]"'

@@ -59,10 +59,13 @@ def installed_from(line: str) -> str:
 @pytest.mark.parametrize(
     ("origin", "line"),
     [
-        (None, 'pip install "bedside[view]"'),
-        ('{"url": "file:///home/a/b%20c", "dir_info": {"editable": true}}', 'pip install -e "/home/a/b c[view]"'),
-        ('{"url": "file:///home/a/bedside", "dir_info": {}}', 'pip install "/home/a/bedside[view]"'),
-        ('{"url": "git+https://host/bedside"}', 'pip install "bedside[view] @ git+https://host/bedside"'),
+        (None, 'pip install "bedside[forms]"'),
+        ('{"url": "file:///home/a/b%20c", "dir_info": {"editable": true}}', 'pip install -e "/home/a/b c[forms]"'),
+        ('{"url": "file:///home/a/bedside", "dir_info": {}}', 'pip install "/home/a/bedside[forms]"'),
+        (
+            '{"url": "https://host/bedside", "vcs_info": {"vcs": "git"}}',
+            'pip install "bedside[forms] @ git+https://host/bedside"',
+        ),
     ],
 )
 def test_the_line_that_installs_names_where_this_came_from(
@@ -70,7 +73,35 @@ def test_the_line_that_installs_names_where_this_came_from(
 ) -> None:
     installed = SimpleNamespace(read_text={"direct_url.json": origin}.get)
     monkeypatch.setattr("importlib.metadata.distribution", {"bedside": installed}.get)
-    assert f"pip install {installation.install_source('view')}" == line
+    assert f"pip install {installation.install_source('forms')}" == line
+
+
+@pytest.mark.parametrize(
+    ("name", "receipt", "line"),
+    [
+        ("uv-receipt.toml", '[tool]\nrequirements = [{ name = "bedside" }]\n', 'uv tool install "bedside[forms]"'),
+        (
+            "uv-receipt.toml", '[tool]\nrequirements = [{ name = "bedside", extras = ["figures", "nli"] }]\n',
+            'uv tool install "bedside[figures,nli,forms]"',
+        ),
+        (
+            "pipx_metadata.json", '{\n "package_or_url": "/a",\n "pip_args": []\n}',
+            'pipx install --force "bedside[forms]"',
+        ),
+        (
+            "pipx_metadata.json", '{\n "package_or_url": "/a[forms,nli]",\n "pip_args": []\n}',
+            'pipx install --force "bedside[forms,nli]"',
+        ),
+    ],
+)  # fmt: skip
+def test_the_line_that_installs_names_what_keeps_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, receipt: str, line: str
+) -> None:
+    (tmp_path / name).write_text(receipt, "utf-8")
+    monkeypatch.setattr("sys.prefix", str(tmp_path))
+    monkeypatch.setattr(installation, "install_source", '"bedside[{}]"'.format)
+    assert installation.install_line("forms") == line
+    assert installation.installing('no; pip install "bedside[forms]", or not') == f"no; {line}, or not"
 
 
 def test_the_doctor_answers_in_a_screen(call: Call) -> None:

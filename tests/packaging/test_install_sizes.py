@@ -28,7 +28,8 @@ def test_the_written_sizes_hold() -> None:
 def test_every_extra_has_a_size() -> None:
     sizes = json.loads((ROOT / "bedside" / "api" / "extra_sizes.json").read_text("utf-8"))
     assert set(installation.EXTRAS) <= set(sizes)
-    assert sizes["local"] > sizes["judge"] > sizes["view"] > 0
+    assert sizes["local"] > sizes["judge"] > sizes["forms"] > 0
+    assert sizes[""] <= 420
 
 
 def test_the_page_gives_the_same_sizes() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import bedside
+from bedside.api.installation import install_line
 from bedside.judges.llm import contract
 from bedside.judges.llm.contract import check_models
 from bedside.judges.llm.endpoints import named_models
@@ -84,7 +85,7 @@ def test_a_library_that_is_missing_is_told_with_its_extra(
     monkeypatch.setitem(sys.modules, library, None)
     ended = command(judge)
     assert ended.code == 2
-    assert f'needs {library}, which isn\'t installed; pip install "bedside[{extra}]"' in ended.line
+    assert f"needs {library}, which isn't installed; {install_line(extra)}" in ended.line
     assert not ended.folder.exists()
 
 

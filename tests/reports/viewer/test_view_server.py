@@ -155,16 +155,6 @@ def test_what_is_typed_in_vain_is_said_in_a_line(call: Call, rich: Run, tmp_path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other"]
 
 
-def test_without_the_library_that_serves_it_says_what_to_install(
-    call: Call, rich: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "aiohttp", None)
-    monkeypatch.setitem(sys.modules, "aiohttp.web", None)
-    code, _, err = call("view", rich.path, "--no-browser")
-    assert code == 2
-    assert 'pip install "bedside[view]"' in err
-
-
 def test_a_free_port_is_found_where_the_own_is_taken() -> None:
     from bedside.core.page_serving import HOST, free_port
 
