@@ -65,7 +65,7 @@ site: .venv/.dev
 	$(PYTHON) -m venv .venv
 
 .venv/.core: pyproject.toml | .venv/bin/python
-	$(PIP) --editable .
+	$(PIP) --editable '.[figures]'
 	touch $@
 
 .venv/.dev: pyproject.toml requirements-dev.lock | .venv/bin/python

@@ -20,7 +20,7 @@ PAGE = ROOT / "docs" / "licences.md"
 PURPOSES = {
     "accelerate": "loading language models",
     "aiobotocore": "asking judges at Amazon Bedrock",
-    "aiohttp": "asking judges over HTTP, serving the rating page",
+    "aiohttp": "asking judges over HTTP, serving pages",
     "botocore": "Amazon's keys, regions and errors",
     "charset-normalizer": "telling the encoding of a text",
     "convokit": "ConvoKit's corpora and measures",
@@ -50,10 +50,10 @@ PURPOSES = {
     "pyyaml": "rubrics and suites",
     "ray": "scoring spread over many processes or machines",
     "rich": "tables in the terminal",
-    "scikit-learn": "trained coders, agreement",
+    "scikit-learn": "coders and raters that learn, tuning, strengths of pairs",
     "scipy": "statistics",
     "spacy": "parsing for ConvoKit's politeness strategies",
-    "statsmodels": "statistics",
+    "statsmodels": "equivalence of means, the power of t tests",
     "textstat": "readability formulas",
     "tokenizers": "models in ONNX form",
     "torch": "models on this computer",
@@ -62,6 +62,9 @@ PURPOSES = {
     "vadersentiment": "sentiment of the patient's answer to a redirection",
 }
 _EXTRAS = (
+    "figures",
+    "statistics",
+    "learning",
     "judge",
     "bedrock",
     "local",

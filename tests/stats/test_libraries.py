@@ -13,12 +13,22 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 from scipy import special, stats
+from sklearn.metrics import confusion_matrix, roc_auc_score
 from statsmodels.stats import inter_rater
 from statsmodels.stats.contingency_tables import Table2x2, mcnemar
-from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 import bedside.stats
-from bedside.stats import effects, intervals, many_raters, paired, sample_size, two_raters, unpaired
+from bedside.stats import (
+    diagnostic_accuracy,
+    effects,
+    intervals,
+    many_raters,
+    paired,
+    sample_size,
+    two_raters,
+    unpaired,
+)
 from bedside.stats.arrays import Alternative, Array
 from tests.stats.results import ALTERNATIVES, ends
 
@@ -161,6 +171,27 @@ def test_intervals_of_shares_are_those_of_statsmodels(count: float, n: float) ->
         low, high = proportion_confint(count, n, alpha=0.05, method="beta")
         own = effects.paired_odds_ratio(int(count), int(n - count)).interval
         assert ends(own) == same((low / (1 - low), high / (1 - high)))
+
+
+@pytest.mark.parametrize("counts", [(0, 7, 3, 9), (7, 7, 1, 30), (41, 200, 60, 180)])
+def test_differences_of_shares_are_those_of_statsmodels(counts: tuple[int, int, int, int]) -> None:
+    a, n, b, m = counts
+    for level in (0.9, 0.95):
+        theirs = confint_proportions_2indep(*counts, method="newcomb", compare="diff", alpha=1 - level)
+        ours = unpaired.fisher_exact([[a, n - a], [b, m - b]], level=level)
+        assert ends(ours.interval) == pytest.approx(theirs, rel=1e-12, abs=1e-15)
+
+
+def test_yes_told_from_no_is_that_of_scikit_learn() -> None:
+    rng = np.random.default_rng(23)
+    for size in (5, 60):
+        scores, truth = rng.integers(0, 8, size).astype(float), np.arange(size) % 2
+        weights = rng.random(size) + 0.1
+        area = diagnostic_accuracy.area_under_curve(scores, truth, weights=weights).estimate
+        assert area == same(roc_auc_score(truth, scores, sample_weight=weights))
+        counts = diagnostic_accuracy.diagnostic_accuracy(scores > 3, truth == 1, positive=True, weights=weights).counts
+        theirs = confusion_matrix(truth == 1, scores > 3, sample_weight=weights)
+        assert [[counts[a, b] for b in (False, True)] for a in (False, True)] == theirs.tolist()
 
 
 def test_all_sign_patterns_are_those_of_scipy_but_for_rounding() -> None:
