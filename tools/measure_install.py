@@ -70,7 +70,7 @@ def in_empty_environments() -> dict[str, dict[str, float]]:
     sizes = _in_empty_environment("--constraint", "requirements-dev.lock", f".[{together}]")
     for extra in _APART:
         sizes[extra] = _in_empty_environment(f".[{extra}]")[extra]
-    return sizes
+    return dict(sorted(sizes.items()))
 
 
 def _in_empty_environment(*wanted: str) -> dict[str, dict[str, float]]:
