@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +28,7 @@ from bedside.analysis.plan_draws import cell_levels, drawn_by
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.analysis.selection import NothingError, beside_preferences, by_raters
 from bedside.core.errors import DataError, one_of
-from bedside.ratings.names import TRANSCRIPT, is_human, rated_by_humans
+from bedside.ratings.names import TRANSCRIPT, is_human, is_turn, rated_by_humans, turn_index
 from bedside.ratings.rubric_metrics import FinalLabels
 from bedside.ratings.spellings import folded
 from bedside.stats.arrays import Mask
@@ -728,3 +729,91 @@ def _shift(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any], members: n
     counts = np.bincount(places)
     means = (np.bincount(places, values.astype(float)) / counts for values in (second, first))
     return two_raters.bias(*means)
+
+
+# -- Do raters mark the same turns? ---------------------------------------------------------------------
+
+#: Turns that a reason names: ``turn 3``, ``turns 3, 5-7``.
+NAMED_TURNS = re.compile(r"\bturns?\s+((?:\[?\d+\]?(?:\s*(?:,|and|to|–|-)\s*)?)+)", re.IGNORECASE)
+_RANGE = re.compile(r"(\d+)\]?(?:\s*(?:to|–|-)\s*\[?(\d+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class SpanAgreement(MetricRatings):
+    """How well raters agree on the turns that show what they say by one metric.
+
+    Attributes:
+        raters: people, or a person and a judge or algorithm.
+        alpha, gamma: Krippendorff's unitised alpha, and gamma, of runs of marked turns; ``n`` is how many units two of
+            the raters rated, ``dropped`` how many one did.
+    """
+
+    raters: tuple[str, ...]
+    alpha: Result
+    gamma: Result
+
+
+def span_agreements(
+    view: RatingsView, *, metrics: Sequence[str] | None = None, raters: Sequence[str] | None = None, seed: int = 0
+) -> tuple[SpanAgreement, ...]:
+    """Agreement on marked turns by each metric for which a person marks any, of people and of each other with each.
+
+    A turn is marked that a reason names; what people mark as evidence stands in theirs. Whoever marks a turn anywhere
+    by a metric, and rates a unit by it without, marks nothing there. A first pass counts. Turns that adjoin are one span.
+
+    Args:
+        view: the ratings.
+        metrics, raters: as :func:`agree` takes them.
+        seed: of gamma's random samples.
+    """
+    view = fresh_view(by_raters(view, raters))
+    rated = view.ratings.filter(pl.col("error").is_null(), pl.any_horizontal(pl.col("value", "label").is_not_null()))
+    marking = rated.filter(pl.col("reason").str.contains(r"(?i)\bturns?\s+\[?\d"))
+    rows: list[SpanAgreement] = []
+    for name in view.agreed_metrics(metrics) if marking.select(rated_by_humans().any()).item() else ():
+        ratings = drawn_ratings(rated.filter(pl.col("metric") == name))[0].sort("replicate", maintain_order=True)
+        who = sorted(set(marking.filter(pl.col("metric") == name)["rater"]))
+        people = tuple(filter(is_human, who))
+        groups = [people] if people and len(set(filter(is_human, ratings["rater"]))) > 1 else []
+        groups += [(person, rater) for rater in who if rater not in people for person in people]
+        rows += [SpanAgreement(view.facts(name), who, *_of_spans(view, ratings, who, seed)) for who in groups]
+    return tuple(rows)
+
+
+def _of_spans(view: RatingsView, ratings: pl.DataFrame, raters: Sequence[str], seed: int) -> tuple[Result, Result]:
+    from bedside.stats import spans
+
+    turns = {} if view.run is None else dict(view.run.index.select("id", "turns").iter_rows())
+    reasons: dict[tuple[str, int | None, str], dict[str, str]] = {}
+    for transcript, unit, case, rater, reason in ratings.select(
+        "transcript_id", "unit", own_case(), "rater", "reason"
+    ).iter_rows():
+        if rater in raters and (unit == TRANSCRIPT or is_turn(unit)):
+            length = turn_index(unit) + 1 if is_turn(unit) else turns.get(transcript)
+            reasons.setdefault((transcript, length, case), {}).setdefault(rater, reason or "")
+    lengths, cases = [length or 0 for _, length, _ in reasons], [case for *_, case in reasons]
+    if len(raters) < 2 or 0 in lengths:
+        why = (
+            "how many turns conversations have isn't known without a run"
+            if 0 in lengths
+            else "only one person marks turns"
+        )
+        nothing = Result(name="", method="", dropped=len(reasons), missing=why)
+        return nothing, nothing
+    marks = [
+        [_spans(said[rater], length) if rater in said else None for rater in raters]
+        for length, said in zip(lengths, reasons.values(), strict=True)
+    ]
+    clusters = cases if 1 < len(set(cases)) < len(cases) else None
+    alpha = spans.unitized_alpha(marks, lengths=lengths, clusters=clusters)
+    return alpha, spans.gamma(marks, lengths=lengths, clusters=clusters, seed=seed)
+
+
+def _spans(reason: str, length: int) -> list[tuple[int, int]]:
+    """The runs of turns that a reason names, as start and length; people's marks stand behind their words."""
+    named = [
+        part for turns in NAMED_TURNS.findall(reason.rpartition("Evidence: ")[2]) for part in _RANGE.findall(turns)
+    ]
+    turns = {turn for first, last in named for turn in range(int(first), min(int(last or first) + 1, length))}
+    starts = [turn for turn in sorted(turns) if turn - 1 not in turns]
+    return [(start, next(end for end in range(start, length + 1) if end not in turns) - start) for start in starts]

@@ -9,7 +9,15 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
-from bedside.analysis.agreement import Agreement, RatedApart, agree, rated_apart, retests
+from bedside.analysis.agreement import (
+    Agreement,
+    RatedApart,
+    SpanAgreement,
+    agree,
+    rated_apart,
+    retests,
+    span_agreements,
+)
 from bedside.analysis.audits import audits
 from bedside.analysis.findings import agreement_findings
 from bedside.analysis.fresh_view import learnt_words
@@ -18,6 +26,7 @@ from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.selection import NothingError, by_raters
 from bedside.core.errors import DataError
 from bedside.core.words import counted
+from bedside.ratings.names import is_human
 from bedside.reports.columns import bounded, recorded, table_of
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.notes import Note, noted
@@ -602,6 +611,8 @@ def agreement_tables(
         tables.append(replace(agreement, notes=(*agreement.notes, *audit_notes(view), *preferences_apart(view))))
         tables += confusion_tables(agreements) if confusion else ()
     tables += _generality_tables(view, agreements, seed)
+    marked = span_agreements(view, metrics=rated, raters=raters, seed=seed) if rated != [] else ()
+    tables += [spans_table(marked)] if marked else []
     tables += [audits_table(verdicts)] if verdicts else []
     tables += _retest_tables(view, rated, raters, seed) if rated != [] else []
     return Tables(tables, agreements, findings=agreement_findings(agreements, apart))
@@ -690,6 +701,32 @@ def _generality_tables(view: RatingsView, agreements: Sequence[Agreement], seed:
     names = list(dict.fromkeys(own.metric for own in rated))
     known, unknown = generalities(view, names, raters=chosen, seed=seed)
     return [generality_table(known, {view.facts(name).title: why for name, why in unknown.items()})] if known else []
+
+
+SPAN_COLUMNS = (
+    recorded("metric", raters=lambda row: ", ".join(row.raters)),
+    Column("Metric", "left", text=lambda row: row.facts.title),
+    Column("Raters", text=lambda row: str(len(row.raters))),
+    recorded(units="alpha.n", alone="alpha.dropped", missing=lambda row: row.alpha.missing or row.gamma.missing),
+    Column("Units", text=lambda row: n_of(row.alpha.n, row.alpha.n + row.alpha.dropped)),
+    Column("uα [95 % CI]", field="unitized_alpha", value="alpha", form=share_words),
+    Column("γ [95 % CI]", field="gamma", form=share_words),
+)
+
+
+def spans_table(shown: Sequence[SpanAgreement]) -> Table:
+    """How well raters agree on the turns that they mark."""
+    return table_of(
+        "spans", "Do raters mark the same turns?", shown, SPAN_COLUMNS,
+        group=lambda row: _HEADINGS["people"] if all(map(is_human, row.raters))
+        else " and ".join(map(rater_words, row.raters[::-1])),
+        notes=(
+            "Marked are the turns that a reason names, such as evidence. Turns that adjoin are one span. A rating without "
+            "such turns marks none. Units are not weighted.",
+            "uα: Krippendorff's unitised alpha (2016), by the turns that raters agree on. γ: Mathet's (2015), by the best "
+            "alignment of spans. Of both 1 is the same spans, 0 is chance.",
+        ),
+    )  # fmt: skip
 
 
 def _retest_tables(
