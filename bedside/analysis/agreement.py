@@ -536,30 +536,20 @@ def _row(
         kind=kind, level=compared.level, levels=compared.levels, forms=compared.forms, cells=cells, every=every,
         pairs=pairs, clusters=clusters,
     )  # fmt: skip
-    levels = compared.levels or ()
+    levels, constant = compared.levels or (), compared_ratings.constant_raters().items()
+    settled = sum(unit in compared.final for unit in zip(grid.transcripts[counted], grid.units[counted], strict=True))
     return Agreement(
         metric=compared.metric, title=compared.title, kind=kind, rater=rater, level=compared.level,
         raters=tuple(raters), units=len(cells), transcripts=len(set(grid.transcripts[counted])),
         cases=len(set(sample.cases[counted])), alone=alone, ties=ties,
-        adjudicated=_adjudicated(compared, grid, counted) if kind == "consensus" else 0,
-        constant={} if kind == "consensus" else _constant_levels(compared_ratings, raters), chances=sample.chances,
+        adjudicated=settled if kind == "consensus" else 0, chances=sample.chances,
+        constant={raters[column]: _level_text(level) for column, level in constant
+                  if column < len(raters) and kind != "consensus"},
         partly_known=sample.partly_known, picked=sample.picked, by=sample.by,
         prevalence=_prevalence(cells, levels, clusters.weights if isinstance(clusters, SampledItems) else None),
         confusion=_confusion(cells, levels) if cells.shape[1] == 2 else {},
         statistics=statistics_of(compared_ratings),
     )  # fmt: skip
-
-
-def _adjudicated(compared: _ComparedMetric, grid: Grid, counted: np.ndarray[Any, Any]) -> int:
-    """Units among those counted that have a final label."""
-    units = zip(grid.transcripts[counted], grid.units[counted], strict=True)
-    return sum(unit in compared.final for unit in units)
-
-
-def _constant_levels(compared: ComparedRatings, raters: Sequence[str]) -> dict[str, str]:
-    """The raters who give a single level, with that level; columns of a consensus have no rater."""
-    constant = compared.constant_raters().items()
-    return {raters[column]: _level_text(level) for column, level in constant if column < len(raters)}
 
 
 def _prevalence(
@@ -665,17 +655,13 @@ def retests(view: RatingsView, *, metrics: Sequence[str] | None = None, seed: in
     ratings = view.ratings.filter(
         rated_by_humans(), pl.col("error").is_null(), (pl.col("replicate").max() > 0).over("metric", "rater", "round")
     )
-    compared = tuple(
-        retest
+    every = (
+        _retest(view, metric, rater, own.filter(pl.col("rater") == rater), seed)
         for metric in view.metrics(metrics)
-        for rater in sorted(ratings.filter(pl.col("metric") == metric)["rater"].unique())
-        if (
-            retest := _retest(
-                view, metric, rater, ratings.filter(pl.col("metric") == metric, pl.col("rater") == rater), seed
-            )
-        )
-        is not None
+        for own in [ratings.filter(pl.col("metric") == metric)]
+        for rater in sorted(own["rater"].unique())
     )
+    compared = tuple(retest for retest in every if retest is not None)
     if not compared:
         raise NothingError(
             "nobody rated a unit twice", where=view.name, todo="draw a plan with bedside sample `repeat=0.1`"
@@ -702,23 +688,15 @@ def _retest(view: RatingsView, metric: str, rater: str, ratings: pl.DataFrame, s
     scale = view.scales.get(metric)
     ordered = scale is not None and scale.ordered
     return Retest(
-        facts=view.facts(metric),
-        rater=rater,
-        units=twice.height,
-        transcripts=twice["transcript_id"].n_unique(),
-        cases=len(set(members)),
-        same=two_raters.percent_agreement(first, second, clusters=clusters, seed=seed),
+        facts=view.facts(metric), rater=rater, units=twice.height, transcripts=twice["transcript_id"].n_unique(),
+        cases=len(set(members)), same=two_raters.percent_agreement(first, second, clusters=clusters, seed=seed),
         kappa=two_raters.kappa(
-            first,
-            second,
-            scale=scale.levels if scale is not None else None,
-            weights="quadratic" if ordered else "unweighted",
-            clusters=clusters,
-            seed=seed,
+            first, second, scale=scale.levels if scale is not None else None,
+            weights="quadratic" if ordered else "unweighted", clusters=clusters, seed=seed,
         ),
         shift=None if column == "label" else _shift(first, second, members),
         chances=tuple(twice["drawn"].drop_nulls().unique().sort()),
-    )
+    )  # fmt: skip
 
 
 def _shift(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any], members: np.ndarray[Any, Any]) -> Result:
@@ -733,19 +711,18 @@ def _shift(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any], members: n
 
 # -- Do raters mark the same turns? ---------------------------------------------------------------------
 
-#: Turns that a reason names: ``turn 3``, ``turns 3, 5-7``.
+#: Turns that a reason names: ``turn 3``, ``turns 3, 5-7``; and each of them, or the ends of a range.
 NAMED_TURNS = re.compile(r"\bturns?\s+((?:\[?\d+\]?(?:\s*(?:,|and|to|–|-)\s*)?)+)", re.IGNORECASE)
 _RANGE = re.compile(r"(\d+)\]?(?:\s*(?:to|–|-)\s*\[?(\d+))?")
 
 
 @dataclass(frozen=True, slots=True)
 class SpanAgreement(MetricRatings):
-    """How well raters agree on the turns that show what they say by one metric.
+    """How well raters agree on the turns that they mark for one metric.
 
     Attributes:
         raters: people, or a person and a judge or algorithm.
-        alpha, gamma: Krippendorff's unitised alpha, and gamma, of runs of marked turns; ``n`` is how many units two of
-            the raters rated, ``dropped`` how many one did.
+        alpha, gamma: of runs of turns; ``n`` is how many units two of them rated, ``dropped`` how many one did.
     """
 
     raters: tuple[str, ...]
@@ -753,18 +730,13 @@ class SpanAgreement(MetricRatings):
     gamma: Result
 
 
-def span_agreements(
+def marked_spans(
     view: RatingsView, *, metrics: Sequence[str] | None = None, raters: Sequence[str] | None = None, seed: int = 0
 ) -> tuple[SpanAgreement, ...]:
-    """Agreement on marked turns by each metric for which a person marks any, of people and of each other with each.
+    """Agreement on marked turns, of people and of each other rater with each of them, by metric.
 
-    A turn is marked that a reason names; what people mark as evidence stands in theirs. Whoever marks a turn anywhere
-    by a metric, and rates a unit by it without, marks nothing there. A first pass counts. Turns that adjoin are one span.
-
-    Args:
-        view: the ratings.
-        metrics, raters: as :func:`agree` takes them.
-        seed: of gamma's random samples.
+    Turns that a reason names are marked, as people's evidence is; runs of them are spans. Whoever marks one anywhere
+    for a metric, and rates a unit by it without, marks nothing there. A first pass counts. Arguments are `agree`'s.
     """
     view = fresh_view(by_raters(view, raters))
     rated = view.ratings.filter(pl.col("error").is_null(), pl.any_horizontal(pl.col("value", "label").is_not_null()))
@@ -776,7 +748,7 @@ def span_agreements(
         people = tuple(filter(is_human, who))
         groups = [people] if people and len(set(filter(is_human, ratings["rater"]))) > 1 else []
         groups += [(person, rater) for rater in who if rater not in people for person in people]
-        rows += [SpanAgreement(view.facts(name), who, *_of_spans(view, ratings, who, seed)) for who in groups]
+        rows += [SpanAgreement(view.facts(name), own, *_of_spans(view, ratings, own, seed)) for own in groups]
     return tuple(rows)
 
 
@@ -784,25 +756,20 @@ def _of_spans(view: RatingsView, ratings: pl.DataFrame, raters: Sequence[str], s
     from bedside.stats import spans
 
     turns = {} if view.run is None else dict(view.run.index.select("id", "turns").iter_rows())
-    reasons: dict[tuple[str, int | None, str], dict[str, str]] = {}
-    for transcript, unit, case, rater, reason in ratings.select(
+    reasons: dict[tuple[int, str, str, str], dict[str, str]] = {}
+    columns = ratings.filter(pl.col("rater").is_in(raters)).select(
         "transcript_id", "unit", own_case(), "rater", "reason"
-    ).iter_rows():
-        if rater in raters and (unit == TRANSCRIPT or is_turn(unit)):
-            length = turn_index(unit) + 1 if is_turn(unit) else turns.get(transcript)
-            reasons.setdefault((transcript, length, case), {}).setdefault(rater, reason or "")
-    lengths, cases = [length or 0 for _, length, _ in reasons], [case for *_, case in reasons]
-    if len(raters) < 2 or 0 in lengths:
-        why = (
-            "how many turns conversations have isn't known without a run"
-            if 0 in lengths
-            else "only one person marks turns"
-        )
-        nothing = Result(name="", method="", dropped=len(reasons), missing=why)
+    )
+    for transcript, unit, case, rater, reason in columns.iter_rows():
+        length = turn_index(unit) + 1 if is_turn(unit) else turns.get(transcript, 0)
+        reasons.setdefault((length, transcript, unit, case), {}).setdefault(rater, reason or "")
+    lengths, cases = [unit[0] for unit in reasons], [unit[-1] for unit in reasons]
+    why = "" if all(lengths) else "how many turns conversations have is known of runs only"
+    if why or len(raters) < 2:
+        nothing = Result(name="", method="", dropped=len(reasons), missing=why or "only one person marks turns")
         return nothing, nothing
     marks = [
-        [_spans(said[rater], length) if rater in said else None for rater in raters]
-        for length, said in zip(lengths, reasons.values(), strict=True)
+        [_spans(named[who], unit[0]) if who in named else None for who in raters] for unit, named in reasons.items()
     ]
     clusters = cases if 1 < len(set(cases)) < len(cases) else None
     alpha = spans.unitized_alpha(marks, lengths=lengths, clusters=clusters)
@@ -810,10 +777,10 @@ def _of_spans(view: RatingsView, ratings: pl.DataFrame, raters: Sequence[str], s
 
 
 def _spans(reason: str, length: int) -> list[tuple[int, int]]:
-    """The runs of turns that a reason names, as start and length; people's marks stand behind their words."""
-    named = [
+    """Start and length of the runs of turns that a reason names; people's marks stand behind their words."""
+    parts = [
         part for turns in NAMED_TURNS.findall(reason.rpartition("Evidence: ")[2]) for part in _RANGE.findall(turns)
     ]
-    turns = {turn for first, last in named for turn in range(int(first), min(int(last or first) + 1, length))}
-    starts = [turn for turn in sorted(turns) if turn - 1 not in turns]
-    return [(start, next(end for end in range(start, length + 1) if end not in turns) - start) for start in starts]
+    named = {turn for first, last in parts for turn in range(int(first), min(int(last or first) + 1, length))}
+    starts = [turn for turn in sorted(named) if turn - 1 not in named]
+    return [(start, min(set(range(start, length + 1)) - named) - start) for start in starts]
