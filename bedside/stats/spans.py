@@ -113,8 +113,8 @@ def gamma(
 
     An alignment puts each span into a group with at most one of each rater. A group's disorder is the mean over pairs
     of raters: ``((starts apart + ends apart) / both lengths)²``, and 1 where one of them has no span in it. Their sum
-    is divided by the mean number of a rater's spans. By chance each rater has what a random one marked in the same
-    continuum, moved by a random number of steps, round its end.
+    is divided by the mean number of a rater's spans. By chance each rater has what a random one marked in a random
+    continuum, moved by a random number of steps, round the end.
 
     Args:
         categorical: what is added for two categories.
@@ -127,15 +127,16 @@ def gamma(
         """Of each the sum of disorder, and the mean number of a rater's spans."""
         return np.array([(_disorder(lists, categorical, known), sum(map(len, lists)) / len(lists)) for lists in many])
 
-    def by_chance(length: int, lists: _Lists) -> _Lists:
-        drawn = rng.integers(0, (len(lists), length), (len(lists), 2)).tolist()
-        moved = [[(start + step, end + step, kind) for start, end, kind in lists[own]] for own, step in drawn]
-        return [[(start % length, end - start + start % length, kind) for start, end, kind in own] for own in moved]
-
     def parts_of(continua: list[tuple[int, _Lists]]) -> Array:
         samples, needed = [disorders([lists for _, lists in continua])], _SAMPLES[0]
+        every = [own for _, lists in continua for own in lists]
+
+        def moved(length: int) -> list[tuple[int, int, str]]:
+            own, step = every[rng.integers(len(every))], int(rng.integers(length))
+            return [((a + step) % length, (a + step) % length + b - a, kind) for a, b, kind in own]
+
         while len(samples) <= needed:
-            sample = disorders([by_chance(*continuum) for continuum in continua])
+            sample = disorders([[moved(length) for _ in lists] for length, lists in continua])
             samples += [sample] if sample[:, 1].any() else []
             if len(samples) == _SAMPLES[0] + 1:
                 values = np.divide(*np.sum(samples[1:], axis=1).T)

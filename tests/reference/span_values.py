@@ -1,8 +1,8 @@
 """Makes ``spans.json``: what other implementations make of random spans. It is run by hand, apart from bedside.
 
-- ``python -P tests/reference/span_values.py gamma`` needs pygamma-agreement (0.5.9; Titeux and Riad 2021): disorders of best alignments,
+- ``python -P tests/reference/span_values.py gamma`` needs pygamma-agreement (0.5.9): disorders of best alignments,
   and those expected by chance: of its own shuffling, and of the same that lets two raters move by the same steps.
-- ``python -P … alpha`` needs krippendorff-unitized-alpha (0.1.0; Bekčić): uα, with all gaps.
+- ``python -P tests/reference/span_values.py alpha`` needs krippendorff-unitized-alpha (0.1.0).
 """
 
 from __future__ import annotations
