@@ -749,7 +749,7 @@ def marked_spans(
         groups = [people] if people and len(set(filter(is_human, ratings["rater"]))) > 1 else []
         groups += [(person, rater) for rater in who if rater not in people for person in people]
         rows += [SpanAgreement(view.facts(name), own, *_of_spans(view, ratings, own, seed)) for own in groups]
-    return tuple(rows)
+    return tuple(row for row in rows if row.alpha.n or all(map(is_human, row.raters)))
 
 
 def _of_spans(view: RatingsView, ratings: pl.DataFrame, raters: Sequence[str], seed: int) -> tuple[Result, Result]:

@@ -100,7 +100,8 @@ def test_intervals_leave_out_clusters_and_continua_of_one_rater_are_dropped() ->
 def test_what_has_no_value_says_why() -> None:
     dense: Marks = [[[(own + at, 9) for at in range(3)] for own in range(12)]]
     for statistic in (spans.unitized_alpha, spans.gamma):
-        for marks in ([[[(0, 1)], None]], [[[], []]], []):
+        empty: list[Marks] = [[[[(0, 1)], None]], [[[], []]], []]
+        for marks in empty:
             result = statistic(marks, lengths=[9] * len(marks))
             assert result.estimate is None
             assert result.missing
