@@ -753,14 +753,12 @@ def marked_spans(
 
 
 def _of_spans(view: RatingsView, ratings: pl.DataFrame, raters: Sequence[str], seed: int) -> tuple[Result, Result]:
-    from bedside.stats import spans
+    from bedside.stats.unitizing import gamma, unitized_alpha
 
     turns = {} if view.run is None else dict(view.run.index.select("id", "turns").iter_rows())
     reasons: dict[tuple[int, str, str, str], dict[str, str]] = {}
-    columns = ratings.filter(pl.col("rater").is_in(raters)).select(
-        "transcript_id", "unit", own_case(), "rater", "reason"
-    )
-    for transcript, unit, case, rater, reason in columns.iter_rows():
+    own = ratings.filter(pl.col("rater").is_in(raters)).select("transcript_id", "unit", own_case(), "rater", "reason")
+    for transcript, unit, case, rater, reason in own.iter_rows():
         length = turn_index(unit) + 1 if is_turn(unit) else turns.get(transcript, 0)
         reasons.setdefault((length, transcript, unit, case), {}).setdefault(rater, reason or "")
     lengths, cases = [unit[0] for unit in reasons], [unit[-1] for unit in reasons]
@@ -772,15 +770,14 @@ def _of_spans(view: RatingsView, ratings: pl.DataFrame, raters: Sequence[str], s
         [_spans(named[who], unit[0]) if who in named else None for who in raters] for unit, named in reasons.items()
     ]
     clusters = cases if 1 < len(set(cases)) < len(cases) else None
-    alpha = spans.unitized_alpha(marks, lengths=lengths, clusters=clusters)
-    return alpha, spans.gamma(marks, lengths=lengths, clusters=clusters, seed=seed)
+    alpha = unitized_alpha(marks, lengths=lengths, clusters=clusters)
+    return alpha, gamma(marks, lengths=lengths, clusters=clusters, seed=seed)
 
 
 def _spans(reason: str, length: int) -> list[tuple[int, int]]:
     """Start and length of the runs of turns that a reason names; people's marks stand behind their words."""
-    parts = [
-        part for turns in NAMED_TURNS.findall(reason.rpartition("Evidence: ")[2]) for part in _RANGE.findall(turns)
-    ]
+    marked = re.sub("“[^”]*”", "", reason).rpartition("Evidence: ")[2]
+    parts = [part for turns in NAMED_TURNS.findall(marked) for part in _RANGE.findall(turns)]
     named = {turn for first, last in parts for turn in range(int(first), min(int(last or first) + 1, length))}
     starts = [turn for turn in sorted(named) if turn - 1 not in named]
     return [(start, min(set(range(start, length + 1)) - named) - start) for start in starts]

@@ -34,7 +34,7 @@ from bedside.ratings.table import frame_of
 from bedside.reports.tables import agreement as agreement_module
 from bedside.reports.tables.agreement import COLUMNS, AgreementOptions, StatisticColumn, agreement_table, agreements_of
 from bedside.scoring.score import score
-from bedside.stats import spans
+from bedside.stats import unitizing
 from tests.analysis.builders import column, definite, ends, has_note, rating
 from tests.annotation.study import EMPATHY, RATERS, USERS, exported
 from tests.conftest import conversation
@@ -691,7 +691,12 @@ def test_strata_of_a_plan_count_as_much_as_they_are_large(stratified_run: Run) -
 
 #: Reasons of two people and a judge for each of four talks of six turns; None where one didn't rate it.
 REASONS: dict[str, tuple[str | None, ...]] = {
-    "human:anna": ("Evidence: turns 0, 1, 4.", "In turn 5. Evidence: turn 2.", "", "Evidence: turn 3; turn 4 “I see”."),
+    "human:anna": (
+        "Evidence: turns 0, 1, 4.",
+        "In turn 5. Evidence: turn 2.",
+        "",
+        "Evidence: turn 3; turn 4 “I see turn 0”.",
+    ),
     "human:ben": ("Turns 1-2 and 4", "Evidence: turns 2, 99.", "not in any turn", None),
     "judge:m": ("turn [0] to [1]", "see turn 2", "turn 1", ""),
 }
@@ -730,7 +735,7 @@ def test_turns_that_reasons_name_are_compared_as_spans(tmp_path: Path) -> None:
     assert set(rows) == {people, *((person, judge) for person in people)}
     for raters, row in rows.items():
         marks = list(map(list, zip(*(SPANS[rater] for rater in raters), strict=True)))
-        expected = spans.unitized_alpha(marks, lengths=[6] * 4), spans.gamma(marks, lengths=[6] * 4, seed=3)
+        expected = unitizing.unitized_alpha(marks, lengths=[6] * 4), unitizing.gamma(marks, lengths=[6] * 4, seed=3)
         assert (row.metric, row.alpha, row.gamma) == ("warmth", *expected)
     assert (rows[people].alpha.n, rows[people].alpha.dropped) == (3, 1)
 

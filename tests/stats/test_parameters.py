@@ -34,8 +34,8 @@ from bedside.stats import (
     several,
     shape,
     shares,
-    spans,
     two_raters,
+    unitizing,
     unpaired,
 )
 
@@ -192,8 +192,8 @@ CASES = [
     case(many_raters.percent_agreement, (TABLE,), interval="percentile", clusters=CLUSTERS, resamples=300, level=0.9,
         seed=1),
     case(many_raters.link_f1, (TABLE,), {"none": 1}, none=2, pairs=[(0, 1)], clusters=CLUSTERS),
-    case(spans.unitized_alpha, (MARKS,), {"lengths": [9] * 60}, lengths=[9, 20] * 30, clusters=CLUSTERS, level=0.9),
-    case(spans.gamma, (MARKS,), {"lengths": [9] * 60}, lengths=[9, 20] * 30, clusters=CLUSTERS, level=0.9, seed=1,
+    case(unitizing.unitized_alpha, (MARKS,), {"lengths": [9] * 60}, lengths=[9, 20] * 30, clusters=CLUSTERS, level=0.9),
+    case(unitizing.gamma, (MARKS,), {"lengths": [9] * 60}, lengths=[9, 20] * 30, clusters=CLUSTERS, level=0.9, seed=1,
         categorical=0.5, precision=0.002),
     case(alternative_annotator.alternative_annotator, (TABLE[:, 0], TABLE), {"epsilon": 0.1}, epsilon=0.2,
         score="distance", correction="holm", alpha=0.1, fewest_items=61, clusters=CLUSTERS,
@@ -265,7 +265,7 @@ def test_every_statistic_is_here() -> None:
     modules = (
         alternative_annotator, consensus, crossed_raters, diagnostic_accuracy, effects, equivalence, families,
         fixed_width, intervals, many_raters, overlapping, planning, prediction_powered, proportion_scores, reliability,
-        several, sampled_means, shape, shares, spans, two_raters, unpaired,
+        several, sampled_means, shape, shares, two_raters, unitizing, unpaired,
     )  # fmt: skip
     for module in modules:
         for name, function in inspect.getmembers(module, inspect.isfunction):
