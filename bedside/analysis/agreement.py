@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +28,7 @@ from bedside.analysis.plan_draws import cell_levels, drawn_by
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.analysis.selection import NothingError, beside_preferences, by_raters
 from bedside.core.errors import DataError, one_of
-from bedside.ratings.names import TRANSCRIPT, is_human, rated_by_humans
+from bedside.ratings.names import TRANSCRIPT, is_human, is_turn, rated_by_humans, turn_index
 from bedside.ratings.rubric_metrics import FinalLabels
 from bedside.ratings.spellings import folded
 from bedside.stats.arrays import Mask
@@ -535,30 +536,20 @@ def _row(
         kind=kind, level=compared.level, levels=compared.levels, forms=compared.forms, cells=cells, every=every,
         pairs=pairs, clusters=clusters,
     )  # fmt: skip
-    levels = compared.levels or ()
+    levels, constant = compared.levels or (), compared_ratings.constant_raters().items()
+    settled = sum(unit in compared.final for unit in zip(grid.transcripts[counted], grid.units[counted], strict=True))
     return Agreement(
         metric=compared.metric, title=compared.title, kind=kind, rater=rater, level=compared.level,
         raters=tuple(raters), units=len(cells), transcripts=len(set(grid.transcripts[counted])),
         cases=len(set(sample.cases[counted])), alone=alone, ties=ties,
-        adjudicated=_adjudicated(compared, grid, counted) if kind == "consensus" else 0,
-        constant={} if kind == "consensus" else _constant_levels(compared_ratings, raters), chances=sample.chances,
+        adjudicated=settled if kind == "consensus" else 0, chances=sample.chances,
+        constant={raters[column]: _level_text(level) for column, level in constant
+                  if column < len(raters) and kind != "consensus"},
         partly_known=sample.partly_known, picked=sample.picked, by=sample.by,
         prevalence=_prevalence(cells, levels, clusters.weights if isinstance(clusters, SampledItems) else None),
         confusion=_confusion(cells, levels) if cells.shape[1] == 2 else {},
         statistics=statistics_of(compared_ratings),
     )  # fmt: skip
-
-
-def _adjudicated(compared: _ComparedMetric, grid: Grid, counted: np.ndarray[Any, Any]) -> int:
-    """Units among those counted that have a final label."""
-    units = zip(grid.transcripts[counted], grid.units[counted], strict=True)
-    return sum(unit in compared.final for unit in units)
-
-
-def _constant_levels(compared: ComparedRatings, raters: Sequence[str]) -> dict[str, str]:
-    """The raters who give a single level, with that level; columns of a consensus have no rater."""
-    constant = compared.constant_raters().items()
-    return {raters[column]: _level_text(level) for column, level in constant if column < len(raters)}
 
 
 def _prevalence(
@@ -664,17 +655,13 @@ def retests(view: RatingsView, *, metrics: Sequence[str] | None = None, seed: in
     ratings = view.ratings.filter(
         rated_by_humans(), pl.col("error").is_null(), (pl.col("replicate").max() > 0).over("metric", "rater", "round")
     )
-    compared = tuple(
-        retest
+    every = (
+        _retest(view, metric, rater, own.filter(pl.col("rater") == rater), seed)
         for metric in view.metrics(metrics)
-        for rater in sorted(ratings.filter(pl.col("metric") == metric)["rater"].unique())
-        if (
-            retest := _retest(
-                view, metric, rater, ratings.filter(pl.col("metric") == metric, pl.col("rater") == rater), seed
-            )
-        )
-        is not None
+        for own in [ratings.filter(pl.col("metric") == metric)]
+        for rater in sorted(own["rater"].unique())
     )
+    compared = tuple(retest for retest in every if retest is not None)
     if not compared:
         raise NothingError(
             "nobody rated a unit twice", where=view.name, todo="draw a plan with bedside sample `repeat=0.1`"
@@ -701,23 +688,15 @@ def _retest(view: RatingsView, metric: str, rater: str, ratings: pl.DataFrame, s
     scale = view.scales.get(metric)
     ordered = scale is not None and scale.ordered
     return Retest(
-        facts=view.facts(metric),
-        rater=rater,
-        units=twice.height,
-        transcripts=twice["transcript_id"].n_unique(),
-        cases=len(set(members)),
-        same=two_raters.percent_agreement(first, second, clusters=clusters, seed=seed),
+        facts=view.facts(metric), rater=rater, units=twice.height, transcripts=twice["transcript_id"].n_unique(),
+        cases=len(set(members)), same=two_raters.percent_agreement(first, second, clusters=clusters, seed=seed),
         kappa=two_raters.kappa(
-            first,
-            second,
-            scale=scale.levels if scale is not None else None,
-            weights="quadratic" if ordered else "unweighted",
-            clusters=clusters,
-            seed=seed,
+            first, second, scale=scale.levels if scale is not None else None,
+            weights="quadratic" if ordered else "unweighted", clusters=clusters, seed=seed,
         ),
         shift=None if column == "label" else _shift(first, second, members),
         chances=tuple(twice["drawn"].drop_nulls().unique().sort()),
-    )
+    )  # fmt: skip
 
 
 def _shift(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any], members: np.ndarray[Any, Any]) -> Result:
@@ -728,3 +707,77 @@ def _shift(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any], members: n
     counts = np.bincount(places)
     means = (np.bincount(places, values.astype(float)) / counts for values in (second, first))
     return two_raters.bias(*means)
+
+
+# -- Do raters mark the same turns? ---------------------------------------------------------------------
+
+#: Turns that a reason names: ``turn 3``, ``turns 3, 5-7``; and each of them, or the ends of a range.
+NAMED_TURNS = re.compile(r"\bturns?\s+((?:\[?\d+\]?(?:\s*(?:,|and|to|–|-)\s*)?)+)", re.IGNORECASE)
+_RANGE = re.compile(r"(\d+)\]?(?:\s*(?:to|–|-)\s*\[?(\d+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class SpanAgreement(MetricRatings):
+    """How well raters agree on the turns that they mark for one metric.
+
+    Attributes:
+        raters: people, or a person and a judge or algorithm.
+        alpha, gamma: of runs of turns; ``n`` is how many units two of them rated, ``dropped`` how many one did.
+    """
+
+    raters: tuple[str, ...]
+    alpha: Result
+    gamma: Result
+
+
+def marked_spans(
+    view: RatingsView, *, metrics: Sequence[str] | None = None, raters: Sequence[str] | None = None, seed: int = 0
+) -> tuple[SpanAgreement, ...]:
+    """Agreement on marked turns, of people and of each other rater with each of them, by metric.
+
+    Turns that a reason names are marked, as people's evidence is; runs of them are spans. Whoever marks one anywhere
+    for a metric, and rates a unit by it without, marks nothing there. A first pass counts. Arguments are `agree`'s.
+    """
+    view = fresh_view(by_raters(view, raters))
+    rated = view.ratings.filter(pl.col("error").is_null(), pl.any_horizontal(pl.col("value", "label").is_not_null()))
+    marking = rated.filter(pl.col("reason").str.contains(r"(?i)\bturns?\s+\[?\d"))
+    rows: list[SpanAgreement] = []
+    for name in view.agreed_metrics(metrics) if marking.select(rated_by_humans().any()).item() else ():
+        ratings = drawn_ratings(rated.filter(pl.col("metric") == name))[0].sort("replicate", maintain_order=True)
+        who = sorted(set(marking.filter(pl.col("metric") == name)["rater"]))
+        people = tuple(filter(is_human, who))
+        groups = [people] if people and len(set(filter(is_human, ratings["rater"]))) > 1 else []
+        groups += [(person, rater) for rater in who if rater not in people for person in people]
+        rows += [SpanAgreement(view.facts(name), own, *_of_spans(view, ratings, own, seed)) for own in groups]
+    return tuple(row for row in rows if row.alpha.n or all(map(is_human, row.raters)))
+
+
+def _of_spans(view: RatingsView, ratings: pl.DataFrame, raters: Sequence[str], seed: int) -> tuple[Result, Result]:
+    from bedside.stats.unitizing import gamma, unitized_alpha
+
+    turns = {} if view.run is None else dict(view.run.index.select("id", "turns").iter_rows())
+    reasons: dict[tuple[int, str, str, str], dict[str, str]] = {}
+    own = ratings.filter(pl.col("rater").is_in(raters)).select("transcript_id", "unit", own_case(), "rater", "reason")
+    for transcript, unit, case, rater, reason in own.iter_rows():
+        length = turn_index(unit) + 1 if is_turn(unit) else turns.get(transcript, 0)
+        reasons.setdefault((length, transcript, unit, case), {}).setdefault(rater, reason or "")
+    lengths, cases = [unit[0] for unit in reasons], [unit[-1] for unit in reasons]
+    why = "" if all(lengths) else "how many turns conversations have is known of runs only"
+    if why or len(raters) < 2:
+        nothing = Result(name="", method="", dropped=len(reasons), missing=why or "only one person marks turns")
+        return nothing, nothing
+    marks = [
+        [_spans(named[who], unit[0]) if who in named else None for who in raters] for unit, named in reasons.items()
+    ]
+    clusters = cases if 1 < len(set(cases)) < len(cases) else None
+    alpha = unitized_alpha(marks, lengths=lengths, clusters=clusters)
+    return alpha, gamma(marks, lengths=lengths, clusters=clusters, seed=seed)
+
+
+def _spans(reason: str, length: int) -> list[tuple[int, int]]:
+    """Start and length of the runs of turns that a reason names; people's marks stand behind their words."""
+    marked = re.sub("“[^”]*”", "", reason).rpartition("Evidence: ")[2]
+    parts = [part for turns in NAMED_TURNS.findall(marked) for part in _RANGE.findall(turns)]
+    named = {turn for first, last in parts for turn in range(int(first), min(int(last or first) + 1, length))}
+    starts = [turn for turn in sorted(named) if turn - 1 not in named]
+    return [(start, min(set(range(start, length + 1)) - named) - start) for start in starts]

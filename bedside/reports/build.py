@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from bedside.analysis.agreement import rated_apart
+from bedside.analysis.agreement import NAMED_TURNS, rated_apart
 from bedside.analysis.estimation import estimate
 from bedside.analysis.findings import (
     ALPHA,
@@ -144,7 +144,6 @@ _QUOTE_WORDS = 3
 #: Labels that say a turn has nothing of what is coded.
 _NOTHING = frozenset(("none", "neutral", "other", "0"))
 _QUOTES = re.compile(r"“([^”]+)”|\"([^\"]+)\"|‘([^’]{12,})’|«([^»]+)»")
-_TURNS = re.compile(r"\bturns?\s+((?:\[?\d+\]?(?:\s*(?:,|and|to|–|-)\s*)?)+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +279,7 @@ def cited(reason: str, transcript: Transcript) -> Iterator[Mark]:
 
 def _turn_numbers(reason: str) -> Iterator[int]:
     """The numbers of the turns that a reason names."""
-    for match in _TURNS.finditer(reason):
+    for match in NAMED_TURNS.finditer(reason):
         yield from map(int, re.findall(r"\d+", match[1]))
 
 

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         stand_in,
         stratified_means,
         two_raters,
+        unitizing,
         unpaired,
         variance_components,
     )
@@ -69,7 +70,7 @@ __all__ = [
     "matched_shares", "mixed_models", "one_against_many", "ordinal_mixed", "overlapping", "paired",
     "prediction_powered", "preference_shares", "proportion_scores", "rater_change", "rater_models", "reliability",
     "result", "sample_size", "sampled_items", "sampled_means", "sampling_cells", "scale_means", "selective",
-    "several", "shape", "shares", "skewed_means", "stand_in", "stratified_means", "two_raters", "unpaired",
+    "several", "shape", "shares", "skewed_means", "stand_in", "stratified_means", "two_raters", "unitizing", "unpaired",
     "variance_components",
 ]  # fmt: skip
 

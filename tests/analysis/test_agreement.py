@@ -18,7 +18,7 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import fleiss_kappa
 
 import bedside
-from bedside.analysis.agreement import Agreement, agree
+from bedside.analysis.agreement import Agreement, SpanAgreement, agree, marked_spans
 from bedside.analysis.agreement_statistics import STATISTICS
 from bedside.analysis.choices import IccForm
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
@@ -34,6 +34,7 @@ from bedside.ratings.table import frame_of
 from bedside.reports.tables import agreement as agreement_module
 from bedside.reports.tables.agreement import COLUMNS, AgreementOptions, StatisticColumn, agreement_table, agreements_of
 from bedside.scoring.score import score
+from bedside.stats import unitizing
 from tests.analysis.builders import column, definite, ends, has_note, rating
 from tests.annotation.study import EMPATHY, RATERS, USERS, exported
 from tests.conftest import conversation
@@ -684,3 +685,84 @@ def test_strata_of_a_plan_count_as_much_as_they_are_large(stratified_run: Run) -
     assert expected != pytest.approx(np.mean([value for same in cells.values() for value in same]))
     crises = row_of(agree(open_ratings_view(stratified_run.path, where={"kind": ("crisis",)}), metrics=["empathy"]))
     assert (crises.chances, crises.units, crises.cases) == ("equal", 10, 5)
+
+
+# -- Marked turns ---------------------------------------------------------------------------------------
+
+#: Reasons of two people and a judge for each of four talks of six turns; None where one didn't rate it.
+REASONS: dict[str, tuple[str | None, ...]] = {
+    "human:anna": (
+        "Evidence: turns 0, 1, 4.",
+        "In turn 5. Evidence: turn 2.",
+        "",
+        "Evidence: turn 3; turn 4 “I see turn 0”.",
+    ),
+    "human:ben": ("Turns 1-2 and 4", "Evidence: turns 2, 99.", "not in any turn", None),
+    "judge:m": ("turn [0] to [1]", "see turn 2", "turn 1", ""),
+}
+SPANS: dict[str, list[list[tuple[int, int]] | None]] = {
+    "human:anna": [[(0, 2), (4, 1)], [(2, 1)], [], [(3, 2)]],
+    "human:ben": [[(1, 2), (4, 1)], [(2, 1)], [], None],
+    "judge:m": [[(0, 2)], [(2, 1)], [(1, 1)], []],
+}
+
+
+def marked_view(folder: Path, reasons: Mapping[str, Sequence[str | None]]) -> RatingsView:
+    """Ratings with reasons, in a run of four talks of six turns."""
+    folder.mkdir(exist_ok=True)
+    turns = [{"role": role, "text": "I see you."} for role in ("clinician", "patient") * 3]
+    talks = folder / "talks.jsonl"
+    talks.write_text("".join(json.dumps({"id": f"t{n}", "turns": turns}) + "\n" for n in range(4)))
+    bedside.score(talks, out=folder / "run", metrics=["turns"])
+    rows = [
+        {"item": f"t{n}", "rater": rater, "metric": "warmth", "value": 3, "reason": reason}
+        for rater, own in reasons.items()
+        for n, reason in enumerate(own)
+        if reason is not None
+    ]
+    pl.DataFrame(rows).write_csv(folder / "warmth.csv")
+    bedside.import_ratings(folder / "run", folder / "warmth.csv")
+    return open_ratings_view(folder / "run")
+
+
+def by_raters_of(agreements: Sequence[SpanAgreement]) -> dict[tuple[str, ...], SpanAgreement]:
+    return {row.raters: row for row in agreements}
+
+
+def test_turns_that_reasons_name_are_compared_as_spans(tmp_path: Path) -> None:
+    rows = by_raters_of(marked_spans(marked_view(tmp_path, REASONS), seed=3))
+    people, judge = ("human:anna", "human:ben"), "judge:m"
+    assert set(rows) == {people, *((person, judge) for person in people)}
+    for raters, row in rows.items():
+        marks = list(map(list, zip(*(SPANS[rater] for rater in raters), strict=True)))
+        expected = unitizing.unitized_alpha(marks, lengths=[6] * 4), unitizing.gamma(marks, lengths=[6] * 4, seed=3)
+        assert (row.metric, row.alpha, row.gamma) == ("warmth", *expected)
+    assert (rows[people].alpha.n, rows[people].alpha.dropped) == (3, 1)
+
+
+def test_who_never_marks_a_turn_is_no_rater_of_turns(tmp_path: Path) -> None:
+    view = marked_view(tmp_path, {**REASONS, "human:ben": ("", "", "", "fine")})
+    alone, beside_judge = marked_spans(view)
+    assert (alone.raters, alone.alpha.estimate, alone.alpha.dropped) == (("human:anna",), None, 4)
+    assert alone.alpha.missing
+    assert beside_judge.raters == ("human:anna", "judge:m")
+    assert not marked_spans(
+        marked_view(tmp_path / "none", {"judge:m": REASONS["judge:m"], "human:ben": ("", "", "", "")})
+    )
+
+
+def test_marked_turns_of_a_file_alone_say_why_they_are_not_compared(tmp_path: Path) -> None:
+    marked_view(tmp_path, REASONS)
+    (row,) = marked_spans(open_ratings_view(tmp_path / "warmth.csv"))
+    assert (row.raters, row.alpha.estimate, row.alpha.dropped) == (("human:anna", "human:ben"), None, 4)
+    assert row.alpha.missing
+
+
+def test_agree_shows_marked_turns_in_a_table_of_their_own(tmp_path: Path) -> None:
+    marked_view(tmp_path, REASONS)
+    tables = bedside.agree(tmp_path / "run")
+    records = tables["spans"].records
+    people = marked_spans(open_ratings_view(tmp_path / "run"))[0]
+    first = records[0]
+    assert (first["unitized_alpha"], first["gamma"]) == (people.alpha.estimate, people.gamma.estimate)
+    assert column(tables["spans"], "Units") == ["3 of 4", "4", "3 of 4"]

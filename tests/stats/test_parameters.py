@@ -35,6 +35,7 @@ from bedside.stats import (
     shape,
     shares,
     two_raters,
+    unitizing,
     unpaired,
 )
 
@@ -47,6 +48,7 @@ WHO = [0] * 180 + [1] * 180, np.repeat(np.arange(60), 3).tolist() * 2, [0, 1, 2]
 ONES, OTHERS = (X > 2).astype(int), (TABLE[:, 1] > 2).astype(int)
 GOOD = np.where(RNG.random(60) < 0.1, 1 - ONES, ONES)
 CLUSTERS = np.repeat(np.arange(12), 5)
+MARKS = [[[(int(value), 1 + value % 3, "ab"[value % 2])] for value in row] for row in TABLE.tolist()]
 SAMPLE = sampled_items.sampled_items(np.where(X > 3, 0.5, 0.1), strata=(X > 3).astype(int), clusters=CLUSTERS)
 PILOT = generalisability.rater_study(
     np.repeat(np.arange(30), 8), np.tile(np.repeat(np.arange(4), 2), 30),
@@ -190,6 +192,9 @@ CASES = [
     case(many_raters.percent_agreement, (TABLE,), interval="percentile", clusters=CLUSTERS, resamples=300, level=0.9,
         seed=1),
     case(many_raters.link_f1, (TABLE,), {"none": 1}, none=2, pairs=[(0, 1)], clusters=CLUSTERS),
+    case(unitizing.unitized_alpha, (MARKS,), {"lengths": [9] * 60}, lengths=[9, 20] * 30, clusters=CLUSTERS, level=0.9),
+    case(unitizing.gamma, (MARKS,), {"lengths": [9] * 60}, lengths=[9, 20] * 30, clusters=CLUSTERS, level=0.9, seed=1,
+        categorical=0.5, precision=0.002),
     case(alternative_annotator.alternative_annotator, (TABLE[:, 0], TABLE), {"epsilon": 0.1}, epsilon=0.2,
         score="distance", correction="holm", alpha=0.1, fewest_items=61, clusters=CLUSTERS,
         fewest_clusters=beside({"clusters": CLUSTERS}, fewest_clusters=13), weights=X),
@@ -260,7 +265,7 @@ def test_every_statistic_is_here() -> None:
     modules = (
         alternative_annotator, consensus, crossed_raters, diagnostic_accuracy, effects, equivalence, families,
         fixed_width, intervals, many_raters, overlapping, planning, prediction_powered, proportion_scores, reliability,
-        several, sampled_means, shape, shares, two_raters, unpaired,
+        several, sampled_means, shape, shares, two_raters, unitizing, unpaired,
     )  # fmt: skip
     for module in modules:
         for name, function in inspect.getmembers(module, inspect.isfunction):

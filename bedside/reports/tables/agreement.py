@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
-from bedside.analysis.agreement import Agreement, RatedApart, agree, rated_apart, retests
+from bedside.analysis.agreement import Agreement, RatedApart, SpanAgreement, agree, marked_spans, rated_apart, retests
 from bedside.analysis.audits import audits
 from bedside.analysis.findings import agreement_findings
 from bedside.analysis.fresh_view import learnt_words
@@ -18,6 +18,7 @@ from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.selection import NothingError, by_raters
 from bedside.core.errors import DataError
 from bedside.core.words import counted
+from bedside.ratings.names import is_human
 from bedside.reports.columns import bounded, recorded, table_of
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.notes import Note, noted
@@ -121,20 +122,14 @@ COLUMNS: tuple[Column, ...] = (
     _statistic("κ [95 % CI]", "kappa", brief=True),
     Column("Reading", "left", text=_reading, optional=True),
     Column(
-        "Ceiling",
-        text=lambda row: _estimate(row.ceiling),
-        optional=True,
-        brief=True,
+        "Ceiling", text=lambda row: _estimate(row.ceiling), optional=True, brief=True,
         dash="only beside a rater; needs two people who rated the same units",
         note="Ceiling: what people reach among themselves, on the units that several of them rated. Beside a rater's "
         "mean over persons it is the mean of people's own pairs. Beside a rater's agreement with the consensus it is "
         "one person's agreement with the consensus of the others.",
     ),
     _statistic(
-        "F1 [95 % CI]",
-        "link f1",
-        "only of links",
-        brief=True,
+        "F1 [95 % CI]", "link f1", "only of links", brief=True,
         note="F1: 2 · links that both make / all links of both, the mean over pairs of raters. "
         "What is said of links is compared where both make the link.",
     ),
@@ -146,7 +141,7 @@ COLUMNS: tuple[Column, ...] = (
     _statistic("Bias [95 % CI]", "bias", _BESIDE_PEOPLE, plain=True, note="Bias: mean of the rater minus people."),
     _statistic("Lower limit [95 % CI]", "lower limit", _BESIDE_PEOPLE, plain=True, note=_LIMITS),
     _statistic("Upper limit [95 % CI]", "upper limit", _BESIDE_PEOPLE, plain=True),
-)
+)  # fmt: skip
 
 
 def _form_notes(agreements: Sequence[Agreement]) -> list[str]:
@@ -602,6 +597,8 @@ def agreement_tables(
         tables.append(replace(agreement, notes=(*agreement.notes, *audit_notes(view), *preferences_apart(view))))
         tables += confusion_tables(agreements) if confusion else ()
     tables += _generality_tables(view, agreements, seed)
+    marked = marked_spans(view, metrics=rated, raters=raters, seed=seed) if rated != [] else ()
+    tables += [spans_table(marked)] if marked else []
     tables += [audits_table(verdicts)] if verdicts else []
     tables += _retest_tables(view, rated, raters, seed) if rated != [] else []
     return Tables(tables, agreements, findings=agreement_findings(agreements, apart))
@@ -690,6 +687,32 @@ def _generality_tables(view: RatingsView, agreements: Sequence[Agreement], seed:
     names = list(dict.fromkeys(own.metric for own in rated))
     known, unknown = generalities(view, names, raters=chosen, seed=seed)
     return [generality_table(known, {view.facts(name).title: why for name, why in unknown.items()})] if known else []
+
+
+SPAN_COLUMNS = (
+    recorded("metric", raters=lambda row: ", ".join(row.raters)),
+    Column("Metric", "left", text=lambda row: row.facts.title),
+    Column("Raters", text=lambda row: str(len(row.raters))),
+    recorded(units="alpha.n", alone="alpha.dropped", missing=lambda row: row.alpha.missing or row.gamma.missing),
+    Column("Units", text=lambda row: n_of(row.alpha.n, row.alpha.n + row.alpha.dropped)),
+    Column("uα [95 % CI]", field="unitized_alpha", value="alpha", form=share_words),
+    Column("γ [95 % CI]", field="gamma", form=share_words),
+)
+
+
+def spans_table(shown: Sequence[SpanAgreement]) -> Table:
+    """How well raters agree on the turns that they mark."""
+    return table_of(
+        "spans", "Do raters mark the same turns?", shown, SPAN_COLUMNS,
+        group=lambda row: _HEADINGS["people"] if all(map(is_human, row.raters))
+        else " and ".join(map(rater_words, row.raters[::-1])),
+        notes=(
+            "Marked are the turns that a reason names, such as evidence. Turns that adjoin are one span. A rating "
+            "without such turns marks none. Units are not weighted.",
+            "uα: Krippendorff's unitised alpha (2016), by the turns that raters agree on. γ: Mathet's (2015), by the "
+            "best alignment of spans. Of both 1 is the same spans, 0 is chance.",
+        ),
+    )  # fmt: skip
 
 
 def _retest_tables(
