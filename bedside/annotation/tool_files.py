@@ -11,7 +11,7 @@ from pathlib import Path
 from bedside.annotation.annotation_plan import AnnotationPlan, rater_of
 from bedside.annotation.answer_check import AnswerCheck
 from bedside.annotation.answers import CollectedAnswers, RaterAnswer
-from bedside.annotation.fields import LISTED, NOTHING, agree_field, entry_fields
+from bedside.annotation.fields import LISTED, NOTHING, agree_field, entry_fields, one_answer
 from bedside.annotation.items import coded_positions, judge_scores
 from bedside.annotation.tool_form import TOOL_FORMS, ToolForm, ToolResponse
 from bedside.annotation.tool_tasks import TaskFields, tool_page, tool_tasks
@@ -279,7 +279,7 @@ class ToolExport:
             for rubric in self._plan.questions
         }
         return {
-            agree_field(name): (AGREE if chosen[name] == (choice,) else DISAGREE,)
+            agree_field(name): (AGREE if one_answer(chosen[name]) == choice else DISAGREE,)
             for name, choice in said.items()
             if name in chosen
         }

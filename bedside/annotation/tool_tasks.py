@@ -14,6 +14,7 @@ from typing import Any
 
 from bedside.annotation.annotation_plan import AnnotationPlan, opaque_id, plan_hash
 from bedside.annotation.fields import (
+    LABEL_SEPARATOR,
     LISTED,
     NOTES,
     NOTHING,
@@ -202,8 +203,9 @@ def _request(plan: AnnotationPlan, data: Mapping[str, Any]) -> str:
     if plan.mode == "audit":
         for question in plan.questions:
             said, why = data[f"judge_{question.name}"], data[f"judge_reason_{question.name}"]
-            descriptor = dict(choices(question))[said]
-            parts.append(f"{question.shown().title}: the judge says {said} ({descriptor}). {why}")
+            named = said.split(f"{LABEL_SEPARATOR} ") if question.kind == "set" else [said]
+            shown = "; ".join(f"{one} ({dict(choices(question))[one]})" for one in named)
+            parts.append(f"{question.shown().title}: the judge says {shown}. {why}")
     return "\n\n".join(parts)
 
 
