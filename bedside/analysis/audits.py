@@ -185,10 +185,10 @@ def _answers(ratings: pl.DataFrame, rubric: str) -> list[_AuditAnswer]:
     )
     numbers = bool(audited["value"].is_not_null().any())
     return [
-        _AuditAnswer(
-            *place_and_raters, _cell(shown, numbers), opinion, _cell(own, numbers), case, drawn, _entries_of(reason)
+        _AuditAnswer._make(
+            (*unit_and_raters, _cell(shown, numbers), opinion, _cell(own, numbers), case, drawn, _entries_of(reason))
         )
-        for *place_and_raters, shown, opinion, own, case, drawn, reason in together.iter_rows()
+        for *unit_and_raters, shown, opinion, own, case, drawn, reason in together.iter_rows()
     ]
 
 

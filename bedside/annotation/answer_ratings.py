@@ -326,17 +326,13 @@ def _rated(
     if missing is not None:
         return AnswerRating(unit, metric, None, None, reason, missing)
     if rubric.kind == "set":
-        return _set(unit, metric, chosen, reason)
+        labels = sorted(set(chosen) - {NONE})
+        if labels and NONE in chosen:
+            return AnswerRating(unit, metric, None, None, reason, f"says {NONE!r} and names {len(labels)}")
+        names = ", ".join(labels) or "none"
+        return AnswerRating(unit, metric, float(len(labels)), None, f"{names}: {reason}" if reason else names, None)
     value, label = (float(chosen[0]), None) if rubric.kind == "level" else (None, chosen[0])
     return AnswerRating(unit, metric, value, label, reason, None)
-
-
-def _set(unit: str, metric: str, chosen: Sequence[str], said: str | None) -> AnswerRating:
-    labels = sorted(set(chosen) - {NONE})
-    if labels and NONE in chosen:
-        return AnswerRating(unit, metric, None, None, said, f"says {NONE!r} and names {len(labels)}")
-    names = ", ".join(labels) or "none"
-    return AnswerRating(unit, metric, float(len(labels)), None, f"{names}: {said}" if said else names, None)
 
 
 def _chosen(rubric: Rubric, shown: str) -> tuple[str, ...]:

@@ -190,12 +190,13 @@ def _judges_list(run: Run, rubric: Rubric, item: PlanItem | KnownItem, judge: st
         entries = orjson.loads(said.filter(pl.col("error").is_null()).sort("replicate")["reason"][0])
         own = label_and_text(rubric, entries[rubric.answer[0].name])
     except (IndexError, TypeError, ValueError, KeyError) as error:
-        raise DataError(
-            f"{judge} has no list of transcript {item.transcript!r} by {rubric.name}",
-            where=str(run.path),
-            todo="have it judged, or make another plan",
-        ) from error
+        raise _not_rated(run, judge, item, rubric) from error
     return LinkedLists(rows=tuple(text for _, text in own), targets=tuple(label for label, _ in own))
+
+
+def _not_rated(run: Run, judge: str, item: PlanItem | KnownItem, rubric: Rubric) -> DataError:
+    what = f"{judge} has not rated transcript {item.transcript!r} on {rubric.name}"
+    return DataError(what, where=str(run.path), todo="have it judged, or make another plan")
 
 
 def _lists(rubric: Rubric, transcript: Transcript) -> LinkedLists:
@@ -583,11 +584,7 @@ def judge_scores(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str, str], t
         for rubric in rubrics:
             score = scores.get((item.transcript, item.unit, rubric.name))
             if score is None:
-                raise DataError(
-                    f"{plan.judge} has not rated transcript {item.transcript!r} on {rubric.name}",
-                    where=str(run.path),
-                    todo="have it judged, or make another plan",
-                )
+                raise _not_rated(run, str(plan.judge), item, rubric)
             allowed = {choice for choice, _ in choices(rubric)}
             if not allowed.issuperset(score[0].split(f"{LABEL_SEPARATOR} ") if rubric.kind == "set" else score[:1]):
                 raise DataError(
@@ -685,11 +682,7 @@ def judge_fields(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str], tuple[
                 continue
             fields = rated_fields(rubric, every, row, transcripts[item.transcript])
             if fields is None:
-                raise DataError(
-                    f"{plan.judge} has not rated transcript {item.transcript!r} on {name}",
-                    where=str(run.path),
-                    todo="have it judged, or make another plan",
-                )
+                raise _not_rated(run, plan.judge, item, rubric)
             shown = float(sum(asked.said and fields[asked.name] != NONE for asked in every))
             said[item.id, name] = shown if rubric.kind == "pairs" else row["value"], fields
     return said

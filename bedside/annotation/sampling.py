@@ -652,15 +652,9 @@ def make_plan(
     second_set = _training_items(training_again, identity, seed, again=True)
     every: list[PlanItem | KnownItem] = [*items, *repeats.values(), *training_items, *second_set, *hidden]
     criteria, lists = point_criteria(run, rubrics, every), linked_lists(run, rubrics, every, judge)
+    places = [unit.place for unit, _ in drawn]
     assignment = assigned_items(
-        items,
-        [unit.place for unit, _ in drawn],
-        repeats,
-        training_items,
-        raters,
-        overlap=overlap,
-        shared=shared,
-        seed=seed,
+        items, places, repeats, training_items, raters, overlap=overlap, shared=shared, seed=seed
     )
     settled = {
         name

@@ -134,15 +134,9 @@ def _questions(plan: AnnotationPlan) -> Iterator[ToolQuestion]:
         about = rubric.definition
         if plan.mode == "pairs":
             about = "\n".join((about, "Levels of the rubric:", *level_lines(plan.rubrics[number].rubric)))
-        yield ToolQuestion(
-            question.name,
-            rubric.title,
-            about,
-            choices(question),
-            several=rubric.kind == "set",
-            required=question.name not in plan.flow_of,
-            role=rubric.role if plan.mode == "codes" else None,
-        )
+        several, required = rubric.kind == "set", question.name not in plan.flow_of
+        role = rubric.role if plan.mode == "codes" else None
+        yield ToolQuestion(question.name, rubric.title, about, choices(question), several, required, role)
         if plan.mode in REASONED_MODES:
             yield ToolQuestion(reason_field(question.name), f"Why: {rubric.title}", "In your words.", required=False)
     yield ToolQuestion(NOTES, "Notes", "Anything you want to say about the item.", required=False)

@@ -39,7 +39,7 @@ VALUES, EVALUATOR = RUBRICS.load("values_detected"), RUBRICS.load("turn_evaluato
 NAME = FINDINGS.name
 MYTH = "misinformation or misconception"
 #: What the judge listed of the four conversations, in their order.
-LISTS = (
+LISTS: tuple[list[tuple[str, str]], ...] = (
     [(FEAR, "Afraid of pain"), (COST, "Trusts herbs"), (FEAR, "Likes tea")], [(COST, "Cannot pay")], [],
     [(FEAR, "Dreads needles")],
 )  # fmt: skip
@@ -250,7 +250,7 @@ def send_as(run: Run, plan: AnnotationPlan, folder: Path, channel: str, say: Any
     users = {rater: at for at, rater in enumerate(plan.raters, 1)}
     if channel == "studio":
         tasks = exported(plan, say, users, run)
-        raters = {at: rater for rater, at in users.items()}
+        raters: dict[int | str, str] = {at: rater for rater, at in users.items()}
         keep_answers(run, plan, read_export(plan, tasks, raters, where="export").answers)
     else:
         send(run, plan, folder, channel, say, fill_set(say))
