@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from bedside.reports.tables.audits import audits_table
 from tests.annotation.builders import COST, FEAR, FINDINGS, fill_csv, fill_xlsx, human, people, rater_answer
 from tests.annotation.rating_page.pages import opened, sent
 from tests.annotation.study import JUDGE, RATERS, USERS, exported, new_study
+from tests.annotation.tool_stand_ins import STAND_INS
 
 VALUES, EVALUATOR = RUBRICS.load("values_detected"), RUBRICS.load("turn_evaluator")
 NAME = FINDINGS.name
@@ -116,9 +118,17 @@ def send(run: Run, plan: AnnotationPlan, folder: Path, channel: str, say: Any, f
         collect(pages, run, plan)
     else:
         paths = export_files(plan, run, channel, folder / channel)
-        for path in paths:
-            (fill_csv if channel == "csv" else fill_xlsx)(path, fill)
+        for number, path in enumerate(paths):
+            if channel in STAND_INS:
+                of_rater = partial(_of_tool, say, path.name)
+                paths[number] = STAND_INS[channel](path, of_rater)
+            else:
+                (fill_csv if channel == "csv" else fill_xlsx)(path, fill)
         keep_answers(run, plan, read_files(plan, run, paths).answers)
+
+
+def _of_tool(say: Any, rater: str, task: str, name: str) -> Any:
+    return say(task.partition("-judged-")[0], rater).get(name)
 
 
 @CHANNELS
@@ -256,7 +266,7 @@ def send_as(run: Run, plan: AnnotationPlan, folder: Path, channel: str, say: Any
         send(run, plan, folder, channel, say, fill_set(say))
 
 
-@CHANNELS
+@pytest.mark.parametrize("channel", ["studio", "page", "csv", "xlsx", *STAND_INS])
 def test_sets_of_a_judge_are_audited(tmp_path: Path, channel: str) -> None:
     shown = [[], [ALL[0]], sorted(ALL[:2]), sorted(ALL[2:4])]
     run = judged(tmp_path, [

@@ -118,7 +118,7 @@ def meaning(verdicts: Sequence[Audit]) -> Iterator[str]:
 LISTS = Note(
     "audits.lists",
     "Precision: of the entries of the judge's lists, those that people keep by its label. Recall: of all entries of "
-    "the corrected lists, those. The others say: how many entries they remove, move and add.",
+    "the corrected lists, those. Of lists, the others say how many entries they remove, move and add.",
 )
 SEEN = Note(
     "audits.seen",
