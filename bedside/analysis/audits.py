@@ -204,10 +204,9 @@ def _entries_of(reason: str | None) -> Counter[str] | None:
         (entries,) = (own for name, own in said.items() if name not in ("reason", REMOVED))
         count = Counter({REMOVED: len(said[REMOVED])})
         for entry in entries:
-            label = next(name for name in entry if name != OF_JUDGE)
-            judges = entry.get(OF_JUDGE)
+            (label, *_), judges = entry, entry.get(OF_JUDGE)
             count[ADDED if judges is None else KEPT if judges[label] == entry[label] else MOVED] += 1
-    except (TypeError, ValueError, KeyError, AttributeError):
+    except (TypeError, ValueError, LookupError, AttributeError):
         return None
     return count
 
