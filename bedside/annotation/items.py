@@ -173,8 +173,8 @@ def linked_lists(
         RunError: the run keeps no text.
     """
     linking = [rubric for rubric in rubrics if rubric.kind in LINKED_KINDS]
-    if judge is not None and (listed := [rubric for rubric in rubrics if rubric.kind == "list"]):
-        return {item.id: {listed[0].name: _judges_list(run, listed[0], item, judge)} for item in items}
+    if judge is not None and rubrics[0].kind == "list":
+        return _judges_lists(run, rubrics[0], items, judge)
     if not linking:
         return {}
     return {
@@ -183,15 +183,21 @@ def linked_lists(
     }
 
 
-def _judges_list(run: Run, rubric: Rubric, item: PlanItem | KnownItem, judge: str) -> LinkedLists:
+def _judges_lists(
+    run: Run, rubric: Rubric, items: Sequence[PlanItem | KnownItem], judge: str
+) -> dict[str, dict[str, LinkedLists]]:
     """What a judge listed in its first pass."""
-    said = run.ratings.filter(rater=judge, metric=rubric.name, transcript_id=item.transcript, unit=item.unit)
-    try:
-        entries = orjson.loads(said.filter(pl.col("error").is_null()).sort("replicate")["reason"][0])
-        own = label_and_text(rubric, entries[rubric.answer[0].name])
-    except (IndexError, TypeError, ValueError, KeyError) as error:
-        raise _not_rated(run, judge, item, rubric) from error
-    return LinkedLists(rows=tuple(text for _, text in own), targets=tuple(label for label, _ in own))
+    rated = run.ratings.filter(pl.col("error").is_null(), rater=judge, metric=rubric.name).sort("replicate").reverse()
+    reasons = {tuple(unit): said for *unit, said in rated.select("transcript_id", "unit", "reason").iter_rows()}
+    lists = {}
+    for item in items:
+        try:
+            entries = orjson.loads(reasons[item.transcript, item.unit])[rubric.answer[0].name]
+            labels, texts = zip(*label_and_text(rubric, entries), strict=True) if entries else ((), ())
+        except (TypeError, ValueError, LookupError) as error:
+            raise _not_rated(run, judge, item, rubric) from error
+        lists[item.id] = {rubric.name: LinkedLists(rows=texts, targets=labels)}
+    return lists
 
 
 def _not_rated(run: Run, judge: str, item: PlanItem | KnownItem, rubric: Rubric) -> DataError:

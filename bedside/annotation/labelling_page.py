@@ -366,8 +366,7 @@ class _Page:
         place = -1
         for asked in most_asked(self._plan, rubric):
             if asked.name == rubric.name:  # whether a list lacks anything
-                yield _header(self._words.say("list_lacks"), 6)
-                yield from self._findings(rubric)
+                yield from (_header(self._words.say("list_lacks"), 6), *self._findings(rubric))
                 return
             place += asked.said
             title, of_link, when = f"{number + 1}.{place + 1}", links and asked.said, ""

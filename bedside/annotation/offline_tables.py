@@ -98,7 +98,7 @@ def question_rows(plan: AnnotationPlan, item: str) -> Iterator[tuple[AskedField,
         if plan.mode == "adjudicate" and rubric.name not in plan.disputed(item):
             continue
         if rubric.kind in CASE_KINDS:
-            yield from ((own, rubric) for own in plan.asked_of(item, rubric) if own.asked)
+            yield from ((own, rubric) for own in plan.asked_of(item, rubric) if own.name != rubric.name)
         if rubric.kind == "list":
             *_, lacks = plan.asked_of(item, rubric)
             yield replace(lacks, asked=words_of(plan).say("list_lacks")), rubric
