@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from sklearn.metrics import precision_score, recall_score
 
-from bedside.analysis.audits import audits
+from bedside.analysis.audits import ADDED, KEPT, MOVED, _AuditAnswer, _share_kept, audits
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.annotation.adjudication import adjudicate, settled_and_changed
 from bedside.annotation.annotation_plan import AnnotationPlan
@@ -29,6 +31,7 @@ from bedside.annotation.rating_page.page_state import IncompleteEntryError
 from bedside.annotation.sampling import make_plan
 from bedside.core.errors import DataError, InputError
 from bedside.judges.rubrics.rubric_files import RUBRICS
+from bedside.ratings.rubric_metrics import REMOVED
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.reports.tables.audits import audits_table
@@ -334,3 +337,32 @@ def test_numbers_of_a_vector_are_audited_at_the_nearest_step(tmp_path: Path, cha
     assert set(whole) == set(names)
     assert (whole[PART].confirmed.estimate, whole[PART].corrections) == (0.5, {"higher": 8})
     assert human(run)
+
+
+@pytest.mark.slow
+def test_intervals_of_precision_and_recall_hold_the_truth() -> None:
+    """Lists of cases that differ, which two people correct: 40 cases a study."""
+    rng = np.random.default_rng(3)
+
+    def drawn(cases: int) -> list[Counter[str]]:
+        size = rng.poisson(3, cases)
+        kept = rng.binomial(size, rng.beta(8, 3, cases))
+        moved = rng.binomial(size - kept, 0.3)
+        added = rng.poisson(0.3 + 2 * rng.beta(2, 4, cases))
+        return [
+            Counter({KEPT: k, MOVED: m, REMOVED: n - k - m, ADDED: a})
+            for n, k, m, a in zip(size, kept, moved, added, strict=True)
+        ]
+
+    total = sum(drawn(200_000), Counter[str]())
+    of = {what: (total[KEPT], total[KEPT] + total[MOVED] + total[what]) for what in (REMOVED, ADDED)}
+    held = []
+    for _ in range(400):
+        answers = [
+            _AuditAnswer("t", "transcript", "", person, JUDGE, 1.0, "agree", 1.0, str(case), 0.5, entries)
+            for case, entries in enumerate(drawn(40)) for person in ("anna", "ben")
+        ]  # fmt: skip
+        for what, (hits, every) in of.items():
+            interval = _share_kept(answers, MOVED, what).interval  # type: ignore[union-attr]
+            held.append(interval.low <= hits / every <= interval.high)  # type: ignore[union-attr]
+    assert 0.93 <= np.mean(held) <= 0.975

@@ -368,7 +368,7 @@ const shownOf = (question, answer) => answer.split("; ").map((one) => choiceOf(q
 function judged(question, judge, task) {
   const choice = choiceOf(question, judge);
   return el("div", { class: "judged" },
-    el("p", {}, el("strong", {}, say("judge_says")), written("strong", shownOf(question, judge)), ": ", written("span", choice?.descriptor ?? "")),
+    el("p", {}, el("strong", {}, say("judge_says")), written("strong", shownOf(question, judge)), choice ? [": ", written("span", choice.descriptor)] : null),
     written("p", task[`judge_reason_${question.name}`] ?? "", { class: "said" }),
     el("p", { class: "soft" }, say("choose_right")));
 }
