@@ -34,6 +34,7 @@ from bedside.annotation.answers import said_field
 from bedside.annotation.fields import (
     CASE_KINDS,
     MARKED_MODES,
+    NONE,
     NOTES,
     NOTHING,
     REASONED_MODES,
@@ -75,8 +76,6 @@ class AnswerColumn:
     about: str = ""
 
 
-#: What is asked of the entries of a label that a judge's list lacks.
-LACKING = "What the list lacks of it, as reason, an entry a line."
 #: The columns to fill in where each question has a row of its own.
 ANSWER, REASON, EVIDENCE = "answer", "reason", "evidence"
 
@@ -103,7 +102,8 @@ def question_rows(plan: AnnotationPlan, item: str) -> Iterator[tuple[AskedField,
             *_, lacks = plan.asked_of(item, rubric)
             yield replace(lacks, asked=words_of(plan).say("list_lacks")), rubric
             for label, field in zip(entry_part(rubric.shown())[0].labels, entry_fields(rubric), strict=True):
-                yield AskedField(field, f"{label.label}: {label.descriptor} {LACKING}", (), said=True), rubric
+                lacking = f"{label.label}: {label.descriptor} What the list lacks of it, as reason, an entry a line."
+                yield AskedField(field, lacking, (), said=True), rubric
         elif not plan.of_case(rubric):
             yield AskedField(rubric.name, asked, choices(rubric), said=True, quoted=True), rubric
 
@@ -219,10 +219,11 @@ def guide_lines(plan: AnnotationPlan) -> Iterator[tuple[str, str]]:
     for question in plan.questions:
         rubric = question.shown()
         yield from (("", ""), (rubric.title, rubric.definition), *choices(question))
-        if plan.mode == "findings":
+        if rubric.kind == "list":
             label_part, text_part = entry_part(rubric)
             yield from ((label.label, label.descriptor) for label in label_part.labels)
-            yield NOTHING, f"Where that is so: choose it once, and leave {text_part.name} empty."
+            how = NOTHING, f"Where that is so: choose it once, and leave {text_part.name} empty."
+            yield how if plan.mode == "findings" else (NONE, words_of(plan).say("correct_list"))
         if rubric.instructions:
             yield "How to decide", rubric.instructions
 
