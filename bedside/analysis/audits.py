@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+import orjson
 import polars as pl
 
 from bedside.analysis.case_values import own_case
 from bedside.analysis.checked_units import Chances
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.names import rated_by_humans
-from bedside.ratings.rubric_metrics import AGREE, agreement_metric, audited_metric
+from bedside.ratings.rubric_metrics import AGREE, OF_JUDGE, REMOVED, agreement_metric, audited_metric
 from bedside.ratings.scales import Scale
 from bedside.stats.result import Result
 
@@ -41,12 +42,15 @@ class Audit:
         by_majority: units that more than half of those who audited them confirm.
         ties: units that half of those who audited them confirm.
         corrections: of the other answers, how many say what: ``higher`` or ``lower`` than the judge where levels
-            have an order, else the label; of links, how many there are, or ``as many, but others``.
+            have an order, else the label; of links and sets, how many there are, or ``as many, but others``; of lists,
+            how many entries they remove, move to another label, and add.
         uncorrected: those that give no answer of their own.
         missing: answers that were skipped or contradict themselves, which count nowhere.
         chances: how the audited units were drawn.
         picked: units left out because they were picked for what they are, and not drawn.
         round: the round of annotation that it is of; None where all count together.
+        precision, recall: of a judge's lists: of its entries, the share that people keep by its label; of the entries
+            that lists have as people correct them, the share that are these. Over cases; None of anything else.
     """
 
     rubric: str
@@ -68,6 +72,8 @@ class Audit:
     chances: Chances = "unknown"
     picked: int = 0
     round: str | None = None
+    precision: Result | None = None
+    recall: Result | None = None
 
 
 class _AuditAnswer(NamedTuple):
@@ -83,6 +89,7 @@ class _AuditAnswer(NamedTuple):
     own: float | str | None
     case: str
     drawn: float | None
+    entries: Counter[str] | None
 
 
 def audits(
@@ -114,16 +121,10 @@ def audits(
             verdicts.append(replace(whole, picked=picked))
             levels = _levels(of_judge, scale)
             if len(levels) > 1:
+                by_level = {level: [answer for answer in of_judge if answer.shown == level] for level in levels}
                 verdicts += [
-                    _audit(
-                        rubric,
-                        title,
-                        scale=scale,
-                        judge=judge,
-                        level=_text(level),
-                        answers=[answer for answer in of_judge if answer.shown == level],
-                    )
-                    for level in levels
+                    _audit(rubric, title, scale=scale, judge=judge, level=_text(level), answers=own)
+                    for level, own in by_level.items()
                 ]
     return tuple(verdicts)
 
@@ -173,34 +174,53 @@ def _answers(ratings: pl.DataFrame, rubric: str) -> list[_AuditAnswer]:
     by_person = rated_by_humans()
     opinions = first.filter(by_person, pl.col("metric") == agreement_metric(rubric))
     audited = first.filter(pl.col("metric") == audited_metric(rubric)).with_columns(cell.alias("cell"))
-    own = audited.filter(by_person).select(*place, "rater", pl.col("cell").alias("own"))
+    own = audited.filter(by_person).select(*place, "rater", pl.col("cell").alias("own"), "reason")
     shown = audited.filter(~by_person).select(*place, pl.col("rater").alias("judge"), pl.col("cell").alias("shown"))
     together = (
         opinions.select(*place, "rater", "label", own_case(), "drawn")
         .join(own, on=[*place, "rater"], how="left")
         .join(shown, on=place, how="left")
         .sort(*place, "rater", "judge")
-        .select(*place, "rater", "judge", "shown", "label", "own", "case", "drawn")
+        .select(*place, "rater", "judge", "shown", "label", "own", "case", "drawn", "reason")
     )
     numbers = bool(audited["value"].is_not_null().any())
     return [
-        _AuditAnswer(
-            *(transcript, unit, annotated, person, judge),
-            shown=_cell(judges_level, numbers),
-            opinion=opinion,
-            own=_cell(level, numbers),
-            case=case,
-            drawn=drawn,
+        _AuditAnswer._make(
+            (*unit_and_raters, _cell(shown, numbers), opinion, _cell(own, numbers), case, drawn, _entries_of(reason))
         )
-        for (
-            *(transcript, unit, annotated, person, judge),
-            judges_level,
-            opinion,
-            level,
-            case,
-            drawn,
-        ) in together.iter_rows()
+        for *unit_and_raters, shown, opinion, own, case, drawn, reason in together.iter_rows()
     ]
+
+
+#: What becomes of entries of a judge's list, which is corrected.
+KEPT, MOVED, ADDED = "kept", "other label", "added"
+
+
+def _entries_of(reason: str | None) -> Counter[str] | None:
+    """How many entries of a judge's list a person keeps, removes, moves to another label, and adds; None of anything
+    else."""
+    try:
+        said = orjson.loads(reason or "")
+        (entries,) = (own for name, own in said.items() if name not in ("reason", REMOVED))
+        count = Counter({REMOVED: len(said[REMOVED])})
+        for entry in entries:
+            (label, *_), judges = entry, entry.get(OF_JUDGE)
+            count[ADDED if judges is None else KEPT if judges[label] == entry[label] else MOVED] += 1
+    except (TypeError, ValueError, LookupError, AttributeError):
+        return None
+    return count
+
+
+def _share_kept(answers: Sequence[_AuditAnswer], *others: str) -> Result | None:
+    """Of kept entries and others, the share that are kept, over cases; None where no list was corrected."""
+    from bedside.stats.shares import share
+
+    lists = [(answer, answer.entries) for answer in answers if answer.entries is not None]
+    if not lists:
+        return None
+    rows = [(what, own) for own, entries in lists for what in (KEPT, *others) for _ in range(entries[what])]
+    weights = [1 / (own.drawn or 1.0) for _, own in rows] if _chances(answers) == "unequal" else None
+    return share([float(what == KEPT) for what, _ in rows], clusters=[own.case for _, own in rows], weights=weights)
 
 
 def _cell(text: str | None, number: bool) -> float | str | None:
@@ -257,6 +277,8 @@ def _audit(
         uncorrected=len(others) - len(corrected),
         missing=len(answers) - len(valid),
         chances=chances,
+        precision=_share_kept(valid, REMOVED, MOVED),
+        recall=_share_kept(valid, MOVED, ADDED),
     )
 
 
@@ -264,6 +286,9 @@ def _corrections(answers: Sequence[_AuditAnswer], scale: Scale | None) -> dict[s
     """Which way people go: higher or lower where levels have an order, else which label; most frequent first."""
     words = []
     for answer in answers:
+        if answer.entries is not None:
+            words += [what for what in (REMOVED, MOVED, ADDED) for _ in range(answer.entries[what])]
+            continue
         own, shown = (_place(level, scale) for level in (answer.own, answer.shown))
         if own is None or shown is None:
             words.append(_text(answer.own))

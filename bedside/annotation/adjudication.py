@@ -26,8 +26,8 @@ from bedside.annotation.annotation_plan import (
 )
 from bedside.annotation.answer_ratings import NO_ANSWER
 from bedside.annotation.answer_store import FOLDER, read_store
-from bedside.annotation.fields import CASE_KINDS, NOT_APPLICABLE, evidence_field, reason_field
-from bedside.annotation.items import rated_fields
+from bedside.annotation.fields import CASE_KINDS, NOT_APPLICABLE, evidence_field, one_answer, reason_field
+from bedside.annotation.items import rated_fields, set_labels
 from bedside.annotation.plan_choices import Mode
 from bedside.annotation.plan_file import read_plan, sealed
 from bedside.annotation.reassignment import as_assigned
@@ -465,7 +465,10 @@ def _said(of_round: pl.DataFrame, rubric: Rubric) -> Mapping[tuple[str, str], li
     said: dict[tuple[str, str], list[_RaterOpinion]] = {}
     columns = ("transcript_id", "unit", "rater", "value", "label", "reason", "error")
     for transcript, unit, rater, value, label, reason, error in rows.select(columns).iter_rows():
-        choice = NOT_APPLICABLE if error else label or f"{value:g}"
+        named = set_labels(rubric, value, reason or "") if rubric.kind == "set" else None
+        if rubric.kind == "set" and not named and not error:
+            continue  # a number of a file names no labels
+        choice = NOT_APPLICABLE if error else one_answer(named) if named else label or f"{value:g}"
         opinion = _RaterOpinion(rater, choice, places.get(value), (reason or "").strip())
         said.setdefault((transcript, unit), []).append(opinion)
     return said

@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from bedside.annotation.fields import CASE_KINDS, AskedField, choices, code_field, entry_part, link_fields
+from bedside.annotation.fields import CASE_KINDS, AskedField, choices, code_field, entry_part, link_fields, list_fields
 from bedside.annotation.plan_choices import Focus, Mode
 from bedside.core.errors import InputError
 from bedside.judges.rubrics.answer_form import LINKED_KINDS
@@ -30,11 +30,11 @@ from bedside.ratings.table import ROUND
 #: Kinds of rubrics that people can answer in each mode.
 KINDS: Mapping[Mode, tuple[str, ...]] = {
     "rate": ("level", "label", "set", "points", "pairs", "index"),
-    "audit": ("level", "label", "points", "pairs", "index"),
+    "audit": ("level", "label", "set", "points", "pairs", "index", "list"),
     "findings": ("list",),
     "codes": ("label",),
     "pairs": ("level",),
-    "adjudicate": ("level", "label", "points", "pairs", "index"),
+    "adjudicate": ("level", "label", "set", "points", "pairs", "index"),
 }
 
 #: What a rater's name looks like: it is part of a rating's rater, and of a file's name.
@@ -156,15 +156,15 @@ class Opinion(_PlanPart):
 
 
 class LinkedLists(_PlanPart):
-    """The two lists of a case whose entries are linked.
+    """The two lists of a case whose entries are linked; or in an audit, a judge's list.
 
     Attributes:
         rows: the entries that are linked, as texts; none where the case has none, and nothing is asked.
-        targets: what they may be linked to, as texts.
+        targets: what they may be linked to, as texts; in a judge's list, the label of each entry.
     """
 
     rows: tuple[str, ...]
-    targets: tuple[str, ...] = Field(min_length=1)
+    targets: tuple[str, ...]
 
 
 class RaterStanding(_PlanPart):
@@ -194,7 +194,7 @@ class AnnotationPlan(_PlanPart):
         rubrics: what is asked, in the order it is shown.
         wholes: sheets with a mean, and flows: what is computed of answers to their parts, which stand in ``rubrics``.
         criteria: item → rubric of points → the criteria of its case.
-        lists: item → rubric of pairs or of an index → the lists of its case.
+        lists: item → rubric of pairs or of an index → the lists of its case; in audits, of a list → the judge's.
         judge: in audit mode, the rater whose scores are shown.
         raters: names; a rating's rater is ``human:<name>``.
         overlap: raters of each item.
@@ -282,7 +282,8 @@ class AnnotationPlan(_PlanPart):
             part.name for planned in self.wholes for part in planned.rubric.question_rubrics
         ):
             raise ValueError("the plan doesn't ask all that a sheet or flow is computed of")
-        for of_items, kinds in ((self.criteria, ("points",)), (self.lists, LINKED_KINDS)):
+        listed = (*LINKED_KINDS, *(("list",) if self.mode == "audit" else ()))
+        for of_items, kinds in ((self.criteria, ("points",)), (self.lists, listed)):
             own = {planned.rubric.name for planned in self.rubrics if planned.rubric.kind in kinds}
             needed = {
                 item.id: own.intersection(self.disputed(item.id)) if self.mode == "adjudicate" else own
@@ -314,6 +315,10 @@ class AnnotationPlan(_PlanPart):
         """What is asked, by name."""
         return {rubric.name: rubric for rubric in self.questions}
 
+    def of_case(self, rubric: Rubric) -> bool:
+        """Whether a rubric's questions are those of an item's own case."""
+        return rubric.kind in CASE_KINDS and self.mode != "findings"
+
     def disputed(self, item: str) -> set[str]:
         """In adjudicate mode, the rubrics by which there is something to settle of an item."""
         return rubrics_of(self.opinions.get(item, {}), self.questions)
@@ -331,6 +336,8 @@ class AnnotationPlan(_PlanPart):
         if rubric.kind == "points":
             return tuple(point_fields(rubric, self.criteria.get(item, {}).get(rubric.name, ())))
         lists = self.lists.get(item, {}).get(rubric.name)
+        if rubric.kind == "list":
+            return tuple(list_fields(rubric, lists.rows if lists else ()))
         return () if lists is None else tuple(link_fields(rubric, lists.rows, lists.targets))
 
     def fields_of(self, item: str, rubric: Rubric) -> list[str]:
@@ -399,7 +406,7 @@ def check_rubrics(mode: Mode, rubrics: Sequence[Rubric]) -> None:
         if rubric.kind not in KINDS[mode]:
             kinds = " or ".join(KINDS[mode])
             raise ValueError(f"{rubric.name} is of kind {rubric.kind}; mode {mode} takes rubrics of kind {kinds}")
-        if mode == "findings":
+        if rubric.kind == "list":
             entry_part(rubric)
         if rubric.kind in LINKED_KINDS:
             link_form(rubric)
@@ -408,8 +415,8 @@ def check_rubrics(mode: Mode, rubrics: Sequence[Rubric]) -> None:
             raise ValueError(f"two conversations can't be compared by {rubric.name}: {reason}")
         if mode == "codes" and (rubric.unit != "turn" or rubric.role is None):
             raise ValueError(f"{rubric.name} is not about the turns of a role")
-    if mode == "findings" and len(rubrics) > 1:
-        raise ValueError("mode findings takes one rubric")
+    if len(rubrics) > 1 and any(rubric.kind == "list" for rubric in rubrics):
+        raise ValueError(f"mode {mode} takes one rubric where it is a list")
     turns = [rubric for rubric in rubrics if rubric.unit == "turn"]
     if mode != "codes" and 0 < len(turns) < len(rubrics):
         names = ", ".join(rubric.name for rubric in turns)

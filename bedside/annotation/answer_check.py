@@ -15,12 +15,11 @@ from bedside.annotation.fields import (
     REASONED_MODES,
     agree_field,
     choices,
-    code_field,
     entry_fields,
     evidence_field,
     reason_field,
 )
-from bedside.annotation.items import SHOWN, most_rows
+from bedside.annotation.items import SHOWN, most_asked
 from bedside.core.errors import InputError, one_of
 from bedside.judges.rubrics.answer_form import LINKED_KINDS
 from bedside.judges.rubrics.rubric import Rubric, link_form
@@ -51,8 +50,8 @@ class AnswerCheck:
                 self._texts |= set(entry_fields(rubric))
             elif rubric.kind in CASE_KINDS:
                 self._of_case[rubric.name] = rubric
-                fields = [code_field(rubric.name, place) for place in range(most_rows(plan)[rubric.name])]
-                self._texts |= set(map(reason_field, fields))
+                fields = [asked.name for asked in most_asked(plan, rubric) if asked.said]
+                self._texts |= {*map(reason_field, fields), *(entry_fields(rubric) if rubric.kind == "list" else ())}
                 if rubric.kind in LINKED_KINDS and link_form(rubric).quoted:
                     self._marks |= set(map(evidence_field, fields))
                 continue

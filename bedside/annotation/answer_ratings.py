@@ -9,6 +9,8 @@
 - audit: ``<rubric>.agrees``, a label; and ``<rubric>.audited``, the rater's own level or label, or the judge's where
   the rater agrees; beside it, the judge's as it was shown. They are metrics of their own because somebody who has seen
   the judge's score is no independent rater.
+  Of a list, how many entries it has as the rater corrects it, with the list as JSON in the reason: what the judge said
+  of each that is kept, and what is removed.
 - findings: ``<rubric>``, the number of entries, with the list as JSON in the reason; and ``<rubric>.<label>`` for each
   label, such as a category of concerns, the number of its entries.
 - codes: ``<code>``, a label, of each turn of the code's role; turns without are missing.
@@ -36,7 +38,7 @@ import polars as pl
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, PlanItem, round_of
 from bedside.annotation.answers import RaterAnswer, in_order, marked_words, reason_with_evidence
 from bedside.annotation.fields import (
-    CASE_KINDS,
+    LABEL_SEPARATOR,
     MET,
     NONE,
     NOT_APPLICABLE,
@@ -48,6 +50,7 @@ from bedside.annotation.fields import (
     entry_part,
     evidence_field,
     linked_number,
+    one_answer,
     reason_field,
 )
 from bedside.annotation.items import clean, judge_fields, judge_scores
@@ -69,6 +72,8 @@ from bedside.ratings.names import human_rater, person_name, rated_by_humans, uni
 from bedside.ratings.rubric_metrics import (
     AGREE,
     DISAGREE,
+    OF_JUDGE,
+    REMOVED,
     SHARE_SCALE,
     SHARES,
     adjudicated_metric,
@@ -126,7 +131,8 @@ def plan_scales(plan: AnnotationPlan) -> dict[str, Scale]:
         scale = rubric.rating_scale()
         if plan.mode == "audit":
             scales[agreement_metric(rubric.name)] = Scale((AGREE, DISAGREE), False)
-        if scale is None or ("." in rubric.name and scale.ordered):  # a judge's number of a vector is between the steps
+        # A judge's number of a vector is between the steps, but where it is audited.
+        if scale is None or ("." in rubric.name and scale.ordered and plan.mode != "audit"):
             continue
         if plan.mode == "audit":
             scales[audited_metric(rubric.name)] = scale
@@ -195,7 +201,9 @@ def plan_ratings(
         missing = SKIPPED if answer.state == "skipped" else None
         answer = with_agreed(plan, answer)
         computed = list(computed_ratings(plan, item, answer, missing, reasons))
-        if item.id in plan.lists:
+        if plan.questions[0].kind == "list" and plan.mode == "audit":
+            computed.append(_corrected_list(plan, item, plan.questions[0], answer, missing))
+        elif item.id in plan.lists:
             transcript = transcripts[item.transcript]
             links = links_of(plan, item, answer, missing, transcript)
             computed += [own for name, made in links.items() for own in _of_links(plan.by_name[name], transcript, made)]
@@ -220,7 +228,7 @@ def plan_ratings(
             for unit, metric, value, label, reason, error in computed
         ]
         for rubric in plan.questions:
-            if rubric.name in plan.flow_of or rubric.kind in CASE_KINDS:
+            if rubric.name in plan.flow_of or plan.of_case(rubric):
                 continue
             ratings = answer_ratings(plan, rubric, item, answer, positions.get(name, {}), shown_scores)
             replicate = 0 if plan.mode == "pairs" else item.replicate
@@ -232,9 +240,10 @@ def plan_ratings(
                 for given in ratings
             ]  # fmt: skip
             if plan.mode == "audit" and item.replicate == 0 and name not in judged_items:
-                value, label = _rating_of(rubric, shown_scores[item.transcript, item.unit, rubric.name][0])
-                metric = audited_metric(rubric.name)
-                rows.append(RatingRow(*origin, item.unit, metric, str(plan.judge), 0, value, label))
+                chosen = _chosen(rubric, shown_scores[item.transcript, item.unit, rubric.name][0])
+                metric, silent = audited_metric(rubric.name), RaterAnswer(name, rater, "submitted")
+                own = _rated(rubric, item.unit, metric, chosen, silent, None)
+                rows.append(RatingRow(*origin, item.unit, metric, str(plan.judge), 0, own.value, own.label, own.reason))
         chances += [item.chance] * (len(rows) - len(chances))
         judged_items.add(name)
     table = frame_of(rows, round_of(plan), chances)
@@ -286,10 +295,7 @@ def answer_ratings(
                 yield _rated(rubric, item.unit, adjudicated_metric(rubric.name), chosen, answer, lack)
         case _:
             chosen = answer.choices.get(rubric.name, ())
-            if rubric.kind == "set" and missing is None and chosen:
-                yield _set(rubric, item.unit, chosen, answer)
-            else:
-                yield _rated(rubric, item.unit, rubric.name, chosen, answer, missing or _lack(chosen, UNANSWERED))
+            yield _rated(rubric, item.unit, rubric.name, chosen, answer, missing or _lack(chosen, UNANSWERED))
 
 
 def with_agreed(plan: AnnotationPlan, answer: RaterAnswer) -> RaterAnswer:
@@ -319,22 +325,19 @@ def _rated(
     reason = reason_of(rubric, answer)
     if missing is not None:
         return AnswerRating(unit, metric, None, None, reason, missing)
-    value, label = _rating_of(rubric, chosen[0])
+    if rubric.kind == "set":
+        labels = sorted(set(chosen) - {NONE})
+        if labels and NONE in chosen:
+            return AnswerRating(unit, metric, None, None, reason, f"says {NONE!r} and names {len(labels)}")
+        names = ", ".join(labels) or "none"
+        return AnswerRating(unit, metric, float(len(labels)), None, f"{names}: {reason}" if reason else names, None)
+    value, label = (float(chosen[0]), None) if rubric.kind == "level" else (None, chosen[0])
     return AnswerRating(unit, metric, value, label, reason, None)
 
 
-def _set(rubric: Rubric, unit: str, chosen: Sequence[str], answer: RaterAnswer) -> AnswerRating:
-    labels, said = sorted(set(chosen) - {NONE}), reason_of(rubric, answer)
-    if labels and NONE in chosen:
-        return AnswerRating(unit, rubric.name, None, None, said, f"says {NONE!r} and names {len(labels)}")
-    names = ", ".join(labels) or "none"
-    reason = f"{names}: {said}" if said else names
-    return AnswerRating(unit, rubric.name, float(len(labels)), None, reason, None)
-
-
-def _rating_of(rubric: Rubric, choice: str) -> tuple[float | None, str | None]:
-    """The value and label that a choice is."""
-    return (float(choice), None) if rubric.kind == "level" else (None, choice)
+def _chosen(rubric: Rubric, shown: str) -> tuple[str, ...]:
+    """The choices that a judge is shown with."""
+    return tuple(shown.split(f"{LABEL_SEPARATOR} ")) if rubric.kind == "set" else (shown,)
 
 
 def _audit(
@@ -344,13 +347,13 @@ def _audit(
     chosen = answer.choices.get(rubric.name, ())
     opinion = opinions[0] if opinions else None
     wrong = missing or _lack(opinions, UNANSWERED)
-    if wrong is None and opinion == AGREE and chosen and chosen[0] != judge_choice:
+    if wrong is None and opinion == AGREE and chosen and one_answer(chosen) != judge_choice:
         wrong = "says that the judge is right, and gives another answer"
-    if wrong is None and opinion == DISAGREE and chosen and chosen[0] == judge_choice:
+    if wrong is None and opinion == DISAGREE and chosen and one_answer(chosen) == judge_choice:
         wrong = "says that the judge is wrong, and gives the same answer"
     reason = reason_of(rubric, answer)
     yield AnswerRating(unit, agreement_metric(rubric.name), None, None if wrong else opinion, reason, wrong)
-    implied = chosen or ((judge_choice,) if opinion == AGREE else ())
+    implied = chosen or (_chosen(rubric, judge_choice) if opinion == AGREE else ())
     lack = missing or _lack(implied, "gives no answer beside the judge's")
     yield _rated(rubric, unit, audited_metric(rubric.name), implied, answer, lack)
 
@@ -361,7 +364,7 @@ def _audited_fields(
     computed: Sequence[Unpacked],
     judged: Mapping[tuple[str, str], tuple[float | None, dict[str, str]]],
 ) -> Iterator[Unpacked]:
-    """Of points and links: the rater's own, and whether all of it is what the judge said."""
+    """Of points, links and a list: the rater's own, and whether all of it is what the judge said."""
     for unit, metric, value, label, reason, error in computed:
         if (answer.item, metric) in judged:
             _, shown = judged[answer.item, metric]
@@ -376,12 +379,7 @@ def _audited_fields(
 
 
 def _findings(rubric: Rubric, unit: str, answer: RaterAnswer, missing: str | None) -> Iterator[AnswerRating]:
-    entries = listed_entries(rubric, answer)
-    says_nothing = answer.choices.get(rubric.name, ()) == (NOTHING,)
-    if missing is None and entries and says_nothing:
-        missing = f"says that there is nothing to list, and lists {len(entries)}"
-    if missing is None and not entries and not says_nothing:
-        missing = "lists nothing, and doesn't say that there is nothing"
+    entries, missing = listed_entries(rubric, answer), missing or _list_fault(rubric, answer)
     metrics = entry_metrics(rubric)
     if missing is not None:
         for metric in (rubric.name, *metrics.values()):
@@ -393,6 +391,37 @@ def _findings(rubric: Rubric, unit: str, answer: RaterAnswer, missing: str | Non
     yield AnswerRating(unit, rubric.name, float(len(entries)), None, reason, None)
     for name, metric in metrics.items():
         yield AnswerRating(unit, metric, float(counts[name]), None, None, None)
+
+
+def _list_fault(rubric: Rubric, answer: RaterAnswer) -> str | None:
+    """Why an answer says nothing certain of what is to be listed."""
+    entries, nothing = listed_entries(rubric, answer), answer.choices.get(rubric.name, ()) == (NOTHING,)
+    if entries and nothing:
+        return f"says that there is nothing to list, and lists {len(entries)}"
+    return None if entries or nothing else "lists nothing, and doesn't say that there is nothing"
+
+
+def _corrected_list(
+    plan: AnnotationPlan, item: PlanItem, rubric: Rubric, answer: RaterAnswer, missing: str | None
+) -> Unpacked:
+    """How many entries a judge's list has as a rater corrects it, with each entry and what became of the judge's."""
+    label, text = (part.name for part in entry_part(rubric))
+    shown = plan.lists[item.id][rubric.name]
+    kept, removed, *fields = [], [], *plan.asked_of(item.id, rubric)[:-1]
+    chosen = [answer.choices.get(asked.name, ("",))[0] for asked in fields]
+    if missing is None and "" in chosen:
+        missing = f"{len(chosen) - chosen.count('')} of {len(chosen)} {LINKS_ANSWERED}"
+    if lack := missing or _list_fault(rubric, answer):
+        return item.unit, rubric.name, None, None, answer.notes or None, lack
+    for asked, choice, own, words in zip(fields, chosen, shown.targets, shown.rows, strict=True):
+        said = {label: own, text: words}
+        if choice == NONE:
+            removed.append(said)
+        else:
+            kept.append({label: choice, text: answer.written(reason_field(asked.name)) or words, OF_JUDGE: said})
+    entries = [*kept, *listed_entries(rubric, answer)]
+    reason = {"reason": answer.notes, rubric.answer[0].name: entries, REMOVED: removed}
+    return item.unit, rubric.name, float(len(entries)), None, orjson.dumps(reason).decode(), None
 
 
 def listed_entries(rubric: Rubric, answer: RaterAnswer) -> list[dict[str, str]]:

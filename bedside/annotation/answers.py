@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from bedside.annotation.annotation_plan import AnnotationPlan, Opinion
-from bedside.annotation.fields import NONE, NOTES
+from bedside.annotation.fields import LABEL_SEPARATOR, NONE, NOTES
 from bedside.annotation.page_words import PageWords, words_of
 from bedside.judges.rubrics.answer_form import LINKED_KINDS
 from bedside.judges.rubrics.rubric import Rubric
@@ -37,7 +37,8 @@ def shown_answer(plan: AnnotationPlan, item: str, rubric: Rubric, name: str, ans
     if rubric.kind in LINKED_KINDS and answer != NONE:
         led_to = next((one.choices for one in plan.every_of(item, rubric) if one.name == name and one.said), ())
         return next((f"{choice}: {text}" for choice, text in led_to if choice == answer), answer)
-    return words_of(plan).values(plan, rubric).get(answer, answer)
+    values, several = words_of(plan).values(plan, rubric), rubric.kind == "set"
+    return "; ".join(values.get(one, one) for one in (answer.split(f"{LABEL_SEPARATOR} ") if several else (answer,)))
 
 
 def _said(words: PageWords, number: int, answer: str, opinion: Opinion) -> str:

@@ -10,13 +10,16 @@ file.
   form asks for the rater's own choice alone, they agree whose choice is the one that the judge is shown with.
 - findings: ``<rubric>``: :data:`LISTED` or :data:`NOTHING`; and ``<rubric>__<n>``: a text area that takes any number of
   entries, each of them an entry of the rubric's n-th label (from 0), such as a category of concerns.
+- audit, of a list: the same, of what the judge's list lacks; and ``<rubric>__judge_<n>``: the label of the judge's n-th
+  entry (from 0), or :data:`NONE` where it doesn't belong on the list.
 - rate, by points: ``<rubric>__<n>``: :data:`MET` or :data:`NOT_MET`, of the case's n-th criterion (from 0).
 - rate, by pairs or an index: ``<rubric>__<n>``: what the n-th entry (from 0) of the case's list is linked to, by the
   number that it is shown with (entries from 1, turns from 0), or :data:`NONE`; and ``<rubric>__<n>__<part>``: what else
   is asked of it, such as :data:`YES` or :data:`NO`.
 - codes: ``<code>__<n>``: one choice, the label of the n-th turn (from 0) of the code's role, in the order of the task's
   ``clinician_turns`` or ``patient_turns``.
-- rate, audit, pairs: ``reason__<rubric>``: why, in the rater's words; of each criterion or entry.
+- rate, audit, pairs: ``reason__<rubric>``: why, in the rater's words; of each criterion or entry. Of an entry of a
+  judge's list, the entry in better words.
 - rate, audit: ``evidence__<rubric>``: the turns that show it, and words of them, as in
   :mod:`~bedside.annotation.answers`; of each entry to be linked, where the rubric asks for a quote.
 - all: ``notes``: the rater's notes on the item as a whole.
@@ -42,8 +45,11 @@ NONE = "none of these"
 LISTED, NOTHING = "listed", "nothing to list"
 MET, NOT_MET = "met", "not met"
 YES, NO = "yes", "no"
-#: Kinds of rubrics whose questions are those of an item's own case: criteria, or entries to be linked.
-CASE_KINDS = ("points", *LINKED_KINDS)
+#: Kinds of rubrics whose questions are those of an item's own case: criteria, or entries to be linked; and of a judge's
+#: list (:meth:`~bedside.annotation.annotation_plan.AnnotationPlan.of_case`).
+CASE_KINDS = ("points", *LINKED_KINDS, "list")
+#: What stands between the labels of a set.
+LABEL_SEPARATOR = ";"
 
 
 def choices(rubric: Rubric) -> tuple[tuple[str, str], ...]:
@@ -100,9 +106,22 @@ def entry_fields(rubric: Rubric) -> dict[str, str]:
     return {f"{rubric.name}__{number}": label.label for number, label in enumerate(label_part.labels)}
 
 
+def list_fields(rubric: Rubric, entries: Sequence[str]) -> Iterator[AskedField]:
+    """What is asked of each entry of a judge's list, and last whether the list lacks any."""
+    labels = tuple((label.label, label.descriptor) for label in entry_part(rubric.shown())[0].labels)
+    for place, entry in enumerate(entries):
+        yield AskedField(f"{rubric.name}__judge_{place}", entry, (*labels, (NONE, NONE)), said=True)
+    yield AskedField(rubric.name, "", ((LISTED, LISTED), (NOTHING, NOTHING)))
+
+
 def entry_labels_field(rubric: str) -> str:
     """The control that opens the text areas of a list's labels; no field of an answer."""
     return f"{rubric}__labels"
+
+
+def one_answer(chosen: Iterable[str]) -> str:
+    """What is chosen as one text: of a set, its labels in order."""
+    return f"{LABEL_SEPARATOR} ".join(sorted(chosen))
 
 
 def code_field(code: str, position: int) -> str:

@@ -8,7 +8,7 @@ A task is ``{"data": {…}}`` with
   the words of the plan's language; of a turn that is rated on its own, the turns up to it;
 - ``dialogue_second``: in pairs mode, the turns of the conversation shown beside it, as second;
 - ``criterion_<rubric>_<n>``: where points are given, the n-th criterion (from 0) of the item's case, without what it is
-  worth, and where links are made, the n-th entry; up to the most that any item of the plan has;
+  worth, and where links are made or a list is audited, the n-th entry; up to the most that any item of the plan has;
 - ``target_<rubric>_<n>``: where links are made, the n-th entry (from 0) that they may lead to;
 - ``input_<name>``: text of an input that one of the plan's rubrics needs (background, goal, …);
 - ``rated_turn``: where single turns are rated, the number (from 0) of the rated turn, the last one shown;
@@ -48,16 +48,21 @@ from bedside.annotation.annotation_plan import (
 from bedside.annotation.answers import mark_of, reason_with_evidence, said_by_raters
 from bedside.annotation.fields import (
     CASE_KINDS,
+    LABEL_SEPARATOR,
     MARKED_MODES,
     MET,
     NO,
     NONE,
     NOT_MET,
+    NOTHING,
     YES,
     AskedField,
     choices,
     evidence_field,
+    label_and_text,
     link_fields,
+    list_fields,
+    one_answer,
     reason_field,
 )
 from bedside.annotation.page_words import PageWords, page_words, words_of
@@ -158,20 +163,46 @@ def case_fields(rubric: Rubric, transcript: Transcript) -> tuple[AskedField, ...
 
 
 def linked_lists(
-    run: Run, rubrics: Sequence[Rubric], items: Sequence[PlanItem | KnownItem]
+    run: Run, rubrics: Sequence[Rubric], items: Sequence[PlanItem | KnownItem], judge: str | None = None
 ) -> dict[str, dict[str, LinkedLists]]:
-    """Item → rubric of pairs or of an index → the lists of its case; empty where no links are made.
+    """Item → rubric of pairs or of an index → the lists of its case, or rubric of a list → what the judge listed; empty
+    where no links are made and no list is audited.
 
     Raises:
+        DataError: the judge has no list of an item.
         RunError: the run keeps no text.
     """
     linking = [rubric for rubric in rubrics if rubric.kind in LINKED_KINDS]
+    if judge is not None and rubrics[0].kind == "list":
+        return _judges_lists(run, rubrics[0], items, judge)
     if not linking:
         return {}
     return {
         name: {rubric.name: _lists(rubric, transcript) for rubric in linking}
         for name, transcript in _transcripts(run, items).items()
     }
+
+
+def _judges_lists(
+    run: Run, rubric: Rubric, items: Sequence[PlanItem | KnownItem], judge: str
+) -> dict[str, dict[str, LinkedLists]]:
+    """What a judge listed in its first pass."""
+    rated = run.ratings.filter(pl.col("error").is_null(), rater=judge, metric=rubric.name).sort("replicate").reverse()
+    reasons = {tuple(unit): said for *unit, said in rated.select("transcript_id", "unit", "reason").iter_rows()}
+    lists = {}
+    for item in items:
+        try:
+            entries = orjson.loads(reasons[item.transcript, item.unit])[rubric.answer[0].name]
+            labels, texts = zip(*label_and_text(rubric, entries), strict=True) if entries else ((), ())
+        except (TypeError, ValueError, LookupError) as error:
+            raise _not_rated(run, judge, item, rubric) from error
+        lists[item.id] = {rubric.name: LinkedLists(rows=texts, targets=labels)}
+    return lists
+
+
+def _not_rated(run: Run, judge: str, item: PlanItem | KnownItem, rubric: Rubric) -> DataError:
+    what = f"{judge} has not rated transcript {item.transcript!r} on {rubric.name}"
+    return DataError(what, where=str(run.path), todo="have it judged, or make another plan")
 
 
 def _lists(rubric: Rubric, transcript: Transcript) -> LinkedLists:
@@ -471,7 +502,7 @@ def _data(
         for key, texts, most in (
             ("criterion", rows, most_rows(plan)[name]),
             ("target", () if lists is None else lists.targets, most_targets(plan).get(name, 0)),
-        ):
+        )[: 1 if plan.by_name[name].kind == "list" else 2]:
             filled = [*map(clean, texts), *[words.say("no_criterion")] * (most - len(texts))]
             yield from ((f"{key}_{name}_{number}", text) for number, text in enumerate(filled))
     if plan.mode == "codes":
@@ -484,9 +515,9 @@ def _data(
         for rubric in rubrics:
             if rubric.kind in CASE_KINDS:
                 _, said = judged[item.id, rubric.name]
-                for asked in most_asked(plan, rubric):
+                for asked in (one for one in most_asked(plan, rubric) if one.name != rubric.name):
                     yield f"judge_{asked.name}", said.get(asked.name, "")
-                    if asked.said:
+                    if asked.said and rubric.kind != "list":
                         lack = words.say("no_reason" if asked.name in said else "no_criterion")
                         marks = [said[name] for name in (evidence_field(asked.name),) if name in said]
                         why = reason_with_evidence(said.get(reason_field(asked.name), ""), marks)
@@ -496,7 +527,8 @@ def _data(
             yield f"judge_{rubric.name}", score
             yield f"judge_reason_{rubric.name}", reason
             for number, (choice, _) in enumerate(choices(rubric)):
-                yield f"judge_mark_{rubric.name}_{number}", words.say("judge_mark") if choice == score else ""
+                marked = choice in score.split(f"{LABEL_SEPARATOR} ")
+                yield f"judge_mark_{rubric.name}_{number}", words.say("judge_mark") if marked else ""
 
 
 def most_rows(plan: AnnotationPlan) -> dict[str, int]:
@@ -513,6 +545,8 @@ def most_asked(plan: AnnotationPlan, rubric: Rubric) -> Sequence[AskedField]:
     """What a rubric of points, pairs or an index asks at most of an item, without the texts of any entry."""
     if rubric.kind == "points":
         return max((plan.every_of(item.id, rubric) for item in plan.everything), key=len)
+    if rubric.kind == "list":
+        return list(list_fields(rubric, [""] * most_rows(plan)[rubric.name]))
     return list(link_fields(rubric, [""] * most_rows(plan)[rubric.name], [""] * most_targets(plan)[rubric.name]))
 
 
@@ -535,8 +569,8 @@ def _most(of_items: Sequence[Mapping[str, Sequence[object]]]) -> dict[str, int]:
 
 
 def judge_scores(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str, str], tuple[str, str]]:
-    """What the plan's judge said by levels and labels: (transcript, unit, rubric) → the choice and the reason, of its
-    first pass.
+    """What the plan's judge said by levels, labels and sets: (transcript, unit, rubric) → the choice (of a set
+    :func:`~bedside.annotation.fields.one_answer`) and the reason, of its first pass.
 
     Raises:
         DataError: it has not rated one of the items.
@@ -550,24 +584,44 @@ def judge_scores(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str, str], t
     scores: dict[tuple[str, str, str], tuple[str, str]] = {}
     columns = ("transcript_id", "unit", "metric", "value", "label", "reason")
     for transcript, unit, metric, value, label, reason in rows.select(columns).iter_rows():
-        choice = label if label is not None else f"{value:g}"
-        scores.setdefault((transcript, unit, metric), (choice, clean(reason or "").strip() or no_reason))
+        choice, reason = _judges_choice(plan.by_name[metric], value, label, reason or "")
+        scores.setdefault((transcript, unit, metric), (choice, clean(reason).strip() or no_reason))
     for item in plan.items:
         for rubric in rubrics:
             score = scores.get((item.transcript, item.unit, rubric.name))
             if score is None:
-                raise DataError(
-                    f"{plan.judge} has not rated transcript {item.transcript!r} on {rubric.name}",
-                    where=str(run.path),
-                    todo="have it judged, or make another plan",
-                )
-            if score[0] not in [choice for choice, _ in choices(rubric)]:
+                raise _not_rated(run, str(plan.judge), item, rubric)
+            allowed = {choice for choice, _ in choices(rubric)}
+            if not allowed.issuperset(score[0].split(f"{LABEL_SEPARATOR} ") if rubric.kind == "set" else score[:1]):
                 raise DataError(
                     f"{plan.judge} gave {score[0]!r} on {rubric.name}, which is not on the rubric's scale",
                     where=str(run.path),
                     todo="have it judged again, or make another plan",
                 )
     return scores
+
+
+def _judges_choice(rubric: Rubric, value: float | None, label: str | None, reason: str) -> tuple[str, str]:
+    """What is chosen where a judge is audited, and why. Of a vector's number it is the nearest step."""
+    if rubric.kind == "set":
+        return one_answer(set_labels(rubric, value, reason) or [""]), reason
+    if value is None:
+        return str(label), reason
+    step = min((float(level.value) for level in rubric.scale), key=lambda step: abs(step - value))
+    between = "." in rubric.name and step != value
+    return (f"{step:g}", f"{value:g}. {reason}") if between else (f"{value:g}", reason)
+
+
+def set_labels(rubric: Rubric, value: float | None, reason: str) -> list[str] | None:
+    """The labels that a rating by a set names, or :data:`~bedside.annotation.fields.NONE`; None where it names none
+    of its number, as a number of a file does."""
+    if value == 0:
+        return [NONE]
+    named, rest = list[str](), reason
+    while own := max((one.label for one in rubric.labels if rest.startswith(one.label)), key=len, default=""):
+        named.append(own)
+        rest = rest.removeprefix(own).removeprefix(", ")
+    return named if len(named) == value else None
 
 
 # -- What ratings by points and links say of each criterion or entry -----------------------------------
@@ -611,7 +665,7 @@ def rated_fields(
 
 
 def judge_fields(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str], tuple[float | None, dict[str, str]]]:
-    """(item, rubric of points or links) → what is shown of the plan's judge, by its first pass: rating, and each field.
+    """(item, rubric of points, links or a list) → what is shown of the plan's judge: rating, and each field.
 
     Raises:
         DataError: it has not rated one of the items, or says nothing of single entries.
@@ -622,18 +676,19 @@ def judge_fields(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str], tuple[
     of_judge = run.ratings.filter(pl.col("rater") == plan.judge, pl.col("metric").is_in([*rubrics])).sort("replicate")
     rows = {(row["transcript_id"], row["metric"]): row for row in of_judge.reverse().iter_rows(named=True)}
     transcripts = {one.id: one for one in run.transcripts_named({item.transcript for item in plan.items})}
-    said = {}
+    said: dict[tuple[str, str], tuple[float | None, dict[str, str]]] = {}
     for item in plan.items:
         for name, rubric in rubrics.items():
             row = rows.get((item.transcript, name), {"value": None, "error": None, "reason": None})
             every = plan.every_of(item.id, rubric)
+            if rubric.kind == "list":
+                labels = plan.lists[item.id][name].targets
+                own = zip([asked.name for asked in every], (*labels, NOTHING), strict=True)
+                said[item.id, name] = float(len(labels)), dict(own)
+                continue
             fields = rated_fields(rubric, every, row, transcripts[item.transcript])
             if fields is None:
-                raise DataError(
-                    f"{plan.judge} has not rated transcript {item.transcript!r} on {name}",
-                    where=str(run.path),
-                    todo="have it judged, or make another plan",
-                )
+                raise _not_rated(run, plan.judge, item, rubric)
             shown = float(sum(asked.said and fields[asked.name] != NONE for asked in every))
             said[item.id, name] = shown if rubric.kind == "pairs" else row["value"], fields
     return said

@@ -22,7 +22,7 @@ from typing import Any
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_check import AnswerCheck
 from bedside.annotation.answers import CollectedAnswers, RaterAnswer, in_order, mark_of
-from bedside.annotation.fields import agree_field, code_field, entry_labels_field
+from bedside.annotation.fields import agree_field, code_field, entry_labels_field, one_answer
 from bedside.annotation.items import CODED_TURNS, MAX_TURNS, lasting_content
 from bedside.core.errors import InputError
 from bedside.ratings.rubric_metrics import AGREE, DISAGREE
@@ -167,7 +167,7 @@ def _fields(
     for rubric in plan.questions:
         shown = data.get(f"judge_{rubric.name}")
         if plan.mode == "audit" and shown is not None and rubric.name in choices:
-            opinion = AGREE if choices[rubric.name] == (shown,) else DISAGREE
+            opinion = AGREE if one_answer(choices[rubric.name]) == shown else DISAGREE
             choices.setdefault(agree_field(rubric.name), (opinion,))
     return choices, texts
 

@@ -275,6 +275,8 @@ class _Page:
             case "codes":
                 yield from self._codes()
             case "findings":
+                yield '<View className="bedside-rubric">'
+                yield from _question(self._rubrics[0], 0)
                 yield from self._findings(self._rubrics[0])
             case "audit":
                 for number, rubric in enumerate(self._rubrics):
@@ -353,12 +355,17 @@ class _Page:
         open. What is asked of a link is in sight once there is one."""
         yield '<View className="bedside-rubric">'
         yield from _question(rubric, number)
+        if rubric.kind == "list":
+            yield f'<Text name="about__correcting" value={_text(self._words.say("correct_list"))}/>'
         shown = [item.id for item in self._plan.everything if item.id in self._plan.raters_of]
         counts = [sum(asked.said for asked in self._plan.asked_of(item, rubric)) for item in shown]
         links, settles = rubric.kind in LINKED_KINDS, self._plan.mode == "adjudicate"
         least = 0 if settles else min(counts)
         place = -1
         for asked in most_asked(self._plan, rubric):
+            if asked.name == rubric.name:  # whether a list lacks anything
+                yield from (_header(self._words.say("list_lacks"), 6), *self._findings(rubric))
+                return
             place += asked.said
             title, of_link, when = f"{number + 1}.{place + 1}", links and asked.said, ""
             if asked.said:
@@ -371,7 +378,7 @@ class _Page:
             if self._plan.mode == "audit":
                 says = _text(self._words.say("judge_says"), f"$judge_{asked.name}")
                 yield f'<Header value={says} size="6"/>'
-                if asked.said:
+                if asked.said and rubric.kind != "list":
                     yield f'<Text name="judge_reason__{asked.name}" value="$judge_reason_{asked.name}"/>'
             if settles and asked.said:
                 yield f'<Text name="said__{asked.name}" value="${said_field(asked.name)}"/>'
@@ -390,7 +397,7 @@ class _Page:
             if asked.quoted:
                 yield self._why(asked.name, place, title)
             elif asked.said:
-                yield self._reason(asked.name)
+                yield self._reason(asked.name, "better_words" if rubric.kind == "list" else "studio_why")
             else:
                 yield "</View>"
         yield "</View>"
@@ -435,8 +442,8 @@ class _Page:
             f'hotkey="{key}"/></ParagraphLabels>{self._reason(field)}</View>'
         )
 
-    def _reason(self, field: str) -> str:
-        return _text_area(reason_field(field), self._words.say("studio_why"))
+    def _reason(self, field: str, placeholder: str = "studio_why") -> str:
+        return _text_area(reason_field(field), self._words.say(placeholder))
 
     def _audit(self, rubric: Rubric, number: int) -> Iterator[str]:
         """What the judge says, and the whole scale on which it is marked: the rater says where they stand on it."""
@@ -452,8 +459,6 @@ class _Page:
     def _findings(self, rubric: Rubric) -> Iterator[str]:
         """A list: whether there is anything to list, of which labels, and the entries; none of it can be left open."""
         words = self._words
-        yield '<View className="bedside-rubric">'
-        yield from _question(rubric, 0)
         asked = f"requiredMessage={_text(words.say('studio_answer', title=rubric.title))}"
         either = "".join(
             f'<Choice {self._named(rubric, choice)} hotkey="{key}"/>' for key, choice in ((1, LISTED), (2, NOTHING))

@@ -21,6 +21,7 @@ from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, rater_
 from bedside.annotation.answers import CollectedAnswers, RaterAnswer, listed_turns
 from bedside.annotation.fields import (
     CASE_KINDS,
+    LABEL_SEPARATOR,
     LISTED,
     NOTES,
     NOTHING,
@@ -28,6 +29,7 @@ from bedside.annotation.fields import (
     code_field,
     entry_fields,
     evidence_field,
+    one_answer,
     reason_field,
 )
 from bedside.annotation.items import coded_positions, label_studio_tasks, shown_by_item
@@ -38,7 +40,6 @@ from bedside.annotation.offline_tables import (
     ANSWER_SHEET,
     CELL_LENGTH,
     EVIDENCE,
-    LABEL_SEPARATOR,
     REASON,
     AnswerColumn,
     answer_columns,
@@ -368,15 +369,17 @@ class FilledTable:
             if self._choices_of(key, place).setdefault(field, chosen) != chosen:
                 raise InputError(f"{field} is answered twice", where=place, todo="leave one of the answers")
             if self._plan.mode == "audit" and rubric.kind not in CASE_KINDS:
-                agreed = AGREE if chosen == (cells.get("judge", "").removeprefix("'"),) else DISAGREE
+                agreed = AGREE if one_answer(chosen) == cells.get("judge", "").removeprefix("'") else DISAGREE
                 self._choices_of(key, place)[agree_field(field)] = (agreed,)
-        elif filled[REASON] or filled[EVIDENCE]:
+        elif asked.choices and (filled[REASON] or filled[EVIDENCE]):
             raise InputError("the row says why and has no answer", where=place, todo="fill it in, or empty the cells")
         if filled[EVIDENCE] and not asked.quoted:
             what = "criteria have" if rubric.kind == "points" else f"{field} has"
             raise InputError(f"{what} no evidence", where=f"{place}, column {EVIDENCE}", todo="empty the cell")
-        texts = {reason_field(field): filled[REASON], evidence_field(field): filled[EVIDENCE]}
-        self._said(key, texts, place)
+        if asked.choices:
+            self._said(key, {reason_field(field): filled[REASON], evidence_field(field): filled[EVIDENCE]}, place)
+        elif lines := tuple(line.strip() for line in filled[REASON].splitlines() if line.strip()):
+            self._texts.setdefault(key, {})[field] = lines
 
     def _said(self, key: tuple[str, str], texts: Mapping[str, str], place: str) -> None:
         """Keep what is said of each rubric, and the turns that are named for it."""
@@ -403,14 +406,16 @@ class FilledTable:
         """Whether the rater agrees with what the row says of the judge."""
         name = f"judge__{column.name}"
         assert column.choices is not None
-        shown = _choice(cells.get(name, "").removeprefix("'"), column.choices)
-        if shown is None:
+        cell = cells.get(name, "").removeprefix("'")
+        parts = cell.split(LABEL_SEPARATOR) if column.several else [cell]
+        shown = [_choice(part.strip(), column.choices) for part in parts]
+        if None in shown:
             raise InputError(
                 f"{cells.get(name, '')!r} is not what the judge said",
                 where=f"{place}, column {name}",
                 todo="leave the column as it was made",
             )
-        return (AGREE if chosen[column.name] == (shown,) else DISAGREE,)
+        return (AGREE if {*chosen[column.name]} == {*shown} else DISAGREE,)
 
     def _choices_of(self, key: tuple[str, str], place: str) -> dict[str, tuple[str, ...]]:
         self._places.setdefault(key, place)

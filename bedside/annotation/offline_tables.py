@@ -10,6 +10,8 @@ Columns are ``rater``, ``no`` and ``item``, then
 - rate, by a flow, points or links: a row a question, criterion or entry: ``question``, what is ``asked``, what may be
   chosen (``choices``), in adjudicate what its raters ``said``, in audit what the ``judge`` chose, and to fill in
   ``answer``, ``reason`` and ``evidence``;
+- audit, of a list: a row for each entry, with what would be better words as ``reason``; one for whether any is lacking,
+  and one for each label, whose ``reason`` takes what is lacking, an entry a line;
 - findings: the parts of an entry, such as ``category`` and ``text``, some rows an item; one row with
   :data:`~bedside.annotation.fields.NOTHING` as its label says that there is nothing;
 - codes: ``turn`` (from 0), ``speaker``, ``text`` and a column for each code, a row a turn.
@@ -23,7 +25,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bedside.annotation.annotation_plan import AnnotationPlan
@@ -32,11 +34,13 @@ from bedside.annotation.answers import said_field
 from bedside.annotation.fields import (
     CASE_KINDS,
     MARKED_MODES,
+    NONE,
     NOTES,
     NOTHING,
     REASONED_MODES,
     AskedField,
     choices,
+    entry_fields,
     entry_part,
     evidence_field,
     reason_field,
@@ -52,8 +56,6 @@ ENTRY_ROWS = 8
 ANSWER_SHEET = "Answers"
 #: Characters that one cell of a spreadsheet holds.
 CELL_LENGTH = 32_000
-#: What stands between the labels of a set.
-LABEL_SEPARATOR = ";"
 _FORMULA = tuple("=+-@＝＋－＠\t\r")
 
 
@@ -95,8 +97,14 @@ def question_rows(plan: AnnotationPlan, item: str) -> Iterator[tuple[AskedField,
         if plan.mode == "adjudicate" and rubric.name not in plan.disputed(item):
             continue
         if rubric.kind in CASE_KINDS:
-            yield from ((own, rubric) for own in plan.asked_of(item, rubric))
-        else:
+            yield from ((own, rubric) for own in plan.asked_of(item, rubric) if own.name != rubric.name)
+        if rubric.kind == "list":
+            *_, lacks = plan.asked_of(item, rubric)
+            yield replace(lacks, asked=words_of(plan).say("list_lacks")), rubric
+            for label, field in zip(entry_part(rubric.shown())[0].labels, entry_fields(rubric), strict=True):
+                lacking = f"{label.label}: {label.descriptor} What the list lacks of it, as reason, an entry a line."
+                yield AskedField(field, lacking, (), said=True), rubric
+        elif not plan.of_case(rubric):
             yield AskedField(rubric.name, asked, choices(rubric), said=True, quoted=True), rubric
 
 
@@ -116,7 +124,7 @@ def answer_columns(plan: AnnotationPlan) -> list[AnswerColumn]:
         about = "One of the choices of the row. Leave open what the answers before don't lead to."
         return [
             AnswerColumn(ANSWER, tuple(every), any(rubric.kind == "set" for rubric in plan.questions), about),
-            AnswerColumn(REASON, about="Why?"),
+            AnswerColumn(REASON, about="Why? Of an entry of a list, the entry in better words, where it needs them."),
             AnswerColumn(EVIDENCE, about="The numbers of the turns that show it, such as 3; 5; not for a criterion."),
             AnswerColumn(NOTES, about="Anything you want to say about the item as a whole."),
         ]
@@ -211,10 +219,11 @@ def guide_lines(plan: AnnotationPlan) -> Iterator[tuple[str, str]]:
     for question in plan.questions:
         rubric = question.shown()
         yield from (("", ""), (rubric.title, rubric.definition), *choices(question))
-        if plan.mode == "findings":
+        if rubric.kind == "list":
             label_part, text_part = entry_part(rubric)
             yield from ((label.label, label.descriptor) for label in label_part.labels)
-            yield NOTHING, f"Where that is so: choose it once, and leave {text_part.name} empty."
+            how = NOTHING, f"Where that is so: choose it once, and leave {text_part.name} empty."
+            yield how if plan.mode == "findings" else (NONE, words_of(plan).say("correct_list"))
         if rubric.instructions:
             yield "How to decide", rubric.instructions
 

@@ -36,7 +36,7 @@ from bedside.annotation.annotation_plan import (
 )
 from bedside.annotation.answer_ratings import plan_people, plan_scales
 from bedside.annotation.answer_store import read_store
-from bedside.annotation.items import point_criteria, problem
+from bedside.annotation.items import linked_lists, point_criteria, problem
 from bedside.annotation.plan_choices import AIMS, Aim, Focus
 from bedside.annotation.plan_file import sealed
 from bedside.core.errors import DataError, one_of
@@ -449,6 +449,7 @@ def follow_up_plan(run: Run, plan: AnnotationPlan, proposals: Proposals, seed: i
             rubrics=plan.rubrics,
             wholes=plan.wholes,
             criteria=point_criteria(run, plan.questions, items),
+            lists=linked_lists(run, plan.questions, items),
             raters=plan.people,
             overlap=max(proposal.raters_wanted for proposal in proposals.proposals),
             focus=focus,

@@ -586,9 +586,10 @@ def make_plan(
         RunError: the run keeps no text, or has system messages among its turns.
     """
     wholes = [rubric for rubric in rubrics if rubric.aggregate or rubric.kind == "flow"] if mode == "rate" else []
+    asked_apart = ("sheet", "vector") if mode == "audit" else ("sheet",)
     rubrics = [
         part for rubric in rubrics
-        for part in (rubric.question_rubrics if mode == "rate" or rubric.kind == "sheet" else (rubric,))
+        for part in (rubric.question_rubrics if mode == "rate" or rubric.kind in asked_apart else (rubric,))
     ]  # fmt: skip
     _check_question(mode, rubrics, focus)
     _check_pairs(mode, by=by, focus=focus, training=training, gold=gold, systems=systems)
@@ -650,19 +651,16 @@ def make_plan(
     training_items, hidden = _training_items(training, identity, seed), gold_items(gold, identity, seed)
     second_set = _training_items(training_again, identity, seed, again=True)
     every: list[PlanItem | KnownItem] = [*items, *repeats.values(), *training_items, *second_set, *hidden]
-    criteria, lists = point_criteria(run, rubrics, every), linked_lists(run, rubrics, every)
+    criteria, lists = point_criteria(run, rubrics, every), linked_lists(run, rubrics, every, judge)
+    places = [unit.place for unit, _ in drawn]
     assignment = assigned_items(
-        items,
-        [unit.place for unit, _ in drawn],
-        repeats,
-        training_items,
-        raters,
-        overlap=overlap,
-        shared=shared,
-        seed=seed,
+        items, places, repeats, training_items, raters, overlap=overlap, shared=shared, seed=seed
     )
     settled = {
-        name for name, own in lists.items() if len(own) == len(rubrics) and not any(one.rows for one in own.values())
+        name
+        for name, own in lists.items()
+        if len(own) == len(rubrics) and not any(one.rows for one in own.values())
+        if rubrics[0].kind != "list"  # an empty list of a judge may lack something
     }
     if settled.issuperset(item.id for item in items):
         raise _nothing_left(run, pool, [rubric.name for rubric in rubrics])

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from bedside.annotation.annotation_plan import AnnotationPlan, rater_of
 from bedside.annotation.answer_check import AnswerCheck
-from bedside.annotation.answers import CollectedAnswers, RaterAnswer
-from bedside.annotation.fields import LISTED, NOTHING, agree_field, entry_fields
+from bedside.annotation.answers import CollectedAnswers, RaterAnswer, State
+from bedside.annotation.fields import LISTED, NOTHING, agree_field, entry_fields, one_answer
 from bedside.annotation.items import coded_positions, judge_scores
 from bedside.annotation.tool_form import TOOL_FORMS, ToolForm, ToolResponse
 from bedside.annotation.tool_tasks import TaskFields, tool_page, tool_tasks
@@ -261,15 +261,8 @@ class ToolExport:
             rubric = self._plan.questions[0]
             if rubric.name not in chosen and any(name in texts for name in entry_fields(rubric)):
                 chosen[rubric.name] = (LISTED,)
-        return RaterAnswer(
-            item,
-            rater,
-            "submitted" if own.submitted else "skipped",
-            chosen,
-            texts,
-            updated=own.updated,
-            where=own.where,
-        )
+        state: State = "submitted" if own.submitted else "skipped"
+        return RaterAnswer(item, rater, state, chosen, texts, updated=own.updated, where=own.where)
 
     def _opinions(self, item: str, chosen: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         """Whether the rater agrees with the judge, on each rubric that they answered."""
@@ -279,7 +272,7 @@ class ToolExport:
             for rubric in self._plan.questions
         }
         return {
-            agree_field(name): (AGREE if chosen[name] == (choice,) else DISAGREE,)
+            agree_field(name): (AGREE if one_answer(chosen[name]) == choice else DISAGREE,)
             for name, choice in said.items()
             if name in chosen
         }

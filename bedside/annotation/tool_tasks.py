@@ -14,6 +14,7 @@ from typing import Any
 
 from bedside.annotation.annotation_plan import AnnotationPlan, opaque_id, plan_hash
 from bedside.annotation.fields import (
+    LABEL_SEPARATOR,
     LISTED,
     NOTES,
     NOTHING,
@@ -133,15 +134,9 @@ def _questions(plan: AnnotationPlan) -> Iterator[ToolQuestion]:
         about = rubric.definition
         if plan.mode == "pairs":
             about = "\n".join((about, "Levels of the rubric:", *level_lines(plan.rubrics[number].rubric)))
-        yield ToolQuestion(
-            question.name,
-            rubric.title,
-            about,
-            choices(question),
-            several=rubric.kind == "set",
-            required=question.name not in plan.flow_of,
-            role=rubric.role if plan.mode == "codes" else None,
-        )
+        several, required = rubric.kind == "set", question.name not in plan.flow_of
+        role = rubric.role if plan.mode == "codes" else None
+        yield ToolQuestion(question.name, rubric.title, about, choices(question), several, required, role)
         if plan.mode in REASONED_MODES:
             yield ToolQuestion(reason_field(question.name), f"Why: {rubric.title}", "In your words.", required=False)
     yield ToolQuestion(NOTES, "Notes", "Anything you want to say about the item.", required=False)
@@ -202,8 +197,9 @@ def _request(plan: AnnotationPlan, data: Mapping[str, Any]) -> str:
     if plan.mode == "audit":
         for question in plan.questions:
             said, why = data[f"judge_{question.name}"], data[f"judge_reason_{question.name}"]
-            descriptor = dict(choices(question))[said]
-            parts.append(f"{question.shown().title}: the judge says {said} ({descriptor}). {why}")
+            named = said.split(f"{LABEL_SEPARATOR} ") if question.kind == "set" else [said]
+            shown = "; ".join(f"{one} ({dict(choices(question))[one]})" for one in named)
+            parts.append(f"{question.shown().title}: the judge says {shown}. {why}")
     return "\n\n".join(parts)
 
 

@@ -120,7 +120,7 @@ def _cases(
         else:
             checked[rubric.name] = _choice(rubric, answer, where)
     if not any(answer for answer in checked.values() if isinstance(answer, dict)) and all(
-        rubric.kind in CASE_KINDS for rubric in rubrics
+        rubric.kind in CASE_KINDS and mode != "findings" for rubric in rubrics
     ):
         raise InputError("nothing is asked of the transcript", where=where, todo="leave it out of the file")
     content = transcript.to_json().decode()

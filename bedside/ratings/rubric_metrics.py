@@ -28,6 +28,8 @@ SHARES: Mapping[str, float] = {FIRST: 1.0, SECOND: 0.0, TIE: 0.5}
 #: The shares in order: where people's agreement on preferences is asked for, a tie lies between the two.
 SHARE_SCALE = Scale((0.0, 0.5, 1.0), True)
 AGREE, DISAGREE = "agree", "disagree"
+#: Of a judge's list as people correct it: what the judge said of an entry that is kept, and the entries removed.
+OF_JUDGE, REMOVED = "of_judge", "removed"
 #: Transcript and unit → the final label or level; None where there is to be none.
 FinalLabels = Mapping[tuple[str, str], float | str | None]
 _PREFERENCE, _AGREES, _AUDITED, _ADJUDICATED = ".preference", ".agrees", ".audited", ".adjudicated"

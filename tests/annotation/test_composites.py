@@ -822,7 +822,8 @@ def test_the_docs_say_what_can_be_asked_of_each_kind() -> None:
 
 
 def takes(mode: Any, rubric: Rubric) -> bool:
-    whole = mode not in ("rate", "adjudicate") and rubric.kind != "sheet"
+    by_parts = ("sheet", "vector") if mode == "audit" else ("sheet",)
+    whole = mode not in ("rate", "adjudicate") and rubric.kind not in by_parts
     try:
         check_rubrics(mode, (rubric,) if whole else rubric.question_rubrics)
     except ValueError:

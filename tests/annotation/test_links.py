@@ -29,6 +29,7 @@ from bedside.annotation.labelling_page import labelling_page
 from bedside.annotation.offline_files import export_files, read_files
 from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.annotation.plan_progress import plan_progress
+from bedside.annotation.proposals import follow_up_plan, propose
 from bedside.annotation.rating_page.page_collection import collect
 from bedside.annotation.rating_page.page_state import ClosedItemError, IncompleteEntryError
 from bedside.annotation.reassignment import as_assigned, reassign
@@ -346,6 +347,17 @@ def test_a_plan_is_read_as_it_was_written(run: Run, tmp_path: Path) -> None:
     plan = plan_of(run, repeat=0.5)
     write_plan(plan, tmp_path / "plan.json")
     assert read_plan(tmp_path / "plan.json", run) == plan
+
+
+def test_a_follow_up_has_the_lists_of_its_cases(run: Run) -> None:
+    plan = plan_of(run, MATCHING, per=2)
+    for item in plan.items:
+        fields = plan.fields_of(item.id, MATCHING)
+        for rater in plan.raters:
+            said = {name: choice for name, choice in LINKS.items() if name in fields}
+            keep_answers(run, plan, [rater_answer(item.id, rater, said, texts=MARKED if len(said) > 2 else {})])
+    later = follow_up_plan(run, plan, propose(run, plan, aim="kappa", count=2))
+    assert all(later.every_of(item.id, MATCHING) for item in later.items)
 
 
 # -- the pages --------------------------------------------------------------------------------------

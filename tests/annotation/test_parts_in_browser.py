@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,8 +18,10 @@ from bedside.annotation.label_studio_projects import pull, push
 from bedside.annotation.sampling import make_plan
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.run import Run
-from tests.annotation.builders import people as rows_of_people
+from tests.annotation.builders import COST, FEAR, FINDINGS, people as rows_of_people
+from tests.annotation.study import JUDGE
 from tests.annotation.test_composites import TREE, composite_study
+from tests.annotation.test_corrected_lists import MYTH, listed, place
 from tests.annotation.test_label_studio import begin, browser_of, key, server, studio, submit  # noqa: F401
 from tests.annotation.test_labelling_in_browser import shown, turn
 from tests.annotation.test_links import MATCHING, link_study
@@ -91,3 +94,32 @@ def test_lists_are_linked_and_words_marked(studio: own.OwnServer, server: LabelS
     rated = labels(run, "value")
     assert rated["concern_matching"] == 1
     assert rated["concern_precision"] == rated["concern_recall"] == pytest.approx(1 / 3)
+
+
+def test_a_judges_list_is_corrected(studio: own.OwnServer, server: LabelStudioClient, tmp_path: Path) -> None:  # noqa: F811
+    """The first entry is kept in better words, the second moved, the third removed, and one added."""
+    run, every = listed(tmp_path)
+    others = [(item.transcript, "transcript") for item in every.items if place(every, item.id)]
+    plan = make_plan(
+        run, mode="audit", rubrics=(FINDINGS,), raters=("anna",), overlap=1, judge=JUDGE, without=others
+    )  # fmt: skip
+    with labelling(run, plan, studio, server) as page:
+        choices = page.locator(".bedside-right .lsf-choice:visible")
+        assert choices.count() == 3 * 5 + 2
+        for at in (1, 5, 14):
+            choose(page, at)
+        page.get_by_placeholder("In better words").first.fill("Afraid of the pain")
+        choose(page, 15)
+        assert choices.count() == 3 * 5 + 2 + 4
+        choose(page, 20)
+        box = page.locator(f".bedside-rubric input[name^='{FINDINGS.name}__3']")
+        box.fill("Travels far")
+        box.press("Enter")
+        page.wait_for_timeout(300)
+        submit(page)
+    pull(plan, run, server)
+    (reason,) = rows_of_people(run, f"{FINDINGS.name}.audited")["reason"]
+    made = [(one["category"], one["text"], "of_judge" in one) for one in json.loads(reason)["findings"]]
+    assert made == [
+        (FEAR, "Afraid of the pain", True), (MYTH, "Trusts herbs", True), (COST, "Travels far", False),
+    ]  # fmt: skip

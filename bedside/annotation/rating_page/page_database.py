@@ -23,7 +23,6 @@ from bedside.annotation.answer_ratings import beside_walks
 from bedside.annotation.answers import RaterAnswer, State, in_order, marked_words
 from bedside.annotation.assignment_by_need import WorkDone
 from bedside.annotation.fields import (
-    CASE_KINDS,
     LISTED,
     MARKED_MODES,
     NONE,
@@ -32,10 +31,12 @@ from bedside.annotation.fields import (
     code_field,
     entry_fields,
     evidence_field,
+    one_answer,
 )
 from bedside.annotation.items import clean
 from bedside.annotation.page_words import words_of
 from bedside.core.errors import BedsideError, InputError, RunError
+from bedside.judges.rubrics.answer_form import LINKED_KINDS
 from bedside.judges.rubrics.rubric import Rubric, link_form
 from bedside.ratings.rubric_metrics import AGREE, DISAGREE
 
@@ -382,8 +383,8 @@ def checked_entry(plan: AnnotationPlan, sent: SentEntry, task: Mapping[str, Any]
     if plan.mode == "audit":
         for rubric in plan.questions:
             picked.pop(agree_field(rubric.name), None)
-            if rubric.name in picked:
-                agrees = picked[rubric.name] == (task[f"judge_{rubric.name}"],)
+            if rubric.name in picked and not plan.of_case(rubric):
+                agrees = one_answer(picked[rubric.name]) == task[f"judge_{rubric.name}"]
                 picked[agree_field(rubric.name)] = (AGREE if agrees else DISAGREE,)
     for name in beside_walks(plan, picked):
         picked.pop(name, None)
@@ -430,13 +431,14 @@ def open_questions(plan: AnnotationPlan, item: str, entry: PageEntry, task: Mapp
             continue
         if rubric.name in beside:
             continue
-        if rubric.kind in CASE_KINDS:
+        if plan.of_case(rubric):
             wanting |= dict(_open_of_case(plan, item, rubric, entry, task["dialogue"]))
-            continue
+            if rubric.kind != "list":
+                continue
         chosen = entry.choices.get(rubric.name, ())
         if not chosen:
             wanting[rubric.name] = words.say("please_answer", title=title)
-        elif plan.mode == "findings":
+        elif rubric.kind == "list":
             listed = any(entry.texts.get(field) for field in entry_fields(rubric))
             if chosen == (LISTED,) and not listed:
                 wanting[rubric.name] = words.say("please_list")
@@ -451,8 +453,10 @@ def _open_of_case(
     plan: AnnotationPlan, item: str, rubric: Rubric, entry: PageEntry, turns: Sequence[Mapping[str, str]]
 ) -> Iterator[tuple[str, str]]:
     """Field → what is still to do there, of what a rubric asks of the item's own case."""
-    points, linked, words = rubric.kind == "points", set[tuple[str, ...]](), words_of(plan)
-    quoted = [] if points else [words.roles[str(part.of)] for part in link_form(rubric).texts if part.type == "quote"]
+    points, linking = rubric.kind == "points", rubric.kind in LINKED_KINDS
+    linked, words = set[tuple[str, ...]](), words_of(plan)
+    texts = link_form(rubric).texts if linking else ()
+    quoted = [words.roles[str(part.of)] for part in texts if part.type == "quote"]
     said = {who: {at: turn["text"] for at, turn in enumerate(turns) if turn["speaker"] == who} for who in quoted}
     agreed = plan.agreed.get(item, {})
     linked |= {(agreed[asked.name],) for asked in plan.every_of(item, rubric) if asked.said and asked.name in agreed}
@@ -461,7 +465,7 @@ def _open_of_case(
         if not chosen:
             key, text = "please_judge" if points else "please_answer", asked.asked.rstrip(".。")
             yield asked.name, words.say(key, criterion=text, title=text)
-        elif asked.said and not points and chosen != (NONE,):
+        elif asked.said and linking and chosen != (NONE,):
             if chosen in linked and link_form(rubric).one_to_one:
                 yield asked.name, words.say("linked_twice", entry=asked.asked.rstrip("."))
             else:

@@ -92,12 +92,12 @@ def _question(plan: AnnotationPlan, number: int) -> dict[str, Any]:
         "name": rubric.name,
         "title": shown.title,
         "definition": shown.definition,
-        "several": rubric.kind == "set" and plan.mode != "findings",
+        "several": rubric.kind == "set",
         "role": rubric.role if plan.mode == "codes" else None,
         "reason": reason_field(rubric.name) if plan.mode in REASONED_MODES else None,
         "evidence": evidence_field(rubric.name) if plan.mode in MARKED_MODES else None,
-        "of_case": rubric.kind in CASE_KINDS,
-        "linked": rubric.kind in LINKED_KINDS,
+        "of_case": plan.of_case(rubric),
+        "linked": rubric.kind in (*LINKED_KINDS, "list"),
         "pick": rubric.kind in LINKED_KINDS and link_form(rubric).of_turns,
         "leads": None,
     }
@@ -105,7 +105,7 @@ def _question(plan: AnnotationPlan, number: int) -> dict[str, Any]:
         # What an answer weighs is no part of the page.
         starts = flow.question_rubrics[flow.flow.first].name == rubric.name
         question |= {"leads": flow_leads(flow, rubric.name), "starts": starts}
-    if plan.mode == "findings":
+    if rubric.kind == "list":
         label_part, text_part = entry_part(rubric)
         fields = zip(label_part.labels, entry_fields(rubric), strict=True)
         question["about_entries"] = text_part.descriptor
@@ -147,9 +147,10 @@ def _of_case(plan: AnnotationPlan, item: str) -> dict[str, list[dict[str, Any]]]
                 "evidence": evidence_field(asked.name) if asked.quoted else None,
             }
             for asked in plan.asked_of(item, rubric)
+            if asked.name != rubric.name  # what a list lacks is asked as in findings
         ]
         for rubric in plan.questions
-        if rubric.kind in CASE_KINDS
+        if plan.of_case(rubric)
     }
 
 

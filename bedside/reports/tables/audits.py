@@ -12,7 +12,7 @@ from bedside.analysis.audits import Audit, audits
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.words import counted
 from bedside.ratings.rubric_metrics import agreement_metric
-from bedside.reports.columns import Column, Table, ends, recorded, table_of
+from bedside.reports.columns import Column, Table, bounded, ends, recorded, table_of
 from bedside.reports.measures import Headed
 from bedside.reports.notes import Note, note
 from bedside.reports.number_text import DASH, number, rater_words, share_words
@@ -66,6 +66,14 @@ COLUMNS = (
 )  # fmt: skip
 
 
+#: Of a judge's lists, after the share confirmed.
+LIST_COLUMNS = (
+    Column("Precision [95 % CI]", text=lambda own: share_words(own.precision)),
+    Column("Recall [95 % CI]", text=lambda own: share_words(own.recall)),
+    bounded(precision="precision", recall="recall"),
+)
+
+
 def _per_cent(part: int, whole: int) -> str:
     return number(100 * part / whole if whole else None, 1)
 
@@ -107,6 +115,11 @@ def meaning(verdicts: Sequence[Audit]) -> Iterator[str]:
     )
 
 
+LISTS = Note(
+    "audits.lists",
+    "Precision: of the entries of the judge's lists, those that people keep by its label. Recall: of all entries of "
+    "the corrected lists, those. Of lists, the others say how many entries they remove, move and add.",
+)
 SEEN = Note(
     "audits.seen",
     "People saw the judge's rating first, which draws them towards it: this is no agreement of independent raters, and "
@@ -168,9 +181,10 @@ def audits_table(verdicts: Sequence[Audit]) -> Table:
 
     Where one person audited each unit, answers are units, and there is no majority.
     """
-    table = table_of(
-        "audits", _TITLE, verdicts, COLUMNS, group=_heading, notes=(meaning, SEEN, intervals, chances, missing)
-    )
+    of_lists = any(verdict.precision for verdict in verdicts)
+    columns = (*COLUMNS[:-3], *LIST_COLUMNS, *COLUMNS[-3:]) if of_lists else COLUMNS
+    notes = (meaning, *((LISTS,) if of_lists else ()), SEEN, intervals, chances, missing)
+    table = table_of("audits", _TITLE, verdicts, columns, group=_heading, notes=notes)
     needless = () if _several(verdicts) else ("Answers", "By majority")
     return table.of_columns([place for place, column in enumerate(table.columns) if column.title not in needless])
 

@@ -14,7 +14,7 @@ import pytest
 
 from bedside.annotation.answer_store import read_store
 from bedside.annotation.assignment_by_need import WorkDone, need_design, stop
-from bedside.annotation.fields import LISTED
+from bedside.annotation.fields import LISTED, NONE
 from bedside.annotation.page_words import page_words
 from bedside.annotation.plan_file import read_plan
 from bedside.annotation.reassignment import as_assigned
@@ -22,10 +22,21 @@ from bedside.annotation.sampling import make_plan
 from bedside.annotation.training_cases import read_training
 from bedside.ratings.run import Run
 from bedside.scoring.score import score
-from tests.annotation.builders import CLIENT_TALK, MODES, QUESTION, copy_of, gold_cases, people, translated_plan
+from tests.annotation.builders import (
+    CLIENT_TALK,
+    COST,
+    FEAR,
+    MODES,
+    QUESTION,
+    copy_of,
+    gold_cases,
+    people,
+    translated_plan,
+)
 from tests.annotation.rating_page.pages import ServedPage, serving
 from tests.annotation.study import EMPATHY, GOAL, new_study, rating_plan
 from tests.annotation.test_composites import MANNERS, STEPS, TEACH, composite_study, item_of
+from tests.annotation.test_corrected_lists import MYTH, NAME, listed, place as place_of
 from tests.annotation.test_links import CHECK, MATCHING, link_study
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
@@ -753,3 +764,32 @@ def test_items_by_need_come_without_loading_again_and_end_when_it_is_enough(tmp_
         ben = opened(browser, served.links["ben"])
         ben.get_by_text("It is enough").wait_for()
     assert len(as_assigned(run, plan).assignment["anna"]) == 5
+
+
+@pytest.mark.parametrize("width", [1440, 360])
+def test_a_judges_list_is_corrected_in_a_browser(browser: Any, tmp_path: Path, width: int) -> None:
+    """One entry is kept in better words, another moved, another removed, and one added."""
+    run, plan = listed(tmp_path)
+    item = next(one.id for one in plan.items if place_of(plan, one.id) == 0)
+    with serving(plan, run) as served:
+        page = opened(browser, served.links["anna"], width=width)
+        page.get_by_role("button", name="All items").click()
+        page.locator(".items button").nth(plan.assignment["anna"].index(item)).click()
+        page.locator("fieldset").first.wait_for()
+        for at, label in enumerate((FEAR, MYTH, NONE)):
+            page.locator(f"fieldset[data-field='{NAME}__judge_{at}'] input[value='{label}']").check()
+        page.locator(f"[data-field='reason__{NAME}__judge_0']").fill("Afraid of the pain")
+        page.locator("#hand-in").click()
+        page.locator(f"fieldset.wanting[data-field='{NAME}']").wait_for()
+        page.locator(f"fieldset[data-field='{NAME}'] input[value='{LISTED}']").check()
+        page.locator(f"section[data-field='{NAME}__3'] textarea").fill("Travels far")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        axe_finds_nothing(page)
+        page.locator("#hand-in").click()
+        page.get_by_text("1 of 4 handed in").wait_for()
+        assert served.stop()[0] == 0
+    (reason,) = people(run, f"{NAME}.audited")["reason"]
+    made = [(one["category"], one["text"], "of_judge" in one) for one in json.loads(reason)["findings"]]
+    assert made == [
+        (FEAR, "Afraid of the pain", True), (MYTH, "Trusts herbs", True), (COST, "Travels far", False),
+    ]  # fmt: skip

@@ -328,12 +328,14 @@ function ratingParts(task, opinions, of_case) {
     if (question.of_case) {
       right.push(el("section", { class: "criteria", "aria-label": question.title },
         el("h2", {}, `${place + 1}. ${question.title}`), written("p", question.definition),
+        question.entries ? el("p", { class: "task" }, say("correct_list")) : null,
         caseGroups({ question, number: place + 1, asked: of_case[question.name], answer: keeper, changed, stops, marks,
           judge: (one) => task[`judge_${one.field}`] || null,
           said: (one) => [
             one.reason && task[`judge_${one.field}`] ? judged({ ...one, name: one.field }, task[`judge_${one.field}`], task) : null,
             said(one, opinions[one.field]),
-          ] })));
+          ] }),
+        question.entries ? entryLists({ question, lists: share.lists, answer: keeper, changed, stops, lacks: true }) : null));
       return;
     }
     if (share.mode === "findings") {
@@ -360,12 +362,14 @@ function ratingParts(task, opinions, of_case) {
 }
 
 const choiceOf = (question, value) => question.choices.find((one) => one.value === value);
+/** What is shown of an answer, which may name several labels. */
+const shownOf = (question, answer) => answer.split("; ").map((one) => choiceOf(question, one)?.shown ?? one).join("; ");
 
 function judged(question, judge, task) {
   const choice = choiceOf(question, judge);
   return el("div", { class: "judged" },
-    el("p", {}, el("strong", {}, say("judge_says")), written("strong", choice?.shown ?? judge), ": ", written("span", choice?.descriptor ?? "")),
-    written("p", task[`judge_reason_${question.name}`], { class: "said" }),
+    el("p", {}, el("strong", {}, say("judge_says")), written("strong", shownOf(question, judge)), choice ? [": ", written("span", choice.descriptor)] : null),
+    written("p", task[`judge_reason_${question.name}`] ?? "", { class: "said" }),
     el("p", { class: "soft" }, say("choose_right")));
 }
 
@@ -374,7 +378,7 @@ function said(question, opinions) {
   if (!opinions?.length) return null;
   return el("div", { class: "judged" }, el("p", {}, el("strong", {}, say("raters_said"))),
     el("ul", {}, opinions.map((opinion) =>
-      el("li", {}, written("strong", choiceOf(question, opinion.answer)?.shown ?? opinion.answer), opinion.reason ? written("p", opinion.reason, { class: "said" }) : null))));
+      el("li", {}, written("strong", shownOf(question, opinion.answer)), opinion.reason ? written("p", opinion.reason, { class: "said" }) : null))));
 }
 
 function levels(question) {

@@ -82,7 +82,7 @@ export function choiceGroup({ question, field, legend, about = [], answer, chang
         "span",
         { class: "words" },
         written("strong", choice.shown),
-        judge === choice.value ? el("span", { class: "badge" }, say("judge_says_this")) : null,
+        judge?.split("; ").includes(choice.value) ? el("span", { class: "badge" }, say("judge_says_this")) : null,
         compact || choice.descriptor === choice.value ? null : written("span", choice.descriptor, { class: "descriptor" }),
       ),
     ),
@@ -159,7 +159,7 @@ export function caseGroups({ question, number, asked, answer, changed, stops, ma
       group.querySelector(".wanted").textContent = "";
     };
     if (one.evidence) group.append(marks.control({ title: one.asked, evidence: one.evidence, answered }, `${number}.${entry}`));
-    if (one.reason) group.append(textField({ field: one.reason, label: say("reason"), answer, changed, rows: 1 }));
+    if (one.reason) group.append(textField({ field: one.reason, label: say(question.entries ? "better_words" : "reason"), answer, changed, rows: 1 }));
     shown[place] = group;
   });
   follow();
@@ -324,7 +324,7 @@ function selectedWords(turn) {
 }
 
 /** A list to which any number of entries is added, under each of its titles. */
-export function entryLists({ question, lists, answer, changed, stops }) {
+export function entryLists({ question, lists, answer, changed, stops, lacks = false }) {
   const field = question.name;
   const body = el("div", { class: "lists" });
   const asked = {
@@ -339,7 +339,8 @@ export function entryLists({ question, lists, answer, changed, stops }) {
     changed();
   }
   const group = choiceGroup({
-    question: asked, field, legend: `1. ${question.title}`, about: [written("p", question.definition)], answer,
+    question: asked, field, legend: lacks ? say("list_lacks") : `1. ${question.title}`,
+    about: lacks ? [] : [written("p", question.definition)], answer,
     changed: follow, stops,
   });
   body.hidden = (answer.choices[field] || [])[0] !== lists.listed;
