@@ -484,19 +484,23 @@ class ResamplingPlan:
 # -- Sign flips and bootstraps of the means of many columns at once -------------------------------------
 
 
-def _turned(n: int, *, total: int, seed: int, exact: bool, width: int) -> Iterator[Mask]:
+#: Signs times columns of a block of patterns, so that it stays near the processor.
+_NEAR = 2**20
+
+
+def _turned(n: int, *, total: int, seed: int, exact: bool, step: int) -> Iterator[Mask]:
     """Blocks of sign patterns of ``n`` rows, true where a row's sign is turned: all there are, or random ones."""
-    rng, done = generator(seed), 0
-    for rows in blocks(total, width):
-        every = np.arange(done, done + rows)[:, None] if exact else None
+    rng = generator(seed)
+    for start in range(0, total, step):
+        rows = min(step, total - start)
+        every = np.arange(start, start + rows)[:, None] if exact else None
         yield rng.random((rows, n)) < 0.5 if every is None else every >> np.arange(n) & 1 == 1
-        done += rows
 
 
 @lru_cache(maxsize=1)
 def _few_turned(n: int, total: int, seed: int, exact: bool) -> Mask:
     """The same in one, kept since the tables of other systems turn the same rows."""
-    return np.concatenate([*_turned(n, total=total, seed=seed, exact=exact, width=n)])
+    return np.concatenate([*_turned(n, total=total, seed=seed, exact=exact, step=block_rows(n))])
 
 
 def rows_in_order(d: Array, present: Mask) -> tuple[Array, Mask]:
@@ -526,15 +530,16 @@ def sign_flips(
     No interval is there where no shift is rejected, as of too few rows, or all but one are.
     """
     (n, columns), total = d.shape, 2 ** d.shape[0] if exact else resamples
-    width, alike = max(1, n, columns), present is None or bool(present.all())
-    parts: Iterable[Mask] = _turned(n, total=total, seed=seed, exact=exact, width=width)
+    alike = present is None or bool(present.all())
+    step = max(64, _NEAR // max(1, n * min(columns, 8)) // 64 * 64)
+    parts: Iterable[Mask] = _turned(n, total=total, seed=seed, exact=exact, step=step)
     if n * total <= BUDGET_BYTES:
-        parts = np.split(_few_turned(n, total, seed, exact), range(block_rows(width), total, block_rows(width)))
+        parts = np.split(_few_turned(n, total, seed, exact), range(step, total, step))
     sums, counts, done = np.empty((columns, total)), np.empty((1 if alike else columns, total)), 0
     for part in parts:
         turned, place = part.astype(np.float64), slice(done, done := done + len(part))
         sums[:, place] = (turned @ d).T
-        counts[:, place] = turned.sum(axis=1) if present is None or alike else (turned @ present).T
+        counts[:, place] = part.sum(axis=1) if present is None or alike else (turned @ present).T
     p_values = np.empty(columns)
     intervals: list[Interval | None] = []
     for column in range(columns):
