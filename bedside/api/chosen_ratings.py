@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bedside.core.errors import InputError
+from bedside.core.phases import phase
 from bedside.core.question_settings import WHICH, changed_fields, filled_in, option, settings_class
 from bedside.core.words import Names, counted, listed, listed_by_name
 from bedside.ratings.rating_reading import SCALES, FileReading
@@ -247,6 +248,7 @@ def within_of(source: RatingSource | View, settings: Within) -> str | None:
     return source.within
 
 
+@phase("reading")
 def view_of(source: RatingSource | View, settings: RatingsPart) -> RatingsView:
     """The ratings that a question is about.
 
