@@ -207,17 +207,10 @@ def within_margins(
         for a, b in duos:
             tests.append(
                 _margin_test(
-                    view,
-                    facts,
-                    table,
-                    cases,
-                    raters=str(group),
-                    systems=(a, b),
-                    margin=by_metric[str(metric)].width,
-                    better=better,
-                    labels=labels,
+                    view, facts, table, cases, raters=str(group), systems=(a, b),
+                    margin=by_metric[str(metric)].width, better=better, labels=labels,
                 )
-            )
+            )  # fmt: skip
     if not tests:
         refused = "; ".join(f"{name}: {reason}" for name, reason in labels.refused.items())
         raise DataError(

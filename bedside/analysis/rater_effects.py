@@ -357,19 +357,12 @@ def _design(view: RatingsView, metric: str, systems: tuple[str, str], paired: bo
     gap = shares[0] - shares[1]
     shift, reach = _shift(view, metric, raters, gap)
     return RaterDesign(
-        facts=view.facts(metric),
-        a=systems[0],
-        b=systems[1],
-        raters=tuple(raters),
-        difference=difference,
-        why=why,
+        facts=view.facts(metric), a=systems[0], b=systems[1], raters=tuple(raters), difference=difference, why=why,
         only_a=tuple(rater for rater, share in zip(raters, shares[1], strict=True) if share == 0),
         only_b=tuple(rater for rater, share in zip(raters, shares[0], strict=True) if share == 0),
-        imbalance=float(np.abs(gap).sum() / 2),
-        shift=shift,
-        shift_reach=reach,
+        imbalance=float(np.abs(gap).sum() / 2), shift=shift, shift_reach=reach,
         is_spread=all(2 / (share**2).sum() >= len(cells.cases) for share, cells in zip(shares, of_system, strict=True)),
-    )
+    )  # fmt: skip
 
 
 def _cells(view: RatingsView, metric: str, systems: tuple[str, str]) -> tuple[list[str], list[_Cells]]:
@@ -523,10 +516,10 @@ def _levels(
         sums[at] += own
     if np.linalg.matrix_rank(weights) < len(raters) - 1:
         return None, sums, []
-    inverse = np.linalg.pinv(weights)
-    levels = inverse @ sums
+    inverse: Array = np.linalg.pinv(weights)
+    levels: Array = inverse @ sums
     left = [own - (levels[at] - levels[at].mean()) for at, own in zip(places, centred, strict=True)]
-    return inverse, sums, list(zip(places, left, units["case"], strict=True))
+    return inverse, sums, [*zip(places, left, units["case"], strict=True)]
 
 
 def names_of(raters: Sequence[str]) -> str:

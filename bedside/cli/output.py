@@ -214,12 +214,12 @@ def _printed_timings() -> Iterator[None]:
         if find_spec("resource") is not None:  # Windows has none
             import resource
 
-            own, others = (resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-            unit = 1e6 if sys.platform == "darwin" else 1e3
-            note(f"Most memory: {own.ru_maxrss / unit:,.0f} MB")
-            if others.ru_maxrss:
-                taken = others.ru_utime + others.ru_stime
-                note(f"Other processes: {taken:.2f} s of the processor, most memory {others.ru_maxrss / unit:,.0f} MB")
+            for what, whose in (
+                ("Most memory of this", resource.RUSAGE_SELF),
+                ("Most of another", resource.RUSAGE_CHILDREN),
+            ):
+                if most := resource.getrusage(whose).ru_maxrss:
+                    note(f"{what} process: {most / (1e6 if sys.platform == 'darwin' else 1e3):,.0f} MB")
 
 
 # -- What the commands print ----------------------------------------------------------------------------

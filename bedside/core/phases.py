@@ -18,9 +18,7 @@ _CLOCK: ContextVar[tuple[Seconds, list[str], list[float]] | None] = ContextVar("
 @contextmanager
 def phase(name: str) -> Iterator[None]:
     """While a part of the work runs, or a function that this decorates: its seconds count under the name."""
-    if (clock := _CLOCK.get()) is None:
-        yield
-        return
+    clock = _CLOCK.get() or ({}, [name], [0.0, 0.0])
     _turn(*clock)
     clock[1].append(name)
     try:
@@ -41,18 +39,16 @@ def _turn(seconds: Seconds, running: list[str], last: list[float]) -> None:
 @contextmanager
 def timed() -> Iterator[Seconds]:
     """The seconds by phase, complete when the block ends; modules that are loaded meanwhile are a phase, too."""
-    seconds: Seconds = {}
-    clock = (seconds, ["computing"], [time.perf_counter(), time.process_time()])
-    load = builtins.__import__
+    clock: tuple[Seconds, list[str], list[float]] = ({}, ["computing"], [time.perf_counter(), time.process_time()])
+    load, token = builtins.__import__, _CLOCK.set(clock)
 
     def loading(*named: Any, **rest: Any) -> Any:
         with phase("loading modules"):
             return load(*named, **rest)
 
-    token = _CLOCK.set(clock)
     builtins.__import__ = loading
     try:
-        yield seconds
+        yield clock[0]
     finally:
         builtins.__import__ = load
         _turn(*clock)

@@ -563,7 +563,7 @@ def _flip_p_value(turned: Array, d: Array, alternative: str, *, exact: bool, mid
         above, observed = -above, -observed
     # Sums of the same terms in another order differ in the last digits; they count as ties.
     slack = 1e-12 * np.abs(d).sum()
-    extreme = np.count_nonzero(above >= observed - slack)
+    extreme: float = np.count_nonzero(above >= observed - slack)
     if mid:
         extreme = (extreme + np.count_nonzero(above > observed + slack)) / 2
     return float(extreme / above.size if exact else (extreme + (0.5 if mid else 1.0)) / (above.size + 1))
@@ -587,7 +587,8 @@ def _flip_interval(
     for at in (place, means.size - 1 - place):
         means.partition(at)
         bounds.append(float(means[at]))
-    return None if constant(np.array(bounds)) else Interval(*bounds, level, "sign flips inverted")
+    low, high = bounds
+    return None if constant(np.array(bounds)) else Interval(low, high, level, "sign flips inverted")
 
 
 def mean_bootstraps(d: Array, present: Mask, *, resamples: int, seed: int, words: str) -> list[Resamples]:
