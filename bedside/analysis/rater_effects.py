@@ -312,7 +312,7 @@ def rater_design(
 
 
 @dataclass(frozen=True, slots=True)
-class _Cells:
+class _RatersCells:
     """What raters gave a system's cases.
 
     Attributes:
@@ -325,12 +325,12 @@ class _Cells:
     values: Array
     transcripts: Array
 
-    def of(self, cases: Collection[str]) -> _Cells:
+    def of(self, cases: Collection[str]) -> _RatersCells:
         """Those of these cases."""
         kept = [place for place, case in enumerate(self.cases) if case in cases]
         if len(kept) == len(self.cases):
             return self
-        return _Cells(tuple(self.cases[place] for place in kept), self.values[kept], self.transcripts[kept])
+        return _RatersCells(tuple(self.cases[place] for place in kept), self.values[kept], self.transcripts[kept])
 
 
 def _design(view: RatingsView, metric: str, systems: tuple[str, str], paired: bool | None) -> RaterDesign | None:
@@ -347,7 +347,7 @@ def _design(view: RatingsView, metric: str, systems: tuple[str, str], paired: bo
     by_anybody = np.any([cells.transcripts.any(axis=0) for cells in of_system], axis=0)
     raters = [rater for rater, is_there in zip(everybody, by_anybody, strict=True) if is_there]
     of_system = [
-        _Cells(cells.cases, cells.values[:, by_anybody], cells.transcripts[:, by_anybody]) for cells in of_system
+        _RatersCells(cells.cases, cells.values[:, by_anybody], cells.transcripts[:, by_anybody]) for cells in of_system
     ]
     if shared and not paired:
         difference, why = None, f"only {len(shared)} of the cases are shared, too few to pair"
@@ -365,10 +365,10 @@ def _design(view: RatingsView, metric: str, systems: tuple[str, str], paired: bo
     )  # fmt: skip
 
 
-def _cells(view: RatingsView, metric: str, systems: tuple[str, str]) -> tuple[list[str], list[_Cells]]:
+def _cells(view: RatingsView, metric: str, systems: tuple[str, str]) -> tuple[list[str], list[_RatersCells]]:
     """The people who rated by a metric, and their cells of two systems, both in the same settings."""
 
-    def compute(systems: Sequence[str]) -> tuple[list[str], dict[str, _Cells]]:
+    def compute(systems: Sequence[str]) -> tuple[list[str], dict[str, _RatersCells]]:
         rated = (
             _people_rows(view)
             .filter(pl.col("unit") == TRANSCRIPT, pl.col("metric") == metric)
@@ -385,13 +385,13 @@ def _cells(view: RatingsView, metric: str, systems: tuple[str, str]) -> tuple[li
             at = part["case"].rle_id().to_numpy(), np.array([columns[rater] for rater in part["rater"]])
             values, transcripts = np.full((len(cases), len(raters)), np.nan), np.zeros((len(cases), len(raters)))
             values[at], transcripts[at] = part["value"], part["transcripts"]
-            by_system[str(system)] = _Cells(cases, values, transcripts)
+            by_system[str(system)] = _RatersCells(cases, values, transcripts)
         return raters, by_system
 
     # With nothing to match, a system's cells are the same beside every other.
     matched = systems if view.matching(systems).by else ()
     raters, by_system = view.once(("raters' cells", metric, matched), lambda: compute(matched))
-    nothing = _Cells((), np.empty((0, len(raters))), np.empty((0, len(raters))))
+    nothing = _RatersCells((), np.empty((0, len(raters))), np.empty((0, len(raters))))
     return raters, [by_system.get(system, nothing) for system in systems]
 
 
@@ -438,7 +438,7 @@ def passes_of_cases(view: RatingsView, metric: str, systems: Sequence[str]) -> p
     return cells.drop("rater").rename({"name": "rater"})
 
 
-def _shares(cells: _Cells) -> Array:
+def _shares(cells: _RatersCells) -> Array:
     """Which share of a system's mean each rater's ratings are: of each case's ratings, averaged over cases."""
     counts = cells.transcripts
     shares = np.sort(counts / counts.sum(axis=1, keepdims=True), axis=0)
@@ -448,7 +448,9 @@ def _shares(cells: _Cells) -> Array:
     return means
 
 
-def _crossed_difference(of_system: Sequence[_Cells], raters: Sequence[str], paired: bool) -> tuple[Result | None, str]:
+def _crossed_difference(
+    of_system: Sequence[_RatersCells], raters: Sequence[str], paired: bool
+) -> tuple[Result | None, str]:
     """The difference for raters like these, or why the design doesn't allow it."""
     from bedside.stats import crossed_raters
 
@@ -516,8 +518,8 @@ def _levels(
         sums[at] += own
     if np.linalg.matrix_rank(weights) < len(raters) - 1:
         return None, sums, []
-    inverse: Array = np.linalg.pinv(weights)
-    levels: Array = inverse @ sums
+    inverse = np.asarray(np.linalg.pinv(weights), dtype=np.float64)
+    levels = inverse @ sums
     left = [own - (levels[at] - levels[at].mean()) for at, own in zip(places, centred, strict=True)]
     return inverse, sums, [*zip(places, left, units["case"], strict=True)]
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bedside.core.errors import InputError
-from bedside.core.phases import phase
 from bedside.core.question_settings import WHICH, changed_fields, filled_in, option, settings_class
+from bedside.core.stopping import phase
 from bedside.core.words import Names, counted, listed, listed_by_name
 from bedside.ratings.rating_reading import SCALES, FileReading
 from bedside.ratings.run_folder import is_run

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 import typer
 
 from bedside.core.errors import BedsideError, InputError, with_options
-from bedside.core.phases import phase, timed
 from bedside.core.question_settings import HOW, OUTPUT, option, settings_class
+from bedside.core.stopping import phase, timed
 from bedside.core.words import counted, terminal_text
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from bedside.core.files import (
     write_json,
 )
 from bedside.core.json_shape import BOOLEAN, INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit
-from bedside.core.phases import phase
+from bedside.core.stopping import phase
 from bedside.core.words import counted, typed
 from bedside.ratings.juries import with_juries
 from bedside.ratings.names import is_algorithm, is_human, is_judge, is_jury

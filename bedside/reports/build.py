@@ -36,7 +36,7 @@ from bedside.core.files import (
     write_text,
 )
 from bedside.core.json_shape import TEXT, ObjectOf
-from bedside.core.phases import phase
+from bedside.core.stopping import phase
 from bedside.core.words import counted
 from bedside.ratings.names import ALGORITHMS, JUDGES, JURIES, is_human, is_judge, turn_indices
 from bedside.ratings.run import Run

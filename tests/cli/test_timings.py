@@ -8,7 +8,7 @@ import time
 import pytest
 
 from bedside.cli import main
-from bedside.core.phases import phase, timed
+from bedside.core.stopping import phase, timed
 
 
 def test_a_phase_within_another_counts_once() -> None:
