@@ -697,19 +697,21 @@ def test_two_systems_among_many_are_as_alone_and_are_not_asked_for_pair_by_pair(
             "value": [value for *_, value in rows],
         }
     )
-    read: list[object] = []
+    read: list[str] = []
     plain = rater_effects._case_means_by_rater
-    monkeypatch.setattr(rater_effects, "_case_means_by_rater", lambda *told: read.append(told) or plain(*told))
+
+    def counting(view: RatingsView, rated: pl.DataFrame, systems: tuple[str, ...]) -> pl.DataFrame:
+        read.append("cells")
+        return plain(view, rated, systems)
+
+    monkeypatch.setattr(rater_effects, "_case_means_by_rater", counting)
     together = open_ratings_view(frame)
     designs = {duo: rater_effects.rater_design(together, "empathy", duo) for duo in combinations("abcde", 2)}
     assert len(read) == 1
     for (a, b), design in designs.items():
         alone = open_ratings_view(frame.filter(pl.col("system").is_in([a, b])))
         expected = rater_effects.rater_design(alone, "empathy", (a, b))
-        assert (
-            design is not None
-            and expected is not None
-            and expected.raters == ("human:r1", "human:r2", "human:r3", "human:r4")
-        )
+        assert design is not None and expected is not None
+        assert len(expected.raters) == 4
         # How raters differ is told by what they rated of the other systems, too.
         assert replace(design, shift=None, shift_reach=0.0) == replace(expected, shift=None, shift_reach=0.0)
