@@ -711,7 +711,8 @@ def test_two_systems_among_many_are_as_alone_and_are_not_asked_for_pair_by_pair(
     for (a, b), design in designs.items():
         alone = open_ratings_view(frame.filter(pl.col("system").is_in([a, b])))
         expected = rater_effects.rater_design(alone, "empathy", (a, b))
-        assert design is not None and expected is not None
+        assert design is not None
+        assert expected is not None
         assert len(expected.raters) == 4
         # How raters differ is told by what they rated of the other systems, too.
         assert replace(design, shift=None, shift_reach=0.0) == replace(expected, shift=None, shift_reach=0.0)
