@@ -219,7 +219,15 @@ def cases_there(transcripts: pl.DataFrame, values: pl.DataFrame) -> CasesThere:
         values: transcripts' values of one metric under one group of raters, which say their cases themselves.
     """
     unrated = transcripts.join(values, on="transcript_id", how="anti")
-    cases = pl.concat([rows.select("system", own_case()) for rows in (values, unrated)])
+    return _by_system(pl.concat([rows.select("system", own_case()) for rows in (values, unrated)]))
+
+
+def rated_cases(values: pl.DataFrame) -> CasesThere:
+    """The cases of each system that have a value, of transcripts' values of one metric under one group of raters."""
+    return _by_system(values.drop_nulls("value").select("system", own_case()))
+
+
+def _by_system(cases: pl.DataFrame) -> CasesThere:
     by_system = cases.drop_nulls("system").unique().partition_by("system", as_dict=True)
     return {str(system): frozenset(part["case"]) for (system,), part in by_system.items()}
 
@@ -265,7 +273,7 @@ def settled_ratings(
 
 def entered_cases(
     every_case: CasesThere,
-    values: pl.DataFrame,
+    rated: CasesThere,
     systems: tuple[str, str],
     *,
     matched: tuple[CaseValues, CaseValues],
@@ -277,18 +285,17 @@ def entered_cases(
 
     Args:
         every_case: the cases of each system.
-        values: transcripts' values of one metric under one group of raters, before settings were matched.
+        rated: those that have a value of one metric under one group of raters, before settings were matched.
         systems: the two.
         matched: their values by case, in the settings of both.
         entered: their cases that entered.
         paired: whether all that enter are cases of both systems, which are then left out as one, too.
         once: whether a case of both systems counts once among all.
     """
-    rated = values.drop_nulls("value").select("system", own_case())
     of_systems = [
         _Cases(
             every=every_case.get(system, frozenset()) | set(matched[side].cases),
-            rated=frozenset(rated.filter(pl.col("system") == system)["case"]),
+            rated=rated.get(system, frozenset()),
             matched=frozenset(matched[side].cases),
         )
         for side, system in enumerate(systems)

@@ -11,7 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from bedside.analysis.averaging import EnteredCases, cases_there, entered_cases, matched_rows, planned_cases
+from bedside.analysis.averaging import (
+    EnteredCases,
+    cases_there,
+    entered_cases,
+    matched_rows,
+    planned_cases,
+    rated_cases,
+)
 from bedside.analysis.case_values import CaseValues, case_values, most_cases_pair, own_case
 from bedside.analysis.choices import (
     ALTERNATIVES,
@@ -619,7 +626,7 @@ def compare(
             by, copied = (name.partition(":")[2] or name for name in (str(group), first))
             left_out[f"{facts.title} by {by}"] = f"the same values as by {copied}, which count once"
             continue
-        every_case = cases_there(transcripts, table)
+        every_case, rated = cases_there(transcripts, table), rated_cases(table)
         if not varying:
             whole = _matched_values(labels.view, table, chosen)
         for duo in duos:
@@ -635,7 +642,7 @@ def compare(
             arms = (pair.arms[0].cases, pair.arms[1].cases)
             once = pair.paired or pair.test == "overlapping"
             entered.append(
-                entered_cases(every_case, table, duo, matched=of_duo, entered=arms, paired=pair.paired, once=once)
+                entered_cases(every_case, rated, duo, matched=of_duo, entered=arms, paired=pair.paired, once=once)
             )
         if len(chosen) > 2 and reference is None and looks is None and (test == "auto" or test in THEN):
             by_system, _ = whole or _matched_values(labels.view, table, chosen)

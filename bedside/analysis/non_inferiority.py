@@ -9,7 +9,7 @@ from typing import Literal
 
 import polars as pl
 
-from bedside.analysis.averaging import CasesThere, EnteredCases, cases_there, entered_cases, matched_rows
+from bedside.analysis.averaging import CasesThere, EnteredCases, cases_there, entered_cases, matched_rows, rated_cases
 from bedside.analysis.case_values import CaseValues, case_values, most_cases_pair
 from bedside.analysis.label_numbers import LabelNumbers, label_numbers
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
@@ -203,21 +203,14 @@ def within_margins(
             continue
         facts = labels.facts(str(metric))
         better = _better(facts, by_metric[str(metric)])
-        every_case = cases_there(transcripts, table)
+        cases = cases_there(transcripts, table), rated_cases(table)
         for a, b in duos:
             tests.append(
                 _margin_test(
-                    view,
-                    facts,
-                    table,
-                    every_case,
-                    raters=str(group),
-                    systems=(a, b),
-                    margin=by_metric[str(metric)].width,
-                    better=better,
-                    labels=labels,
+                    view, facts, table, cases, raters=str(group), systems=(a, b),
+                    margin=by_metric[str(metric)].width, better=better, labels=labels,
                 )
-            )
+            )  # fmt: skip
     if not tests:
         refused = "; ".join(f"{name}: {reason}" for name, reason in labels.refused.items())
         raise DataError(
@@ -262,7 +255,7 @@ def _margin_test(
     view: RatingsView,
     facts: MetricFacts,
     table: pl.DataFrame,
-    every_case: CasesThere,
+    cases: tuple[CasesThere, CasesThere],
     *,
     raters: str,
     systems: tuple[str, str],
@@ -280,7 +273,7 @@ def _margin_test(
         left_out = values_a.n + values_b.n - 2 * len(shared)
         values_a, values_b = values_a.of(shared), values_b.of(shared)
     entered = entered_cases(
-        every_case, table, systems, matched=of_both, entered=(values_a.cases, values_b.cases), paired=paired,
+        *cases, systems, matched=of_both, entered=(values_a.cases, values_b.cases), paired=paired,
         once=bool(shared),
     )  # fmt: skip
     people = rater_design(view, facts.name, systems, paired=paired) if raters == PEOPLE else None

@@ -311,54 +311,88 @@ def rater_design(
     return view.once(key, lambda: _design(view, metric, systems, paired))
 
 
+@dataclass(frozen=True, slots=True)
+class _RatersCells:
+    """What raters gave a system's cases.
+
+    Attributes:
+        cases: sorted.
+        values: the mean of each case's transcripts by each rater, NaN where there is none.
+        transcripts: how many stand behind each, cases × raters.
+    """
+
+    cases: tuple[str, ...]
+    values: Array
+    transcripts: Array
+
+    def of(self, cases: Collection[str]) -> _RatersCells:
+        """Those of these cases."""
+        kept = [place for place, case in enumerate(self.cases) if case in cases]
+        if len(kept) == len(self.cases):
+            return self
+        return _RatersCells(tuple(self.cases[place] for place in kept), self.values[kept], self.transcripts[kept])
+
+
 def _design(view: RatingsView, metric: str, systems: tuple[str, str], paired: bool | None) -> RaterDesign | None:
     if metric in view.label_sets():
         return None
-    cells = _cells(view, metric, systems)
-    of_system = [cells.filter(pl.col("system") == system) for system in systems]
-    cases = [set(table["case"]) for table in of_system]
+    everybody, of_system = _cells(view, metric, systems)
+    cases = [set(cells.cases) for cells in of_system]
     shared = cases[0] & cases[1]
     if paired or (paired is None and most_cases_pair(len(shared), map(len, cases))):
         paired = True
-        of_system = [table.filter(pl.col("case").is_in(shared)) for table in of_system]
-    if not all(table.height for table in of_system):
+        of_system = [cells.of(shared) for cells in of_system]
+    if not all(cells.cases for cells in of_system):
         return None
-    raters = sorted(set().union(*(table["rater"] for table in of_system)))
+    by_anybody = np.any([cells.transcripts.any(axis=0) for cells in of_system], axis=0)
+    raters = [rater for rater, is_there in zip(everybody, by_anybody, strict=True) if is_there]
+    of_system = [
+        _RatersCells(cells.cases, cells.values[:, by_anybody], cells.transcripts[:, by_anybody]) for cells in of_system
+    ]
     if shared and not paired:
         difference, why = None, f"only {len(shared)} of the cases are shared, too few to pair"
     else:
         difference, why = _crossed_difference(of_system, raters, bool(paired))
-    shares = [_shares(table, raters) for table in of_system]
+    shares = [_shares(cells) for cells in of_system]
     gap = shares[0] - shares[1]
     shift, reach = _shift(view, metric, raters, gap)
     return RaterDesign(
-        facts=view.facts(metric),
-        a=systems[0],
-        b=systems[1],
-        raters=tuple(raters),
-        difference=difference,
-        why=why,
+        facts=view.facts(metric), a=systems[0], b=systems[1], raters=tuple(raters), difference=difference, why=why,
         only_a=tuple(rater for rater, share in zip(raters, shares[1], strict=True) if share == 0),
         only_b=tuple(rater for rater, share in zip(raters, shares[0], strict=True) if share == 0),
-        imbalance=float(np.abs(gap).sum() / 2),
-        shift=shift,
-        shift_reach=reach,
-        is_spread=all(
-            2 / (share**2).sum() >= table["case"].n_unique() for share, table in zip(shares, of_system, strict=True)
-        ),
-    )
+        imbalance=float(np.abs(gap).sum() / 2), shift=shift, shift_reach=reach,
+        is_spread=all(2 / (share**2).sum() >= len(cells.cases) for share, cells in zip(shares, of_system, strict=True)),
+    )  # fmt: skip
 
 
-def _cells(view: RatingsView, metric: str, systems: tuple[str, str]) -> pl.DataFrame:
-    """One value for each system, case and person, with the transcripts behind it, both systems in the same settings."""
-    rated = (
-        _people_rows(view)
-        .filter(pl.col("unit") == TRANSCRIPT, pl.col("metric") == metric, pl.col("system").is_in(systems))
-        .group_by("transcript_id", "metric", "rater", maintain_order=True)
-        .agg(pl.col("system").first(), pl.col("case_id").first(), mean_in_group("value"))
-        .rename({"rater": "group"})
-    )
-    return _case_means_by_rater(view, rated, systems)
+def _cells(view: RatingsView, metric: str, systems: tuple[str, str]) -> tuple[list[str], list[_RatersCells]]:
+    """The people who rated by a metric, and their cells of two systems, both in the same settings."""
+
+    def compute(systems: Sequence[str]) -> tuple[list[str], dict[str, _RatersCells]]:
+        rated = (
+            _people_rows(view)
+            .filter(pl.col("unit") == TRANSCRIPT, pl.col("metric") == metric)
+            .group_by("transcript_id", "metric", "rater", maintain_order=True)
+            .agg(pl.col("system").first(), pl.col("case_id").first(), mean_in_group("value"))
+            .rename({"rater": "group"})
+        )
+        cells = _case_means_by_rater(view, rated, systems)
+        raters = sorted(cells["rater"].unique())
+        columns = {rater: place for place, rater in enumerate(raters)}
+        by_system = {}
+        for (system,), part in cells.partition_by("system", as_dict=True).items():
+            cases = tuple(part["case"].unique(maintain_order=True))
+            at = part["case"].rle_id().to_numpy(), np.array([columns[rater] for rater in part["rater"]])
+            values, transcripts = np.full((len(cases), len(raters)), np.nan), np.zeros((len(cases), len(raters)))
+            values[at], transcripts[at] = part["value"], part["transcripts"]
+            by_system[str(system)] = _RatersCells(cases, values, transcripts)
+        return raters, by_system
+
+    # With nothing to match, a system's cells are the same beside every other.
+    matched = systems if view.matching(systems).by else ()
+    raters, by_system = view.once(("raters' cells", metric, matched), lambda: compute(matched))
+    nothing = _RatersCells((), np.empty((0, len(raters))), np.empty((0, len(raters))))
+    return raters, [by_system.get(system, nothing) for system in systems]
 
 
 def _case_means_by_rater(view: RatingsView, rated: pl.DataFrame, systems: Sequence[str]) -> pl.DataFrame:
@@ -404,39 +438,38 @@ def passes_of_cases(view: RatingsView, metric: str, systems: Sequence[str]) -> p
     return cells.drop("rater").rename({"name": "rater"})
 
 
-def _shares(cells: pl.DataFrame, raters: Sequence[str]) -> Array:
+def _shares(cells: _RatersCells) -> Array:
     """Which share of a system's mean each rater's ratings are: of each case's ratings, averaged over cases."""
-    shares = (
-        cells.with_columns((pl.col("transcripts") / pl.col("transcripts").sum().over("case")).alias("share"))
-        .group_by("rater", maintain_order=True)
-        .agg((mean_in_group("share") * pl.len()).alias("share"))
-    )
-    by_rater = dict(shares.iter_rows())
-    return np.array([by_rater.get(rater, 0.0) for rater in raters]) / cells["case"].n_unique()
+    counts = cells.transcripts
+    shares = np.sort(counts / counts.sum(axis=1, keepdims=True), axis=0)
+    # Added one by one in order of size, so that the last digits hang on nothing else.
+    rated = np.maximum((counts > 0).sum(axis=0), 1)
+    means: Array = np.add.accumulate(shares, axis=0)[-1] / rated * rated / len(cells.cases)
+    return means
 
 
 def _crossed_difference(
-    of_system: Sequence[pl.DataFrame], raters: Sequence[str], paired: bool
+    of_system: Sequence[_RatersCells], raters: Sequence[str], paired: bool
 ) -> tuple[Result | None, str]:
     """The difference for raters like these, or why the design doesn't allow it."""
     from bedside.stats import crossed_raters
 
     if len(raters) < crossed_raters.FEWEST_RATERS:
         return None, f"{counted(len(raters), 'person')} rated, and raters like them need three or more"
-    tables = [cells.pivot("rater", index="case", values="value", sort_columns=True).sort("case") for cells in of_system]
-    missing = [rater for table in tables for rater in raters if rater not in table.columns]
-    if not missing:
-        grids = [table.select(raters).to_numpy() for table in tables]
-        known = [~np.isnan(grid) for grid in grids]
-        known = [known[0] & known[1]] if paired else known
-        if all(rated.all(axis=1).sum() >= CROSSED_SHARE * len(rated) for rated in known):
+    known = [~np.isnan(cells.values) for cells in of_system]
+    if all(rated.any(axis=0).all() for rated in known):
+        both = [known[0] & known[1]] if paired else known
+        if all(rated.all(axis=1).sum() >= CROSSED_SHARE * len(rated) for rated in both):
             test = crossed_raters.paired_difference if paired else crossed_raters.unpaired_difference
-            difference = test(grids[0], grids[1])
+            difference = test(*(np.asfortranarray(cells.values) for cells in of_system))
             return (None, difference.missing or "") if difference.p is None else (difference, "")
-    rows = pl.concat(table.with_columns(pl.lit(at).alias("own")) for at, table in enumerate(of_system))
-    difference = crossed_raters.difference_with_gaps(
-        rows["value"], rows["own"].to_list(), rows["case"].to_list(), rows["rater"].to_list(), paired=paired
-    )
+    rows = [
+        (cells.values[row, column], own, cells.cases[row], raters[column])
+        for own, (cells, rated) in enumerate(zip(of_system, known, strict=True))
+        for row, column in zip(*np.nonzero(rated), strict=True)
+    ]
+    values, owns, cases, names = zip(*rows, strict=True)
+    difference = crossed_raters.difference_with_gaps(values, owns, cases, names, paired=paired)
     return (None, difference.missing or "") if difference.p is None else (difference, "")
 
 
@@ -449,6 +482,26 @@ def _shift(view: RatingsView, metric: str, raters: Sequence[str], gap: Array) ->
     """
     from scipy.special import stdtrit
 
+    inverse, sums, left = view.once(("raters' levels", metric, *raters), lambda: _levels(view, metric, raters))
+    if inverse is None:
+        return None, 0.0
+    pull = gap @ inverse
+    by_case: dict[str, float] = {}
+    for at, own, case in left:
+        by_case[case] = by_case.get(case, 0.0) + float(pull[at] @ own)
+    cases = len(by_case)
+    reach = float("inf")
+    if cases > 1:
+        error = np.sqrt(cases / (cases - 1) * sum(value**2 for value in by_case.values()))
+        reach = float(stdtrit(cases - 1, 0.975) * error)
+    return float(pull @ sums), reach if np.abs(gap).any() else 0.0
+
+
+def _levels(
+    view: RatingsView, metric: str, raters: Sequence[str]
+) -> tuple[Array | None, Array, list[tuple[Array, Array, str]]]:
+    """What the raters' levels follow from: the inverse of their weights, None where nothing tells some levels apart;
+    their sums; and of each unit that several rated who did, what levels leave of their ratings, and the case."""
     positions = {rater: position for position, rater in enumerate(raters)}
     rated = _rated(view, [metric]).filter(pl.col("rater").is_in(list(raters))).with_columns(own_case())
     units = (
@@ -456,29 +509,19 @@ def _shift(view: RatingsView, metric: str, raters: Sequence[str], gap: Array) ->
         .agg("rater", "value", pl.col("case").first())
         .filter(pl.col("rater").list.len() > 1)
     )
-    weights = np.zeros((len(raters), len(raters)))
+    weights, sums = np.zeros((len(raters), len(raters))), np.zeros(len(raters))
     places = [np.array([positions[name] for name in names]) for names in units["rater"]]
     centred = [(ratings := values.to_numpy()) - ratings.mean() for values in units["value"]]
-    for at in places:
+    for at, own in zip(places, centred, strict=True):
         weights[at, at] += 1
         weights[np.ix_(at, at)] -= 1 / at.size
-    if np.linalg.matrix_rank(weights) < len(raters) - 1:
-        return None, 0.0
-    pull = gap @ np.linalg.pinv(weights)
-    sums = np.zeros(len(raters))
-    for at, own in zip(places, centred, strict=True):
         sums[at] += own
-    levels = np.linalg.pinv(weights) @ sums
-    by_case: dict[str, float] = {}
-    for at, own, case in zip(places, centred, units["case"], strict=True):
-        left = own - (levels[at] - levels[at].mean())
-        by_case[case] = by_case.get(case, 0.0) + float(pull[at] @ left)
-    cases = len(by_case)
-    reach = float("inf")
-    if cases > 1:
-        error = np.sqrt(cases / (cases - 1) * sum(value**2 for value in by_case.values()))
-        reach = float(stdtrit(cases - 1, 0.975) * error)
-    return float(pull @ sums), reach if np.abs(gap).any() else 0.0
+    if np.linalg.matrix_rank(weights) < len(raters) - 1:
+        return None, sums, []
+    inverse = np.asarray(np.linalg.pinv(weights), dtype=np.float64)
+    levels = inverse @ sums
+    left = [own - (levels[at] - levels[at].mean()) for at, own in zip(places, centred, strict=True)]
+    return inverse, sums, [*zip(places, left, units["case"], strict=True)]
 
 
 def names_of(raters: Sequence[str]) -> str:

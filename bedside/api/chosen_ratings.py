@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bedside.core.errors import InputError
 from bedside.core.question_settings import WHICH, changed_fields, filled_in, option, settings_class
+from bedside.core.stopping import phase
 from bedside.core.words import Names, counted, listed, listed_by_name
 from bedside.ratings.rating_reading import SCALES, FileReading
 from bedside.ratings.run_folder import is_run
@@ -247,6 +248,7 @@ def within_of(source: RatingSource | View, settings: Within) -> str | None:
     return source.within
 
 
+@phase("reading")
 def view_of(source: RatingSource | View, settings: RatingsPart) -> RatingsView:
     """The ratings that a question is about.
 

@@ -8,12 +8,14 @@ import os
 import re
 import shutil
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, replace
 from functools import wraps
+from importlib.util import find_spec
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
@@ -22,6 +24,7 @@ import typer
 
 from bedside.core.errors import BedsideError, InputError, with_options
 from bedside.core.question_settings import HOW, OUTPUT, option, settings_class
+from bedside.core.stopping import phase, timed
 from bedside.core.words import counted, terminal_text
 
 if TYPE_CHECKING:
@@ -42,6 +45,11 @@ JsonOption = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+TimingsOption = Annotated[
+    bool,
+    typer.Option("--timings", hidden=True, help="Print phases, seconds and memory on standard error.",
+                 rich_help_panel=OUTPUT),
+]  # fmt: skip
 SeedOption = Annotated[
     int,
     typer.Option(
@@ -148,17 +156,23 @@ def gives_verdict(command: Printing) -> Printing:
 
 
 def takes_json(command: Printing) -> Printing:
-    """A command with the option ``--json``, which it needn't know of."""
+    """A command with the options ``--json`` and ``--timings``, which it needn't know of."""
     hints = get_type_hints(command, include_extras=True)
     own = inspect.signature(command).parameters.values()
     parameters = [parameter.replace(annotation=hints[parameter.name]) for parameter in own]
     # A parameter without a default can't follow one that has some; all are typed by name.
-    option = inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JsonOption)
+    shared = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=annotation)
+        for name, annotation in (("json", JsonOption), ("timings", TimingsOption))
+    ]
 
     verdict = getattr(command, "gives_verdict", False)
 
     @wraps(command)
-    def with_json(*, json: bool, **typed: Any) -> Any:
+    def with_json(*, json: bool, timings: bool = False, **typed: Any) -> Any:
+        if timings:
+            with _printed_timings():
+                return with_json(json=json, **typed)
         if not json:
             return command(**typed)
         tables: list[str] = []
@@ -180,9 +194,32 @@ def takes_json(command: Printing) -> Printing:
                 typer.echo(array)
         return result
 
-    with_json.__signature__ = inspect.Signature([*parameters, option])  # type: ignore[attr-defined]
-    with_json.__annotations__ = {parameter.name: parameter.annotation for parameter in (*parameters, option)}
+    with_json.__signature__ = inspect.Signature([*parameters, *shared])  # type: ignore[attr-defined]
+    with_json.__annotations__ = {parameter.name: parameter.annotation for parameter in (*parameters, *shared)}
     return with_json  # type: ignore[return-value]
+
+
+@contextmanager
+def _printed_timings() -> Iterator[None]:
+    """On standard error, when a command ends: the seconds of each phase, and the most memory."""
+    before = time.process_time()
+    try:
+        with timed() as seconds:
+            yield
+    finally:
+        after = tuple(sum(column) for column in zip(*seconds.values(), strict=True))
+        note(f"{'':<20} {'seconds':>8} {'of the processor':>17}\n{'starting':<20} {'':>8} {before:>17.2f}")
+        for name, (wall, cpu) in {**seconds, "all after the start": after}.items():
+            note(f"{name:<20} {wall:>8.2f} {cpu:>17.2f}")
+        if find_spec("resource") is not None:  # Windows has none
+            import resource
+
+            for what, whose in (
+                ("Most memory of this", resource.RUSAGE_SELF),
+                ("Most of another", resource.RUSAGE_CHILDREN),
+            ):
+                if most := resource.getrusage(whose).ru_maxrss:
+                    note(f"{what} process: {most / (1e6 if sys.platform == 'darwin' else 1e3):,.0f} MB")
 
 
 # -- What the commands print ----------------------------------------------------------------------------
@@ -399,6 +436,7 @@ def show_and_write(
         note(f"Next: {next_commands}")
 
 
+@phase("printing")
 def show_answer(tables: Tables[Any], shown: Shown, sentences: list[str] | None = None) -> None:
     """Print sentences, one table within a screen, and what more there is; all tables, and all notes, where asked.
 

@@ -37,6 +37,7 @@ from bedside.core.files import (
     write_json,
 )
 from bedside.core.json_shape import BOOLEAN, INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit
+from bedside.core.stopping import phase
 from bedside.core.words import counted, typed
 from bedside.ratings.juries import with_juries
 from bedside.ratings.names import is_algorithm, is_human, is_judge, is_jury
@@ -541,6 +542,7 @@ def new_run(path: Path) -> Iterator[Path]:
         yield folder
 
 
+@phase("writing")
 def write_new_run(folder: Path, ratings: pl.LazyFrame, manifest: Mapping[str, Any]) -> None:
     """Write ratings and a manifest into ``folder``, where a run's transcripts are already.
 

@@ -36,6 +36,7 @@ from bedside.core.files import (
     write_text,
 )
 from bedside.core.json_shape import TEXT, ObjectOf
+from bedside.core.stopping import phase
 from bedside.core.words import counted
 from bedside.ratings.names import ALGORITHMS, JUDGES, JURIES, is_human, is_judge, turn_indices
 from bedside.ratings.run import Run
@@ -545,6 +546,7 @@ def build_tables(view: RatingsView, names: Sequence[str] | None = None, seed: in
     return make_tables(view, names, settings=ReportSettings(seed=seed))
 
 
+@phase("writing")
 def write_tables(
     tables: Sequence[Table],
     folder: Path,
@@ -584,6 +586,7 @@ def write_tables(
     return tuple(folder / name for name in contents)
 
 
+@phase("writing")
 def write_figures(
     rendered: Mapping[str, Mapping[str, bytes]], folder: Path, formats: Sequence[str]
 ) -> tuple[Path, ...]:

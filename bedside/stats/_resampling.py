@@ -7,14 +7,15 @@ multinomial counts, so a table of two raters' joint counts is resampled in the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
 from bedside.core.errors import DataError
-from bedside.stats._blocks import block_rows, blocks, sums_by_cluster
+from bedside.stats._blocks import BUDGET_BYTES, block_rows, blocks, sums_by_cluster
 from bedside.stats._exact import (
     pairwise_difference,
     rank_sum_distribution,
@@ -483,17 +484,23 @@ class ResamplingPlan:
 # -- Sign flips and bootstraps of the means of many columns at once -------------------------------------
 
 
-def _signs(n: int, *, resamples: int, seed: int, exact: bool, columns: int) -> Iterator[Array]:
-    """Blocks of sign patterns of ``n`` rows: all there are, or random ones."""
+#: Signs times columns of a block of patterns, so that it stays near the processor.
+_NEAR = 2**20
+
+
+def _turned(n: int, *, total: int, seed: int, exact: bool, step: int) -> Iterator[Mask]:
+    """Blocks of sign patterns of ``n`` rows, true where a row's sign is turned: all there are, or random ones."""
     rng = generator(seed)
-    done = 0
-    for rows in blocks(2**n if exact else resamples, max(n, columns)):
-        if exact:
-            negative = (np.arange(done, done + rows)[:, None] >> np.arange(n)) & 1 == 1
-        else:
-            negative = rng.random((rows, n)) < 0.5
-        yield np.where(negative, -1.0, 1.0)
-        done += rows
+    for start in range(0, total, step):
+        rows = min(step, total - start)
+        every = np.arange(start, start + rows)[:, None] if exact else None
+        yield rng.random((rows, n)) < 0.5 if every is None else every >> np.arange(n) & 1 == 1
+
+
+@lru_cache(maxsize=1)
+def _few_turned(n: int, total: int, seed: int, exact: bool) -> Mask:
+    """The same in one, kept since the tables of other systems turn the same rows."""
+    return np.concatenate([*_turned(n, total=total, seed=seed, exact=exact, step=block_rows(n))])
 
 
 def rows_in_order(d: Array, present: Mask) -> tuple[Array, Mask]:
@@ -510,74 +517,78 @@ def rows_in_order(d: Array, present: Mask) -> tuple[Array, Mask]:
     return np.take_along_axis(d, order, axis=0), np.take_along_axis(present, order, axis=0)
 
 
-def sign_flip_p_values(
-    d: Array, *, resamples: int, seed: int, alternative: str, exact: bool, mid: bool = False
-) -> Array:
+def sign_flips(
+    d: Array, present: Mask | None = None, *, resamples: int, seed: int, alternative: str, exact: bool,
+    mid: bool = False, level: float | None = None,
+) -> tuple[Array, list[Interval | None]]:  # fmt: skip
     """p-values of the columns' means when every row's sign is flipped at random (or in all ways); for mid-p what is as
-    extreme as the data counts half."""
-    n = d.shape[0]
-    observed = d.sum(axis=0)
-    # Sums of the same terms in another order differ in the last digits; they count as ties.
-    slack = 1e-12 * np.abs(d).sum(axis=0)
-    extreme = np.zeros(d.shape[1])
-    total = 2**n if exact else resamples
-    for signs in _signs(n, resamples=resamples, seed=seed, exact=exact, columns=d.shape[1]):
-        sums = signs @ d
-        if alternative == "two-sided":
-            above = np.abs(sums) - np.abs(observed)
-        else:
-            above = sums - observed if alternative == "greater" else observed - sums
-        extreme += (above >= -slack).sum(axis=0)
-        if mid:
-            extreme -= (np.abs(above) <= slack).sum(axis=0) / 2
-    own = 0.5 if mid else 1.0
-    p: Array = extreme / total if exact else (extreme + own) / (total + 1)
-    return p
-
-
-def sign_flip_intervals(
-    d: Array, present: Mask, *, resamples: int, seed: int, exact: bool, level: float, alternative: str,
-    mid: bool = False,
-) -> list[Interval | None]:  # fmt: skip
-    """For every column the shifts that the sign flips of :func:`sign_flip_p_values` don't reject.
+    extreme as the data counts half. With a level, also the shifts of every column that these flips don't reject.
 
     With a shift taken off, a pattern's sum is as large as the data's where the mean of the rows that it turns is no
     larger than the shift, and as large on the other side where that of the rows it leaves is (Tritchler 1984). So the
     bounds are two of these means, in order. Of a one-sided test they are those at half of ``1 − level`` a side.
-
-    Returns:
-        None where no shift is rejected, as of too few rows, or all but one are.
+    No interval is there where no shift is rejected, as of too few rows, or all but one are.
     """
-    turned_sums, turned_counts = [], []
-    for signs in _signs(d.shape[0], resamples=resamples, seed=seed, exact=exact, columns=d.shape[1]):
-        turned = (signs < 0).astype(np.float64)
-        turned_sums.append(turned @ d)
-        turned_counts.append(turned @ present)
-    sums, counts = np.concatenate(turned_sums), np.concatenate(turned_counts)
-    total = sums.shape[0] + (0 if exact else 1)
-    most = (1 - level) * total if alternative == "two-sided" else (1 - level) / 2 * total
+    (n, columns), total = d.shape, 2 ** d.shape[0] if exact else resamples
+    alike = present is None or bool(present.all())
+    step = max(64, _NEAR // max(1, n * min(columns, 8)) // 64 * 64)
+    parts: Iterable[Mask] = _turned(n, total=total, seed=seed, exact=exact, step=step)
+    if n * total <= BUDGET_BYTES:
+        parts = np.split(_few_turned(n, total, seed, exact), range(step, total, step))
+    sums, counts, done = np.empty((columns, total)), np.empty((1 if alike else columns, total)), 0
+    for part in parts:
+        turned, place = part.astype(np.float64), slice(done, done := done + len(part))
+        sums[:, place] = (turned @ d).T
+        counts[:, place] = part.sum(axis=1) if present is None or alike else (turned @ present).T
+    p_values = np.empty(columns)
     intervals: list[Interval | None] = []
-    for column in range(d.shape[1]):
-        means, always = _means_of_parts(sums[:, column], counts[:, column])
-        if alternative == "two-sided":
-            n, whole = present[:, column].sum(), d[:, column].sum()
-            left, left_always = _means_of_parts(whole - sums[:, column], n - counts[:, column])
-            means, always = np.concatenate([means, left]), always + left_always
-        # Patterns without such a mean are as extreme as the data whatever the shift; to random ones, one is added.
-        place = int(np.floor(most * (1 + 1e-12) - (always + (0 if exact else 1)) * (0.5 if mid else 1)))
-        if place < 0 or 2 * place >= means.size:
-            intervals.append(None)
-            continue
-        means.partition((place, means.size - 1 - place))
-        bounds = float(means[place]), float(means[-1 - place])
-        intervals.append(None if constant(np.array(bounds)) else Interval(*bounds, level, "sign flips inverted"))
-    return intervals
+    for column in range(columns):
+        of_column, rows = sums[column], counts[0 if alike else column]
+        p_values[column] = _flip_p_value(of_column, d[:, column], alternative, exact=exact, mid=mid)
+        if level is not None:
+            size = n if present is None else int(present[:, column].sum())
+            both = (float(d[:, column].sum()), size) if alternative == "two-sided" else None
+            most = (1 - level) / (1 if both else 2) * (total + (not exact))
+            intervals.append(_flip_interval(of_column, rows, both, most, level, exact=exact, mid=mid))
+    return p_values, intervals
 
 
-def _means_of_parts(sums: Array, counts: Array) -> tuple[Array, int]:
-    """The means of the patterns that have rows, and how many have none."""
-    some = counts > 0.5
-    return sums[some] / counts[some], int((~some).sum())
+def _flip_p_value(turned: Array, d: Array, alternative: str, *, exact: bool, mid: bool) -> float:
+    """Of a column, and the sums of the rows that each pattern turns."""
+    observed = d.sum()
+    above = observed - 2 * turned
+    if alternative == "two-sided":
+        above, observed = np.abs(above, out=above), abs(observed)
+    elif alternative == "less":
+        above, observed = -above, -observed
+    # Sums of the same terms in another order differ in the last digits; they count as ties.
+    slack = 1e-12 * np.abs(d).sum()
+    extreme: float = np.count_nonzero(above >= observed - slack)
+    if mid:
+        extreme = (extreme + np.count_nonzero(above > observed + slack)) / 2
+    return float(extreme / above.size if exact else (extreme + (0.5 if mid else 1.0)) / (above.size + 1))
+
+
+def _flip_interval(
+    turned: Array, rows: Array, both: tuple[float, int] | None, most: float, level: float, *, exact: bool, mid: bool
+) -> Interval | None:
+    """Of a column, from the sums and numbers of the rows that each pattern turns, and of all rows where those that it
+    leaves count too; ``most`` patterns may be as extreme as the data."""
+    parts = [(turned, rows)] if both is None else [(turned, rows), (both[0] - turned, both[1] - rows)]
+    means = np.concatenate([
+        sums / counts if counts.min() > 0.5 else sums[counts > 0.5] / counts[counts > 0.5] for sums, counts in parts
+    ])  # fmt: skip
+    # Patterns without such a mean are as extreme as the data whatever the shift; to random ones, one is added.
+    always = len(parts) * turned.size - means.size
+    place = int(np.floor(most * (1 + 1e-12) - (always + (not exact)) * (0.5 if mid else 1)))
+    if place < 0 or 2 * place >= means.size:
+        return None
+    bounds = []
+    for at in (place, means.size - 1 - place):
+        means.partition(at)
+        bounds.append(float(means[at]))
+    low, high = bounds
+    return None if constant(np.array(bounds)) else Interval(low, high, level, "sign flips inverted")
 
 
 def mean_bootstraps(d: Array, present: Mask, *, resamples: int, seed: int, words: str) -> list[Resamples]:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from bedside.core.errors import DataError, from_extra
-from bedside.stats._resampling import Jackknife, rows_in_order, sign_flip_p_values
+from bedside.stats._resampling import Jackknife, rows_in_order, sign_flips
 from bedside.stats.arrays import Array, Indices, Mask
 from bedside.stats.families import family
 from bedside.stats.intervals import t_interval
@@ -518,7 +518,7 @@ def _differences(
     if tested:
         columns = np.column_stack(list(tested.values()))
         columns, _ = rows_in_order(columns, np.ones(columns.shape, dtype=np.bool_))
-        p = sign_flip_p_values(columns, resamples=flips, seed=seed, alternative="two-sided", exact=exact)
+        p, _ = sign_flips(columns, resamples=flips, seed=seed, alternative="two-sided", exact=exact)
         p_values = dict(zip(tested, p.tolist(), strict=True))
     results = []
     for pair in pairs:

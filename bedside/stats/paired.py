@@ -21,8 +21,7 @@ from bedside.stats._resampling import (
     mean_bootstraps,
     pseudo_median,
     rows_in_order,
-    sign_flip_intervals,
-    sign_flip_p_values,
+    sign_flips,
 )
 from bedside.stats.arrays import (
     Alternative,
@@ -336,17 +335,12 @@ def permutations(
     flip_seed, bootstrap_seed = (int(drawn) for drawn in generator(seed).integers(0, 2**63 - 1, size=2))
     patterns = 2 ** raw.shape[0]
     exact = patterns <= resamples
-    p_values = sign_flip_p_values(
-        raw, resamples=resamples, seed=flip_seed, alternative=alternative, exact=exact, mid=mid
-    )
+    p_values, inverted = sign_flips(
+        raw, complete, resamples=resamples, seed=flip_seed, alternative=alternative, exact=exact, mid=mid,
+        level=level if interval == "inverted" else None,
+    )  # fmt: skip
     drawn: list[Resamples] | None = None
-    bounds: list[Interval | None] | None = None
-    if interval == "inverted":
-        bounds = sign_flip_intervals(
-            raw, complete, resamples=resamples, seed=flip_seed, exact=exact, level=level,
-            alternative=alternative, mid=mid,
-        )  # fmt: skip
-    elif interval != "t":
+    if interval in ("bca", "percentile"):
         drawn = mean_bootstraps(raw, complete, resamples=resamples, seed=bootstrap_seed, words=seed_in_words(seed))
     flips = f"all {patterns} sign patterns" if exact else f"{resamples} sign flips, {seed_in_words(seed)}"
     blank = Result(
@@ -371,7 +365,7 @@ def permutations(
             p=float(p_values[column]),
             smallest=smallest,
             drawn=None if drawn is None else drawn[column],
-            inverted=None if bounds is None else bounds[column],
+            inverted=inverted[column] if inverted else None,
         )
         for column in range(raw.shape[1])
     )

@@ -10,7 +10,7 @@ import numpy as np
 from bedside.core.errors import DataError
 from bedside.core.words import counted
 from bedside.stats._ratios import with_rate_interval
-from bedside.stats._resampling import aligned, rows_in_order, sign_flip_p_values
+from bedside.stats._resampling import aligned, rows_in_order, sign_flips
 from bedside.stats.arrays import Array, vector
 from bedside.stats.result import Result
 from bedside.stats.shares import share
@@ -75,10 +75,7 @@ def first_share(shares: Any, *, clusters: Any, level: float = 0.95, flips: int =
     surplus: Array = np.bincount(member, weights=decided[kept] - 0.5).astype(np.float64)
     exact = 2 ** min(surplus.size, 62) <= flips
     column, _ = rows_in_order(surplus[:, None], np.ones((surplus.size, 1), dtype=np.bool_))
-    p = sign_flip_p_values(
-        column, resamples=flips, seed=seed,
-        alternative="two-sided", exact=exact,
-    )[0]  # fmt: skip
+    (p,), _ = sign_flips(column, resamples=flips, seed=seed, alternative="two-sided", exact=exact)
     how = "all there are" if exact else f"{flips:,} at random, seed {seed}"
     return replace(result, name="share of the first", method=f"{exact_method}, {how}", p=float(p))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import statsmodels.formula.api as smf
 from sklearn.metrics import cohen_kappa_score
 
 import bedside
+from bedside.analysis import rater_effects
 from bedside.analysis.agreement import retests
 from bedside.analysis.comparison import compare, ordered_effects
 from bedside.analysis.evaluator_agreement import evaluator_agreements
@@ -677,3 +679,40 @@ def test_coverage(preference: float, nested: bool) -> None:
         covered += bounds.low <= UNIT * preference <= bounds.high
     slack = 3 * np.sqrt(0.05 * 0.95 / runs)
     assert 0.93 - slack <= covered / runs <= 0.97 + slack
+
+
+def test_two_systems_among_many_are_as_alone_and_are_not_asked_for_pair_by_pair(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    draw = np.random.default_rng(5)
+    keys = [(system, case, rater) for system in "abcde" for case in range(12) for rater in ("r1", "r2", "r3", "r4")]
+    rows = [(*key, float(draw.integers(1, 6))) for key in keys if draw.random() < 0.7]
+    frame = pl.DataFrame(
+        {
+            "transcript_id": [f"{system}{case}" for system, case, *_ in rows],
+            "system": [system for system, *_ in rows],
+            "case_id": [f"case {case}" for _, case, *_ in rows],
+            "rater": [f"human:{rater}" for *_, rater, _ in rows],
+            "metric": ["empathy"] * len(rows),
+            "value": [value for *_, value in rows],
+        }
+    )
+    read: list[str] = []
+    plain = rater_effects._case_means_by_rater
+
+    def counting(view: RatingsView, rated: pl.DataFrame, systems: tuple[str, ...]) -> pl.DataFrame:
+        read.append("cells")
+        return plain(view, rated, systems)
+
+    monkeypatch.setattr(rater_effects, "_case_means_by_rater", counting)
+    together = open_ratings_view(frame)
+    designs = {duo: rater_effects.rater_design(together, "empathy", duo) for duo in combinations("abcde", 2)}
+    assert len(read) == 1
+    for (a, b), design in designs.items():
+        alone = open_ratings_view(frame.filter(pl.col("system").is_in([a, b])))
+        expected = rater_effects.rater_design(alone, "empathy", (a, b))
+        assert design is not None
+        assert expected is not None
+        assert len(expected.raters) == 4
+        # How raters differ is told by what they rated of the other systems, too.
+        assert replace(design, shift=None, shift_reach=0.0) == replace(expected, shift=None, shift_reach=0.0)
