@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 #: Words a text needs before their kind says anything about its language.
@@ -24,7 +25,8 @@ _COMMON = frozenset(
 )
 _LETTER = re.compile(r"[^\W\d_]")
 _LATIN = re.compile(r"[a-zA-Z\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff]")
-_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+# Words in lower case; those of ASCII are found far more quickly.
+_WORD, _ASCII_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?"), re.compile("[a-z]+(?:'[a-z]+)?")
 
 
 def primary_language(tag: str) -> str:
@@ -43,12 +45,16 @@ def not_english(text: str, language: str | None) -> str | None:
         if primary_language(language) == "en":
             return None
         return f"made for English; the transcript's language is {language}"
-    sample = text[:_SAMPLE]
-    if not sample.isascii():
+    return _not_english(text[:_SAMPLE])
+
+
+@lru_cache(maxsize=8)  # what asks about one transcript asks about the same few texts
+def _not_english(sample: str) -> str | None:
+    if not (plain := sample.isascii()):
         some = sample[:: 1 + len(sample) // 400]  # every few characters: the script shows in 400 of them
         if 2 * len(_LATIN.findall(some)) < len(_LETTER.findall(some)):
             return "made for English; the text is not in Latin script"
-    words = _WORD.findall(sample.lower().replace("’", "'"))
+    words = (_ASCII_WORD if plain else _WORD).findall(sample.lower().replace("’", "'"))
     common = sum(map(_COMMON.__contains__, words))
     if len(words) >= ENOUGH and common < SHARE * len(words):
         return (
