@@ -23,8 +23,8 @@ _COMMON = frozenset(
     would yeah you you're your
     """.split()
 )
-_LETTER = re.compile(r"[^\W\d_]")
-_LATIN = re.compile(r"[a-zA-Z\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff]")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_LATIN = re.compile(r"[a-zA-Z\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff]+")
 # Words in lower case; those of ASCII are found far more quickly.
 _WORD, _ASCII_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?"), re.compile("[a-z]+(?:'[a-z]+)?")
 
@@ -50,11 +50,12 @@ def not_english(text: str, language: str | None) -> str | None:
 
 @lru_cache(maxsize=8)  # what asks about one transcript asks about the same few texts
 def _not_english(sample: str) -> str | None:
-    if not (plain := sample.isascii()):
+    if not sample.isascii():
         some = sample[:: 1 + len(sample) // 400]  # every few characters: the script shows in 400 of them
-        if 2 * len(_LATIN.findall(some)) < len(_LETTER.findall(some)):
+        if 2 * sum(map(len, _LATIN.findall(some))) < sum(map(len, _LETTERS.findall(some))):
             return "made for English; the text is not in Latin script"
-    words = (_ASCII_WORD if plain else _WORD).findall(sample.lower().replace("’", "'"))
+    lower = sample.lower().replace("’", "'")
+    words = (_ASCII_WORD if lower.isascii() else _WORD).findall(lower)
     common = sum(map(_COMMON.__contains__, words))
     if len(words) >= ENOUGH and common < SHARE * len(words):
         return (

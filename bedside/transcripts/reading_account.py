@@ -8,6 +8,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bedside.core.words import counted
@@ -23,6 +24,7 @@ MOST_SPEAKERS, MOST_LEVELS, MOST_FACTORS = 10_000, 50, 200
 _PROVENANCE: Mapping[str, str] = {"system": "system messages", "tools": "calls and results of tools"}
 
 _SIDES: frozenset[Role] = frozenset({"clinician", "patient"})
+_WHO = attrgetter("role", "speaker")
 
 #: Lines of a screen, and characters of a line.
 SCREEN, WIDTH = 24, 80
@@ -206,17 +208,16 @@ class ReadingAccount:
         turns = transcript.turns
         self.transcripts += 1
         self.turns += len(turns)
-        # One loop, as short as it can be: this is done for all that is read.
-        speakers = self.speakers
-        longest = self.longest.longest if self.longest else 0
+        # As few steps a turn as can be: this is done for all that is read.
+        for (role, speaker), number in Counter(map(_WHO, turns)).items():
+            self.speakers[role][speaker] += number
+        lengths = [len(turn.text) for turn in turns]
+        if lengths and (length := max(lengths)) > (self.longest.longest if self.longest else 0):
+            turn = turns[lengths.index(length)]
+            self.longest = Texts.of(turn.text, f"{transcript.id}, turn {turn.index}")
         for turn in turns:
-            speakers[turn.role][turn.speaker] += 1
-            text = turn.text
-            if "<" in text or "[" in text:
-                self._add_tags(text)
-            if len(text) > longest:
-                longest = len(text)
-                self.longest = Texts.of(text, f"{transcript.id}, turn {turn.index}")
+            if "<" in turn.text or "[" in turn.text:
+                self._add_tags(turn.text)
             if turn.meta:
                 self._add_meta(turn.meta)
         for key, value in transcript.reference.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 from bedside.core.errors import InputError
@@ -16,6 +17,9 @@ from bedside.transcripts.transcript_maker import TranscriptMaker, check_meta, st
 
 _KEYS = {"id", "system", "case_id", "language", "factors", "reference", "turns", "provenance"}
 _TURN_KEYS = {"index", "role", "speaker", "text", "meta"}
+_ROLE, _SPEAKER, _TEXT = itemgetter("role"), itemgetter("speaker"), itemgetter("text")
+#: Speakers, texts, what else is known, and roles as named, turn by turn.
+_Columns = tuple[list[Any], list[Any], list[dict[str, Any]] | None, list[Any]]
 _SEE = "see bedside show jsonl"
 
 
@@ -38,6 +42,35 @@ def transcript_of(source: TranscriptMaker, item: Any, where: str, name: str) -> 
     for key in ("factors", "reference"):
         if not isinstance(item.get(key), dict | None):
             raise InputError(f"{key!r} must be an object, not {json_kind(item[key])}", where=where, todo=_SEE)
+    speakers, texts, metas, named = _plain(turns) or _checked(turns, where)
+    dialogue = source.turns(speakers, texts, where, metas, named)
+    if item.get("provenance") is not None:
+        stated = stated_provenance(item["provenance"], len(dialogue.turns), where)
+        dialogue = replace(dialogue, provenance=by_place((*stated, *dialogue.provenance)))
+    return source.transcript(
+        dialogue,
+        where,
+        told_apart=True,
+        id=item.get("id", name),
+        system=item.get("system"),
+        case_id=item.get("case_id"),
+        language=item.get("language"),
+        factors=item.get("factors"),
+        reference=item.get("reference"),
+    )
+
+
+def _plain(turns: list[Any]) -> _Columns | None:
+    """Columns of turns that have a role, a text and perhaps a speaker, and no more, as most do; None of others."""
+    try:
+        named, texts, sizes = list(map(_ROLE, turns)), list(map(_TEXT, turns)), {*map(len, turns)}
+        speakers = list(map(_SPEAKER, turns)) if sizes == {3} else named
+    except (KeyError, TypeError):
+        return None
+    return (speakers, texts, None, named) if sizes in ({2}, {3}) else None
+
+
+def _checked(turns: list[Any], where: str) -> _Columns:
     named, speakers, texts, metas = [], [], [], []
     for index, turn in enumerate(turns):
         # Places are written only where they are needed: they would be a tenth of what reading costs.
@@ -59,21 +92,7 @@ def transcript_of(source: TranscriptMaker, item: Any, where: str, name: str) -> 
         texts.append(turn.get("text"))
         meta = turn.get("meta")
         metas.append({} if meta is None else check_meta(meta, f"{where}, turn {index}"))
-    dialogue = source.turns(speakers, texts, where, metas, named)
-    if item.get("provenance") is not None:
-        stated = stated_provenance(item["provenance"], len(dialogue.turns), where)
-        dialogue = replace(dialogue, provenance=by_place((*stated, *dialogue.provenance)))
-    return source.transcript(
-        dialogue,
-        where,
-        told_apart=True,
-        id=item.get("id", name),
-        system=item.get("system"),
-        case_id=item.get("case_id"),
-        language=item.get("language"),
-        factors=item.get("factors"),
-        reference=item.get("reference"),
-    )
+    return speakers, texts, metas, named
 
 
 def _check_keys(item: dict[str, Any], keys: set[str], where: str) -> None:
