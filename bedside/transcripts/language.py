@@ -25,8 +25,7 @@ _COMMON = frozenset(
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
 _LATIN = re.compile(r"[a-zA-Z\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff]+")
-# Words in lower case; those of ASCII are found far more quickly.
-_WORD, _ASCII_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?"), re.compile("[a-z]+(?:'[a-z]+)?")
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 
 
 def primary_language(tag: str) -> str:
@@ -55,7 +54,11 @@ def _not_english(sample: str) -> str | None:
         if 2 * sum(map(len, _LATIN.findall(some))) < sum(map(len, _LETTERS.findall(some))):
             return "made for English; the text is not in Latin script"
     lower = sample.lower().replace("’", "'")
-    words = (_ASCII_WORD if lower.isascii() else _WORD).findall(lower)
+    # Where all between blanks that is common is enough for as many words as there can be, none needs to be looked for.
+    between = len(lower.encode(errors="replace").translate(None, b"abcdefghijklmnopqrstuvwxyz"))
+    if sum(map(_COMMON.__contains__, lower.split())) >= SHARE * (between + 1):
+        return None
+    words = _WORD.findall(lower)
     common = sum(map(_COMMON.__contains__, words))
     if len(words) >= ENOUGH and common < SHARE * len(words):
         return (
