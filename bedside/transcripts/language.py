@@ -54,9 +54,9 @@ def _not_english(sample: str) -> str | None:
         if 2 * sum(map(len, _LATIN.findall(some))) < sum(map(len, _LETTERS.findall(some))):
             return "made for English; the text is not in Latin script"
     lower = sample.lower().replace("’", "'")
-    # Where all between blanks that is common is enough for as many words as there can be, none needs to be looked for.
-    between = len(lower.encode(errors="replace").translate(None, b"abcdefghijklmnopqrstuvwxyz"))
-    if sum(map(_COMMON.__contains__, lower.split())) >= SHARE * (between + 1):
+    # Where what is common between blanks is enough for as many words as there can be, none needs to be looked for.
+    most = 1 + len(lower.encode(errors="replace").translate(None, b"abcdefghijklmnopqrstuvwxyz"))
+    if sum(map(_COMMON.__contains__, lower.split())) >= SHARE * most:
         return None
     words = _WORD.findall(lower)
     common = sum(map(_COMMON.__contains__, words))

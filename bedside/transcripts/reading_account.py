@@ -211,10 +211,9 @@ class ReadingAccount:
         # As few steps a turn as can be: this is done for all that is read.
         for (role, speaker), number in Counter(map(_WHO, turns)).items():
             self.speakers[role][speaker] += number
-        lengths = [len(turn.text) for turn in turns]
-        if lengths and (length := max(lengths)) > (self.longest.longest if self.longest else 0):
-            turn = turns[lengths.index(length)]
-            self.longest = Texts.of(turn.text, f"{transcript.id}, turn {turn.index}")
+        longest = max(turns, key=lambda turn: len(turn.text), default=None)
+        if longest and len(longest.text) > (self.longest.longest if self.longest else 0):
+            self.longest = Texts.of(longest.text, f"{transcript.id}, turn {longest.index}")
         for turn in turns:
             if "<" in turn.text or "[" in turn.text:
                 self._add_tags(turn.text)

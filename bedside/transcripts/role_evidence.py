@@ -122,8 +122,7 @@ _ASCII_WORD = re.compile("[a-z]+(?:['-][a-z]+)*")
 
 
 class _Lexicon(NamedTuple):
-    """Position of each kind in :data:`WORDS` by its words, its phrases by their first word, and its pieces of unspaced
-    text."""
+    """Position of each kind in :data:`WORDS` by words, by phrases' first words, and by pieces of unspaced text."""
 
     words: Mapping[str, Sequence[int]]
     phrases: Mapping[str, Sequence[tuple[str, int]]]
@@ -134,7 +133,7 @@ class _Lexicon(NamedTuple):
 def _lexicon() -> _Lexicon:
     words: dict[str, list[int]] = {}
     phrases: dict[str, list[tuple[str, int]]] = {}
-    pieces = []
+    pieces: list[tuple[str, int]] = []
     for kind, said in enumerate(WORDS.values()):
         for word in said.split():
             if _UNSPACED.search(word):
@@ -149,12 +148,7 @@ def _lexicon() -> _Lexicon:
 def counts(texts: Sequence[str]) -> tuple[list[int], float]:
     """How often a side says words of each kind, and how many words it says in all."""
     edges = (text if len(text) <= 2 * _EDGE else f"{text[:_EDGE]}\n{text[-_EDGE:]}" for text in texts[:_MOST_TURNS])
-    return _counts("\n".join(edges).casefold().replace("’", "'"))
-
-
-@lru_cache(maxsize=2)  # whether a log is worth measuring needs it, too
-def _counts(text: str) -> tuple[list[int], float]:
-    lexicon = _lexicon()
+    text, lexicon = "\n".join(edges).casefold().replace("’", "'"), _lexicon()
     words = (_ASCII_WORD if text.isascii() else _WORD).findall(text)
     said = [0] * len(WORDS)
     by_word = Counter(words)
@@ -293,7 +287,6 @@ def _towards(text: str) -> float:
 
 
 def _asking(texts: Sequence[str]) -> float:
-    """The share of texts with a question mark."""
     return sum("?" in text or "？" in text or "؟" in text for text in texts) / len(texts)
 
 
@@ -556,12 +549,8 @@ def look_swapped(turns: Sequence[Turn]) -> bool:
     names = {*map(str.casefold, {turn.speaker for turn in turns})}
     if not (USERS.isdisjoint(names) or MODELS.isdisjoint(names)):
         return False
-    of_clinician, of_patient = ([turn.text for turn in turns if turn.role == side] for side in ("clinician", "patient"))
-    if not (of_clinician and of_patient):
-        return False
+    asks, tells = ([turn.text for turn in turns if turn.role == side] for side in ("clinician", "patient"))
     # To see that all is as it nearly always is takes hardly any time beside reading.
-    if _towards("\n".join(of_clinician)) > _towards("\n".join(of_patient)):
+    if not (asks and tells) or _towards("\n".join(asks)) > _towards("\n".join(tells)) or _asking(asks) > _asking(tells):
         return False
-    if _asking(of_clinician) > _asking(of_patient):
-        return False
-    return exchanged(of_clinician, of_patient) is not None
+    return exchanged(asks, tells) is not None

@@ -58,7 +58,6 @@ _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff]")
 _PROVENANCE_KEYS = {"before", "kind", "speaker", "text", "meta"}
 
 Scalar = str | int | float | bool | None
-_NESTED = (dict, list)
 
 
 class SplitError(InputError):
@@ -677,9 +676,7 @@ def check_nesting(value: Any, where: str) -> None:
 def is_deeper(value: Any, levels: int = MAX_DEPTH) -> bool:
     """Whether an object or a list is nested more than so many levels deep."""
     parts = [value]
-    for _ in range(levels):
+    while parts and levels:
         inner = chain.from_iterable(part.values() if isinstance(part, dict) else part for part in parts)
-        parts = [part for part in inner if isinstance(part, _NESTED)]
-        if not parts:
-            return False
-    return True
+        parts, levels = [part for part in inner if isinstance(part, (dict, list))], levels - 1
+    return bool(parts)

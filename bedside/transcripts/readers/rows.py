@@ -125,10 +125,9 @@ class _Utterances:
         for where, row in rows:
             who, text = row[self.speaker].strip(), row[self.text]
             # To look for the names first is what makes it quick.
-            if not any(name in text for name in names if name != who):
-                continue
-            for name in labels_within(text):
-                if name != who and name in names:
+            others = [name for name in names if name != who and name in text]
+            for name in labels_within(text) if others else ():
+                if name in others:
                     raise AmbiguousError(
                         f"the text of {who!r:.40} goes on with the label of {name!r:.40}: {text:.60}",
                         where=where,

@@ -21,11 +21,8 @@ def _alternatives(words: str) -> str:
 
 # -- the lexicon -------------------------------------------------------------------------------------
 
-#: Hesitations, by their first letter, which is what makes the search quick: taken out wherever they stand.
-_HESITATION = "|".join(
-    rf"{first}(?<!\w.){_alternatives(rest)}"
-    for first, rest in {"u": "m+ h+ h-huh", "e": "r+ rm", "h": "m+", "m": "m+ mh+ hm m-hmm"}.items()
-)
+#: Hesitations: taken out wherever they stand.
+_HESITATE = re.compile(rf"\b{_alternatives('um+ uh+ er+ erm hm+ mm+ mmh+ mhm mm-hmm uh-huh')}[,.]?")
 #: Words before a clause that say nothing of what kind it is.
 _OPENER = _alternatives(
     "okay ok oh so and but or because 'cause cause well now right alright all_right yeah yes yep no sure then also "
@@ -69,9 +66,9 @@ _PLEASE = _alternatives(
     "perhaps_you_could i'd_like_you_to i_want_you_to please maybe perhaps just then"
 )
 #: An invitation to add: "Any thoughts on that?"
-_ANY = r"\bany(?:thing)? ?" + _alternatives("other others else thoughts ideas questions concerns")
+_INVITES = re.compile(r"\bany(?:thing)? ?" + _alternatives("other others else thoughts ideas questions concerns"))
 #: Asks for a point on a scale.
-_SCALE = r"\bscale\b|\b(?:0|1|zero|one) (?:to|through|and) (?:5|10|100|five|ten|a hundred)\b"
+_ON_SCALE = re.compile(r"\bscale\b|\b(?:0|1|zero|one) (?:to|through|and) (?:5|10|100|five|ten|a hundred)\b")
 #: Says in a statement that a question follows: "I'm wondering what …".
 _WONDER = (
     r"\b(?:(?:i'm|i am|i was|i've been) (?:just )?(?:wondering|curious)|i (?:just )?(?:wonder|wondered)"
@@ -82,7 +79,6 @@ _WONDER = (
 
 _NOTE = re.compile(r"\[[^\[\]]{0,80}\]|\([^()]{0,80}\)|<[^<>]{0,80}>|[*_#`]+")
 _NOTE_MARK, _DASH = re.compile(r"[\[(<*_#`]"), re.compile("[-–—]")
-_HESITATE = re.compile(rf"(?:{_HESITATION})[,.]?")
 _REPEAT = re.compile(r"\b(\w[\w' ]{0,30}+)[-–—]+ ?(?=\1)")
 # Of text whose only space is a single blank: the first character is looked for, the rest tells whether it is one.
 _BOUNDARY = re.compile(
@@ -120,8 +116,6 @@ _ONLY_BACKCHANNEL = re.compile(rf"(?:{_BACKCHANNEL}[,.]? ?)+")
 _TRAILING = re.compile(rf",? {_TRAILER}$")
 _TAG = re.compile(rf", ?(?:{_TAG_WORD}|{_AUXILIARY} (?:not )?{_PRONOUN}(?: not)?)$")
 _ACCOUNT_ASKED = re.compile(rf"(?:(?:^|[,;:] |\bso )(?:{_PLEASE} ){{0,4}}|\b{_PLEASE} ){_ACCOUNT}")
-_ON_SCALE = re.compile(_SCALE)
-_INVITES = re.compile(_ANY)
 _ENDS_IN_WH = re.compile(rf" {_WH}$")
 #: Without a question mark the words must show the question: by their order, or by saying that one follows.
 _ASKS_AT_ONCE = re.compile(
@@ -200,8 +194,7 @@ def question_and_type(text: str) -> tuple[str, str]:
 
 
 def question_type(text: str) -> str:
-    """``open`` or ``closed`` for a turn that is known to hold a question: where :func:`question` finds none, by its
-    last sentence."""
+    """``open`` or ``closed`` for a turn known to hold a question; by its last sentence, where none is found."""
     return question_and_type(text)[1]
 
 
