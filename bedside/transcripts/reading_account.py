@@ -8,7 +8,6 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bedside.core.words import counted
@@ -24,7 +23,6 @@ MOST_SPEAKERS, MOST_LEVELS, MOST_FACTORS = 10_000, 50, 200
 _PROVENANCE: Mapping[str, str] = {"system": "system messages", "tools": "calls and results of tools"}
 
 _SIDES: frozenset[Role] = frozenset({"clinician", "patient"})
-_WHO = attrgetter("role", "speaker")
 
 #: Lines of a screen, and characters of a line.
 SCREEN, WIDTH = 24, 80
@@ -208,15 +206,17 @@ class ReadingAccount:
         turns = transcript.turns
         self.transcripts += 1
         self.turns += len(turns)
-        # As few steps a turn as can be: this is done for all that is read.
-        for (role, speaker), number in Counter(map(_WHO, turns)).items():
-            self.speakers[role][speaker] += number
-        longest = max(turns, key=lambda turn: len(turn.text), default=None)
-        if longest and len(longest.text) > (self.longest.longest if self.longest else 0):
-            self.longest = Texts.of(longest.text, f"{transcript.id}, turn {longest.index}")
+        # One loop, as short as it can be: this is done for all that is read.
+        speakers = self.speakers
+        longest = self.longest.longest if self.longest else 0
         for turn in turns:
-            if "<" in turn.text or "[" in turn.text:
-                self._add_tags(turn.text)
+            speakers[turn.role][turn.speaker] += 1
+            text = turn.text
+            if "<" in text or "[" in text:
+                self._add_tags(text)
+            if len(text) > longest:
+                longest = len(text)
+                self.longest = Texts.of(text, f"{transcript.id}, turn {turn.index}")
             if turn.meta:
                 self._add_meta(turn.meta)
         for key, value in transcript.reference.items():
