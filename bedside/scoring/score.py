@@ -52,13 +52,8 @@ def score(transcripts: TranscriptInput, settings: ScoreSettings) -> ScoringSumma
             summary = _score_again(Run(target), scoring, entry, rubrics)
         else:
             summary = _score_anew(target, scoring, entry, rubrics)
-        trace.add(
-            bedside__transcripts=summary.transcripts,
-            bedside__turns=summary.turns,
-            bedside__ratings=summary.ratings,
-            bedside__missing=summary.missing,
-            bedside__skipped=summary.skipped,
-        )
+        counts = ("transcripts", "turns", "ratings", "missing", "skipped")
+        trace.add(**{f"bedside__{name}": getattr(summary, name) for name in counts})
         return summary
 
 

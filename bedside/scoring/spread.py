@@ -487,7 +487,7 @@ def _filtered(files: Iterable[Path], keep: pl.Series, target: Path) -> Path:
 #: A part is about this share of the input, within bounds in bytes and in files: it keeps a worker busy for a moment,
 #: and is little to lose. None of it depends on the engine, so that any goes on where another stopped.
 _SHARE = 128
-_SMALLEST = 128 * 2**10
+_SMALLEST = 512 * 2**10
 _LARGEST = 16 * 2**20
 _MOST_FILES = 500
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 #: Words a text needs before their kind says anything about its language.
@@ -22,8 +23,8 @@ _COMMON = frozenset(
     would yeah you you're your
     """.split()
 )
-_LETTER = re.compile(r"[^\W\d_]")
-_LATIN = re.compile(r"[a-zA-Z\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff]")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_LATIN = re.compile(r"[a-zA-Z\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff]+")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 
 
@@ -43,12 +44,21 @@ def not_english(text: str, language: str | None) -> str | None:
         if primary_language(language) == "en":
             return None
         return f"made for English; the transcript's language is {language}"
-    sample = text[:_SAMPLE]
+    return _not_english(text[:_SAMPLE])
+
+
+@lru_cache(maxsize=8)  # what asks about one transcript asks about the same few texts
+def _not_english(sample: str) -> str | None:
     if not sample.isascii():
         some = sample[:: 1 + len(sample) // 400]  # every few characters: the script shows in 400 of them
-        if 2 * len(_LATIN.findall(some)) < len(_LETTER.findall(some)):
+        if 2 * sum(map(len, _LATIN.findall(some))) < sum(map(len, _LETTERS.findall(some))):
             return "made for English; the text is not in Latin script"
-    words = _WORD.findall(sample.lower().replace("’", "'"))
+    lower = sample.lower().replace("’", "'")
+    # Where what is common between blanks is enough for as many words as there can be, none needs to be looked for.
+    most = 1 + len(lower.encode(errors="replace").translate(None, b"abcdefghijklmnopqrstuvwxyz"))
+    if sum(map(_COMMON.__contains__, lower.split())) >= SHARE * most:
+        return None
+    words = _WORD.findall(lower)
     common = sum(map(_COMMON.__contains__, words))
     if len(words) >= ENOUGH and common < SHARE * len(words):
         return (

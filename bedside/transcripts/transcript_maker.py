@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -237,7 +238,7 @@ class TranscriptMaker:
             where, speakers, said, metas, named = _at(kept, where, speakers, said, metas, named)
             for text, place in zip(said, where, strict=True):
                 check_text(text, place, _NO_TEXT if _is_empty(text) else _TEXT)
-        if named is not None:
+        if named is not None and named != speakers:
             for index, speaker in enumerate(speakers):
                 check_speaker(speaker, _place(where, index))
         labels = speakers if named is None else named
@@ -674,5 +675,8 @@ def check_nesting(value: Any, where: str) -> None:
 
 def is_deeper(value: Any, levels: int = MAX_DEPTH) -> bool:
     """Whether an object or a list is nested more than so many levels deep."""
-    parts = value.values() if isinstance(value, dict) else value
-    return levels == 0 or any(is_deeper(part, levels - 1) for part in parts if isinstance(part, dict | list))
+    parts = [value]
+    while parts and levels:
+        inner = chain.from_iterable(part.values() if isinstance(part, dict) else part for part in parts)
+        parts, levels = [part for part in inner if isinstance(part, (dict, list))], levels - 1
+    return bool(parts)

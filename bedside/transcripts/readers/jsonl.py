@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 from bedside.core.errors import InputError
@@ -16,6 +17,7 @@ from bedside.transcripts.transcript_maker import TranscriptMaker, check_meta, st
 
 _KEYS = {"id", "system", "case_id", "language", "factors", "reference", "turns", "provenance"}
 _TURN_KEYS = {"index", "role", "speaker", "text", "meta"}
+_ROLE, _SPEAKER, _TEXT = itemgetter("role"), itemgetter("speaker"), itemgetter("text")
 _SEE = "see bedside show jsonl"
 
 
@@ -38,27 +40,7 @@ def transcript_of(source: TranscriptMaker, item: Any, where: str, name: str) -> 
     for key in ("factors", "reference"):
         if not isinstance(item.get(key), dict | None):
             raise InputError(f"{key!r} must be an object, not {json_kind(item[key])}", where=where, todo=_SEE)
-    named, speakers, texts, metas = [], [], [], []
-    for index, turn in enumerate(turns):
-        # Places are written only where they are needed: they would be a tenth of what reading costs.
-        if not isinstance(turn, dict):
-            raise InputError(
-                f"a turn must be an object, not {json_kind(turn)}", where=f"{where}, turn {index}", todo=_SEE
-            )
-        if not turn.keys() <= _TURN_KEYS:
-            _check_keys(turn, _TURN_KEYS, f"{where}, turn {index}")
-        if turn.get("index", index) != index:
-            raise InputError(
-                f"the turn says it is number {turn['index']!r:.20}", where=f"{where}, turn {index}",
-                todo="number turns from 0 in order, or leave 'index' out",
-            )  # fmt: skip
-        # A line without a speaker's name is what many people write: the role serves as the name.
-        role = turn.get("role", turn.get("speaker"))
-        named.append(role)
-        speakers.append(turn.get("speaker", role))
-        texts.append(turn.get("text"))
-        meta = turn.get("meta")
-        metas.append({} if meta is None else check_meta(meta, f"{where}, turn {index}"))
+    speakers, texts, metas, named = _plain(turns) or _checked(turns, where)
     dialogue = source.turns(speakers, texts, where, metas, named)
     if item.get("provenance") is not None:
         stated = stated_provenance(item["provenance"], len(dialogue.turns), where)
@@ -68,17 +50,43 @@ def transcript_of(source: TranscriptMaker, item: Any, where: str, name: str) -> 
         where,
         told_apart=True,
         id=item.get("id", name),
-        system=item.get("system"),
-        case_id=item.get("case_id"),
-        language=item.get("language"),
-        factors=item.get("factors"),
-        reference=item.get("reference"),
+        **{key: item.get(key) for key in ("system", "case_id", "language", "factors", "reference")},
     )
 
 
+def _plain(turns: list[Any]) -> tuple[Any, ...] | None:
+    """Speakers, texts, nothing else, and roles of turns that have no more, as most; None of others."""
+    try:
+        named, texts, sizes = list(map(_ROLE, turns)), list(map(_TEXT, turns)), {*map(len, turns)}
+        speakers = list(map(_SPEAKER, turns)) if sizes == {3} else named
+    except (KeyError, TypeError):
+        return None
+    return (speakers, texts, None, named) if sizes in ({2}, {3}) else None
+
+
+def _checked(turns: list[Any], where: str) -> tuple[Any, ...]:
+    named, speakers, texts, metas = [], [], [], []
+    for index, turn in enumerate(turns):
+        place = f"{where}, turn {index}"
+        if not isinstance(turn, dict):
+            raise InputError(f"a turn must be an object, not {json_kind(turn)}", where=place, todo=_SEE)
+        _check_keys(turn, _TURN_KEYS, place)
+        if turn.get("index", index) != index:
+            todo = "number turns from 0 in order, or leave 'index' out"
+            raise InputError(f"the turn says it is number {turn['index']!r:.20}", where=place, todo=todo)
+        # A line without a speaker's name is what many people write: the role serves as the name.
+        role = turn.get("role", turn.get("speaker"))
+        named.append(role)
+        speakers.append(turn.get("speaker", role))
+        texts.append(turn.get("text"))
+        meta = turn.get("meta")
+        metas.append({} if meta is None else check_meta(meta, place))
+    return speakers, texts, metas, named
+
+
 def _check_keys(item: dict[str, Any], keys: set[str], where: str) -> None:
-    unknown = sorted(item.keys() - keys)
-    if unknown:
+    if not item.keys() <= keys:
+        unknown = sorted(item.keys() - keys)
         raise InputError(f"unknown key {unknown[0]!r}", where=where, todo=f"known keys: {', '.join(sorted(keys))}")
 
 
