@@ -260,6 +260,7 @@ def a_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", IMPORTS)
 def test_a_question_imports_what_it_needs(asked: str, a_run: Path) -> None:
     probe = (

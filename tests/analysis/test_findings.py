@@ -248,6 +248,7 @@ def test_raters_of_both_systems_who_rated_them_in_other_shares_are_warned_of_by_
     assert warning.startswith("25 % of the ratings are not by the same people on empathy; how much that matters can't")
 
 
+@pytest.mark.slow
 def test_a_judges_favour_is_no_finding_once_it_is_corrected() -> None:
     rng = np.random.default_rng(6)
     studies = [corrected(rng, bias=1.0, difference=0.0) for _ in range(100)]

@@ -210,6 +210,7 @@ def test_where_no_plan_reaches_a_coefficient_the_answer_says_what_it_takes(tmp_p
     assert table.title == "How many raters reach Φ .80 on Warmth is not known: nobody rated anything twice"
 
 
+@pytest.mark.slow
 def test_what_a_pilot_does_not_tell_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sheet = pilot_sheet(tmp_path / "pilot.csv", raters="abc", cases=6)
     (table,) = bedside.plan_raters(

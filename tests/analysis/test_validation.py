@@ -596,7 +596,7 @@ def checked_units_of(judge: Array, people: Array, cases: Array) -> CheckedUnits:
 
 def share_of_yes(rates: Any, name: str, runs: int) -> tuple[float, float]:
     """Of ``validate``, and of the alternative annotator test alone with items as independent."""
-    (design,) = (design for design in rates.designs() if design.name == name)
+    design = next(design for design in rates.designs() if design.name == name)
     shares: tuple[float, float] = rates.shares(design, runs, 7)
     return shares
 
@@ -627,7 +627,7 @@ def test_a_judge_at_the_boundary_is_let_in_in_a_twentieth(rates: Any, people: in
 
 def test_two_people_and_few_transcripts_have_no_verdict(rates: Any) -> None:
     """Ten transcripts whose turns are alike let a judge at the boundary in in up to 5.8 %, with two people."""
-    (design,) = (d for d in rates.designs() if d.name.endswith("2 people, 10 transcripts × 20 turns, ICC 0.6"))
+    design = next(d for d in rates.designs() if d.name.endswith("2 people, 10 transcripts × 20 turns, ICC 0.6"))
     judge, people, cases = design.draw(np.random.default_rng(1))
     units = checked_units_of(judge, people, cases)
     test = alternative_annotator(judge, people, epsilon=0.2, clusters=cases)

@@ -116,6 +116,7 @@ def lone_prompt(rubric: Any, talk: Transcript) -> Prompt:
     return prompt_of(prompt)
 
 
+@pytest.mark.slow
 def test_people_are_shown_none_of_it(run: Run, tmp_path: Path) -> None:
     reached = set()
     for number, plan in enumerate(plans(run)):

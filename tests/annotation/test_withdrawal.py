@@ -210,6 +210,7 @@ def test_no_byte_of_theirs_stays_and_all_of_others_does(study: Study) -> None:
     assert page_of(study).database.with_name("answers.sqlite-wal").exists() is False
 
 
+@pytest.mark.slow
 def test_the_run_is_as_written_and_can_be_asked(study: Study) -> None:
     removed(study)
     checks = verify([study.run.path]).results

@@ -375,6 +375,7 @@ def test_the_difference_that_cases_can_tell_apart(cases: int, systems: int, alph
     assert "assumed" not in said
 
 
+@pytest.mark.slow
 def test_with_a_floor_only_its_best_is_compared() -> None:
     """The size is that of G*Power's t test for pairs, with the level divided by three."""
     from statsmodels.stats.power import TTestPower
@@ -437,6 +438,7 @@ def test_what_is_previewed_is_asked_where_toys_talk(tmp_path: Path) -> None:
         assert more[1]["calls"] == 5 * asked[1]["calls"]
 
 
+@pytest.mark.slow
 def test_two_sites_share_a_cast_and_a_leaderboard_mixes_no_two(tmp_path: Path) -> None:
     file = tmp_path / "ward.yaml"
     played: dict[str, Any] = {"patient": "script:good", "evaluator": "rules", "sample": 1}
@@ -464,6 +466,7 @@ def test_two_sites_share_a_cast_and_a_leaderboard_mixes_no_two(tmp_path: Path) -
     assert (mixed.rows, mixed.records) == ((), ())
 
 
+@pytest.mark.slow
 def test_patients_are_swapped_and_the_orders_compared(tmp_path: Path) -> None:
     given: dict[str, Any] = {"clinician": ("rules", *TOYS), "evaluator": "rules", "sample": 2}
     done = bedside.benchmark("medconceal", tmp_path / "swap", patient="rules,script:good", **given)

@@ -75,6 +75,7 @@ def agents() -> list[Any]:
     ]
 
 
+@pytest.mark.slow
 def test_the_honest_agent_leads_and_the_others_have_half(tmp_path: Path) -> None:
     """Six cases: all are alike on three, and on three others one works on, and the others fail, which counts as 0."""
     done = bedside.benchmark(

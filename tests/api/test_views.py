@@ -19,6 +19,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> bedside.Run:
     return written_run(study(2), tmp_path_factory.mktemp("views"))
 
 
+@pytest.mark.slow
 def test_a_question_answers_of_a_view_what_it_answers_of_the_run(run: bedside.Run) -> None:
     whole = bedside.View(run)
     for ask in (bedside.agree, bedside.compare, bedside.tables):

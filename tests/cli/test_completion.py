@@ -16,6 +16,7 @@ from bedside.judges.deepeval_raters.catalogue import KINDS
 from bedside.metrics import FAMILIES
 from bedside.ratings.suites import SUITES
 from bedside.simulation.simulators.contract import SIMULATORS
+from tests.conftest import exit_code
 
 BIN = Path(sys.executable).parent
 #: A script that offers what the words given to it are completed to: each on a line.
@@ -72,7 +73,15 @@ OFFERS = [
     # Nothing is offered where a file is wanted: the shell offers files itself.
     (["agree", ""], []),
 ]
-#: As many again and more, each of which starts a shell.
+#: bash takes a colon for a word of its own, and sets in what comes after; it offers no empty line.
+BASH_OFFERS = [
+    (["agree", "'open quotation"], []),
+    (["agree", "run", "--raters", "human"], [r"human:\*", "human:anna", "human:ben"]),
+    (["agree", "run", "--raters", "human", ":", "a"], ["anna"]),
+    (["agree", "run", "--raters", "human", ":", "anna,human", ":", "b"], ["ben"]),
+    (["simulate", "--protocol", "medconceal", "--clinician", "script", ":", "g"], ["good", "good-and-patient"]),
+]
+#: What bash makes of these is seen above: they are put to the program alone.
 MORE_OFFERS = [
     (["compare", "--corr"], ["--correction"]),
     (["score", "--suite", "cal"], ["calm-it"]),
@@ -87,15 +96,9 @@ MORE_OFFERS = [
     (["report", "run", "--table", "res"], ["results"]),
     (["report", "run", "--format", "md,la"], ["md,latex"]),
     (["compare", "run", "--test", "m"], ["mcnemar", "mcnemar-mid-p", "mannwhitney"]),
-    (["agree", "run", "--raters", "human"], [r"human:\*", "human:anna", "human:ben"]),
-    # bash takes a colon for a word of its own, and sets in what comes after.
-    (["agree", "run", "--raters", "human", ":", "a"], ["anna"]),
-    (["agree", "run", "--raters", "human", ":", "anna,human", ":", "b"], ["ben"]),
-    (["agree", "'open quotation"], []),
     (["simulate", "--protocol", "note"], ["note2chat"]),
     (["simulate", "--protocol", "note2chat", "--setting", "26-messages,"], ["26-messages,40-messages"]),
     (["simulate", "--protocol", "medconceal", "--clinician", "ru"], ["rules"]),
-    (["simulate", "--protocol", "medconceal", "--clinician", "script", ":", "g"], ["good", "good-and-patient"]),
     (["simulate", "--protocol", "medconceal", "--set", "medconceal.cu"], ["medconceal.cues="]),
     (["simulate", "che"], ["check"]),
     (["simulate", "--protocol", "medconceal", "--clin"], ["--clinician"]),
@@ -108,10 +111,26 @@ MORE_OFFERS = [
 
 
 @pytest.mark.parametrize(
-    ("words", "offers"), [*OFFERS, *(pytest.param(*each, marks=pytest.mark.slow) for each in MORE_OFFERS)]
+    ("words", "offers"), [*OFFERS, *(pytest.param(*each, marks=pytest.mark.slow) for each in BASH_OFFERS)]
 )
 def test_bash_offers(script: str, place: Path, words: list[str], offers: list[str]) -> None:
     assert offered(script, place, *words) == offers
+
+
+@pytest.mark.parametrize(("words", "offers"), MORE_OFFERS)
+def test_the_program_offers(
+    place: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    offers: list[str],
+) -> None:
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("_BEDSIDE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "\n".join(("bedside", *words)))
+    monkeypatch.setenv("COMP_CWORD", str(len(words)))
+    assert exit_code() == 0
+    assert capsys.readouterr().out.splitlines() == offers
 
 
 def test_all_suites_are_offered(script: str, place: Path) -> None:

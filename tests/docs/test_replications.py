@@ -105,6 +105,7 @@ def test_what_annomi_printed_is_known() -> None:
     assert ".74 main behaviour and\n.47 client talk (both as published)" in FACTS.read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_page_without_data_has_dashes_and_a_wrong_call_says_what_is_right(tmp_path: Path) -> None:
     lines = [
         line for source in SOURCES for line in section(source, source.figures(tmp_path, tmp_path), ()).splitlines()

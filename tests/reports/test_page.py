@@ -257,6 +257,7 @@ def text_of(part: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", part)).split())
 
 
+@pytest.mark.slow
 def test_a_page_opens_with_what_the_commands_print(judged: tuple[Run, str]) -> None:
     run, page = judged
     first = text_of(first_screen(page))
@@ -290,6 +291,7 @@ def test_a_page_has_five_main_measures_at_most(judged: tuple[Run, str]) -> None:
     assert 0 < len(re.findall(r'id="f0-0-oaxes_\d+"', drawing)) <= 5
 
 
+@pytest.mark.slow
 def test_a_user_names_the_measures_of_the_first_figure(tmp_path: Path) -> None:
     run = judged_run(tmp_path)
     page = bedside.report(run, tmp_path / "report", main="empathy", formats="html").page

@@ -81,6 +81,7 @@ def test_what_stays_faulty_is_kept_and_counted(tmp_path: Path) -> None:
     assert len(simulation["review"]["dropped"]) == MOST_DRAWS - 1
 
 
+@pytest.mark.slow
 def test_going_on_and_replaying_give_the_same_bytes(tmp_path: Path) -> None:
     all_asked = Patient(2)
     whole = talk(tmp_path / "whole", all_asked)

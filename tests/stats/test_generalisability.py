@@ -144,6 +144,7 @@ def test_repeats() -> None:
         study_of_shrout().coefficient("relative", repeats=2)
 
 
+@pytest.mark.slow
 def test_intervals_cover() -> None:
     """Of 300 studies of 20 cases, half of them rated by two of three raters."""
     rng = np.random.default_rng(5)
@@ -158,6 +159,7 @@ def test_intervals_cover() -> None:
     assert abs(held - 285) <= 8
 
 
+@pytest.mark.slow
 def test_intervals_cover_where_most_are_at_one_level() -> None:
     """Yes in a sixth, 60 cases of 4 raters. By degrees of freedom of normal values it was 78 to 85 %."""
     rng, cut = np.random.default_rng(11), 1.67

@@ -36,6 +36,7 @@ def asked_again(random: np.random.Generator, noise: float, moved: float) -> tupl
     return result.p, float(result.details[EQUIVALENCE] or 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.5])
 def test_errors_and_power_at_the_planned_number(noise: float) -> None:
     """An alarm without a change in 3.5 to 6.5 of 100 studies; a change of .3 level found in 80 and more."""

@@ -193,6 +193,7 @@ def test_dear_misses_of_a_few_cases_show_nothing_of_the_loss() -> None:
     assert test.p is None
 
 
+@pytest.mark.slow
 @pytest.mark.soak
 @pytest.mark.parametrize(
     ("miss", "cases", "design"),

@@ -23,6 +23,14 @@ from bedside.annotation.rating_page.page_state import PageState
 from bedside.ratings.run import Run
 
 _numbers = itertools.count()
+#: bedside, with a page that puts answers into the run each second: nobody here waits ten for it.
+_IMPATIENT = """
+from bedside.annotation.rating_page import page_server
+from bedside.__main__ import main
+assert page_server.COLLECT_SECONDS <= 10
+page_server.COLLECT_SECONDS = 1.0
+main()
+"""
 
 
 def opened(plan: AnnotationPlan, run: Run) -> tuple[PageState, PageFolder]:
@@ -84,7 +92,7 @@ class ServedPage:
         return self.links[rater].partition("#")[2]
 
     def command(self, *more: str) -> list[str]:
-        program = [sys.executable, "-m", "bedside", "annotate", "page", str(self.plan_file)]
+        program = [sys.executable, "-c", _IMPATIENT, "annotate", "page", str(self.plan_file)]
         return [*program, "--port", str(self.port), *self.options, *more]
 
     def start(self) -> None:

@@ -109,7 +109,7 @@ def test_an_adjudicator_settles_what_comes(browser: Any, tmp_path: Path, width: 
     items = [item.id for item in plan.items]
     with serving(plan, run, "--adjudicator", "dora") as served:
         raters = Browser(served)
-        page = opened(browser, served.links["dora"], None, width, 800)
+        page = opened(browser, served.links["dora"], None, width, 800, often="page.js")
         page.get_by_text("Nothing is to be settled now.").wait_for()
         reads_well(page, width)
         for item in items[:2]:

@@ -336,11 +336,11 @@ def test_the_linter_has_nothing_to_say_of_the_gallery(name: str) -> None:
 @pytest.mark.parametrize("name", SIMULATORS.names())
 def test_a_script_in_another_language_than_a_case_is_refused(name: str, cases: str) -> None:
     simulator = SIMULATORS.load(name)
+    spoken = {case.language for case in SimulationRequest(name, "rules", cases=cases).plan().cases}
     for script, path in bundled_scripts(simulator.scripts).items():
         request = SimulationRequest(name, f"script:{script}", cases=cases)
         text = path.read_text("utf-8")
         chinese, english = "\nlanguage: zh\n" in text, "\nlanguage: en\n" in text
-        spoken = {case.language for case in SimulationRequest(name, "rules", cases=cases).plan().cases}
         if (chinese and "en" in spoken) or (english and "zh" in spoken):
             with pytest.raises(
                 InputError, match=r"speaks (Chinese|English) only, and case '\S+' is in (Chinese|English)"

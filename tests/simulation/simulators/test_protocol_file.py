@@ -361,6 +361,7 @@ def test_a_person_who_plays_the_patient_needs_no_evaluator(write: Write) -> None
     assert plan.evaluator.identity == "rules-toy"
 
 
+@pytest.mark.slow
 def test_ten_thousand_people_are_read_and_checked_at_once(tmp_path: Path, write: Write) -> None:
     rows = "".join(
         f'P{n},{n % 80},none said,"Number {n} of a long row of people, each with a past.",Low\n' for n in range(10_000)
