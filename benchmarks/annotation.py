@@ -70,7 +70,7 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 5000
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        turns = [
+        turns: list[dict[str, Any]] = [
             {"role": role, "speaker": role, "text": "How has the week been, and what did you make of it?", "meta": {}}
             for role in ("clinician", "patient") * 10
         ]

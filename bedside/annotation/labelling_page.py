@@ -76,7 +76,7 @@ _STYLE = """
 .bedside-why [class*="lsf-labels"]{margin:4px 0 0!important}
 .bedside-why .lsf-label{cursor:pointer}
 .bedside h5,.bedside h4{margin:6px 0 2px!important;unicode-bidi:plaintext;text-align:start}
-.bedside .bedside-entry h4{font-size:13px!important;font-weight:700!important;margin-top:12px!important}
+.bedside .bedside-entry h4{font-size:13px!important;font-weight:700;margin-top:12px!important;white-space:pre-wrap}
 .lsf-modal-ls ul{list-style:disc;padding-inline-start:1.6em}
 .lsf-modal-ls ol{list-style:decimal;padding-inline-start:1.6em}
 .lsf-modal-ls h1,.lsf-modal-ls h2,.lsf-modal-ls h3,.lsf-modal-ls p,.lsf-modal-ls ul,.lsf-modal-ls ol{margin:0 0 .5em}
