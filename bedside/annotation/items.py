@@ -94,8 +94,7 @@ def dialogue(words: PageWords, transcript: Transcript, unit: str = TRANSCRIPT) -
     """The turns shown for a unit of a transcript, with what the words call their speakers."""
     shown, roles = transcript.turns[: turn_index(unit) + 1] if is_turn(unit) else transcript.turns, words.roles
     return [
-        {"speaker": roles[turn.role], "text": clean(turn.text).strip() or words.say("nothing_said")}
-        for turn in shown
+        {"speaker": roles[turn.role], "text": clean(turn.text).strip() or words.say("nothing_said")} for turn in shown
     ]
 
 
