@@ -77,7 +77,10 @@ def linked_view(view: RatingsView) -> RatingsView:
         return view
     links, final = (_of_entries(view, rubrics, table) for table in (view.ratings, view.final))
     labels = links.group_by("metric").agg(pl.col("label").unique().sort())
-    scales = {metric: Scale(tuple(levels), False) for metric, levels in labels.iter_rows()}
+    scales = {
+        metric: Scale(tuple(levels) if len(levels) > 1 else _other_levels(rubrics, metric, levels), False)
+        for metric, levels in labels.iter_rows()
+    }
     return replace(
         view, ratings=pl.concat([view.ratings, links]), final=pl.concat([view.final, final]),
         scales={**view.scales, **scales},
@@ -95,6 +98,14 @@ def _of_entries(view: RatingsView, rubrics: Sequence[Rubric], table: pl.DataFram
                 rows.append({**row, "unit": unit, "metric": f"{rubric.name}.{part}", "value": None, "label": label,
                              "error": None, "reason": None})  # fmt: skip
     return pl.DataFrame(rows, schema=table.schema)
+
+
+def _other_levels(rubrics: Sequence[Rubric], metric: str, levels: Sequence[str]) -> tuple[str, ...]:
+    """The level that everybody chose, with what else there was to choose."""
+    name, _, part = metric.rpartition(".")
+    parts = {of.name: of for rubric in rubrics if rubric.name == name for of in link_form(rubric).parts}
+    others = ([label.label for label in parts[part].labels] or ["no", "yes"]) if part in parts else ["0", NO_LINK]
+    return tuple(dict.fromkeys([*levels, *others]))
 
 
 def _linking(view: RatingsView, name: str) -> Rubric | None:

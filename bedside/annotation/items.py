@@ -97,10 +97,9 @@ def clean(text: str) -> str:
 
 def dialogue(words: PageWords, transcript: Transcript, unit: str = TRANSCRIPT) -> list[dict[str, str]]:
     """The turns shown for a unit of a transcript, with what the words call their speakers."""
-    shown = transcript.turns[: turn_index(unit) + 1] if is_turn(unit) else transcript.turns
+    shown, roles = transcript.turns[: turn_index(unit) + 1] if is_turn(unit) else transcript.turns, words.roles
     return [
-        {"speaker": words.roles[turn.role], "text": clean(turn.text).strip() or words.say("nothing_said")}
-        for turn in shown
+        {"speaker": roles[turn.role], "text": clean(turn.text).strip() or words.say("nothing_said")} for turn in shown
     ]
 
 

@@ -187,6 +187,7 @@ def _push(
             continue  # a rater who dropped out before anything was sent
         project = _project(server, plan, part, text, projects_by_part.get(part, []))
         projects = projects_by_part.get(part) or [project]
+        before = sum(known.task_number or 0 for known in projects)
         present, copies = _tidy(server, projects)
         absent = [task for task in tasks if _item_of(task) not in present]
         unsent = [task for task in absent if not _is_answered(plan, part, _item_of(task), answered)]
@@ -197,8 +198,8 @@ def _push(
         sending.send(unsent)
         sent += len(unsent)
         removed += copies + sending.removed
-        if unsent:
-            # A request of a push that was killed, or a push from a copy of the run, may have sent the same meanwhile.
+        # A request of a push that was killed, or a push from a copy of the run, may have sent the same meanwhile.
+        if unsent and before + len(unsent) - copies - sending.removed != _count(server, projects):
             removed += _tidy(server, projects)[1]
         taken_back += _take_back(server, projects, present, set(map(_item_of, tasks)))
         done += len(tasks)
@@ -357,7 +358,7 @@ class TaskSender:
         """What has not arrived. A call whose answer was lost may be at work still: wait until nothing more comes."""
         try:
             before = -1
-            while (count := self._count()) != before:
+            while (count := _count(self.server, self.projects)) != before:
                 before = count
                 time.sleep(0.5)
             present, removed = _tidy(self.server, self.projects)
@@ -366,9 +367,11 @@ class TaskSender:
         self.removed += removed
         return [task for task in tasks if _item_of(task) not in present]
 
-    def _count(self) -> int:
-        with self.server.speaking():
-            return int(self.server.client.projects.get(self.target).task_number or 0)
+
+def _count(server: LabelStudioClient, projects: Sequence[Any]) -> int:
+    """How many tasks projects have now; to list them takes a server longer than to take them in."""
+    with server.speaking():
+        return sum(int(server.client.projects.get(project.id).task_number or 0) for project in projects)
 
 
 def _batch(tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -31,7 +31,7 @@ from bedside.annotation.fields import (
     evidence_field,
     reason_field,
 )
-from bedside.annotation.items import CODED_TURNS, clean, input_titles, most_asked, most_targets
+from bedside.annotation.items import CODED_TURNS, clean, input_titles, most_asked, most_targets, shown_fields
 from bedside.annotation.page_words import PageWords, words_of
 from bedside.core.errors import from_extra
 from bedside.judges.rubrics.answer_form import LINKED_KINDS
@@ -57,7 +57,7 @@ _STYLE = """
 .bedside{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:20px;line-height:1.4}
 .bedside-left,.bedside-right{max-height:calc(100vh - 165px);overflow-y:auto;padding-right:8px}
 .bedside-left{counter-reset:turn -1}
-.bedside-known{max-height:30vh;overflow-y:auto;margin-bottom:6px}
+.bedside-known{max-height:40vh;overflow-y:auto;margin-bottom:6px}
 .bedside-left [class*="time--"],.bedside-left [class*="wrapper_header"],.bedside-left button:disabled,
 .bedside-codes [class*="selectAllBtnWrapper"],.bedside .lsf-hint,.bedside-hidden{display:none!important}
 .bedside-codes .lsf-hint{display:inline!important}
@@ -75,7 +75,8 @@ _STYLE = """
 .bedside-why{display:grid;grid-template-columns:auto minmax(0,1fr);gap:8px;align-items:start}
 .bedside-why [class*="lsf-labels"]{margin:4px 0 0!important}
 .bedside-why .lsf-label{cursor:pointer}
-.bedside h5,.bedside h4{margin:6px 0 2px!important}
+.bedside h5,.bedside h4{margin:6px 0 2px!important;unicode-bidi:plaintext;text-align:start}
+.bedside .bedside-entry h4{font-size:13px!important;font-weight:700;margin-top:12px!important;white-space:pre-wrap}
 .lsf-modal-ls ul{list-style:disc;padding-inline-start:1.6em}
 .lsf-modal-ls ol{list-style:decimal;padding-inline-start:1.6em}
 .lsf-modal-ls h1,.lsf-modal-ls h2,.lsf-modal-ls h3,.lsf-modal-ls p,.lsf-modal-ls ul,.lsf-modal-ls ol{margin:0 0 .5em}
@@ -223,6 +224,8 @@ class _Page:
         self._plan = plan
         self._rubrics = [rubric.shown() for rubric in plan.questions]
         self._words: PageWords = words_of(plan)
+        # Of the whole page: no two share a key or a colour.
+        self._marks = {name: number for number, (name, _) in enumerate(shown_fields(plan))}
 
     def xml(self) -> str:
         """The page."""
@@ -312,7 +315,7 @@ class _Page:
             yield f'<Text name="said__{rubric.name}" value="${said_field(rubric.name)}"/>'
         required = self._plan.mode != "adjudicate" and rubric.name not in self._plan.flow_of
         yield self._choices(rubric, number, required=required, when=when)
-        why = self._why(rubric.name, number, str(number + 1))
+        why = self._why(rubric.name, str(number + 1))
         yield f"{more}{why}</View>{inner}{'</View>' if when or inner else ''}"
 
     def _flow(self, flow: Rubric, first: int) -> Iterator[str]:
@@ -368,8 +371,9 @@ class _Page:
                 return
             place += asked.said
             title, of_link, when = f"{number + 1}.{place + 1}", links and asked.said, ""
-            if asked.said:
-                yield f'<Text name="criterion__{asked.name}" value="$criterion_{rubric.name}_{place}"/>'
+            if asked.said and not (links and link_form(rubric).rows is None):  # else it is the question
+                entry = _text(f"{title} ", f"$criterion_{rubric.name}_{place}")
+                yield f'<View className="bedside-entry"><Header value={entry} size="6"/></View>'
             if asked.of is not None:
                 linked = ",".join(str(target + 1) for target in range(most_targets(self._plan)[rubric.name]))
                 when = f' visibleWhen="choice-selected" whenTagName="{asked.of}" whenChoiceValue="{linked}"'
@@ -395,7 +399,7 @@ class _Page:
                 f'required="{str(place < least).lower()}" requiredMessage={missing}{when}>{buttons}</Choices>'
             )
             if asked.quoted:
-                yield self._why(asked.name, place, title)
+                yield self._why(asked.name, title)
             elif asked.said:
                 yield self._reason(asked.name, "better_words" if rubric.kind == "list" else "studio_why")
             else:
@@ -431,8 +435,9 @@ class _Page:
             about = self._words.say("value_none_means") if choice == NONE else descriptor
             yield choice, values.get(choice, choice) + ("" if about == choice else f": {about}")
 
-    def _why(self, field: str, number: int, title: str) -> str:
+    def _why(self, field: str, title: str) -> str:
         """Why, in the rater's words and in what they mark in the conversation."""
+        number = self._marks[field]
         colour = _MARK_COLOURS[number % len(_MARK_COLOURS)]
         key = f"shift+{number + 1}" if number < 9 else _UNUSED_KEY.format(number)
         mark = self._words.say("studio_mark", question=title)
@@ -453,7 +458,7 @@ class _Page:
         yield f'<Text name="judge_reason__{rubric.name}" value="$judge_reason_{rubric.name}"/>'
         yield _header(self._words.say("studio_what_do_you_say"), 6)
         yield self._choices(rubric, number, marks=f"judge_mark_{rubric.name}")
-        yield self._why(rubric.name, number, str(number + 1))
+        yield self._why(rubric.name, str(number + 1))
         yield "</View>"
 
     def _findings(self, rubric: Rubric) -> Iterator[str]:

@@ -45,7 +45,7 @@ class Studio:
             for project in self.projects.values():
                 project["tasks"] = [task for task in project["tasks"] if path != f"/api/tasks/{task['id']}/"]
             return None
-        if method == "GET":
+        if method == "GET" and path == "/api/projects/":
             listed = [self._shown(one) for one in self.projects.values() if query["page"] == ["1"]]
             return {"count": len(listed), "next": None, "previous": None, "results": listed}
         if method == "POST" and path == "/api/projects/":
@@ -55,8 +55,8 @@ class Studio:
         found = re.search(r"/api/projects/(\d+)/", path)
         assert found is not None
         project = self.projects[int(found[1])]
-        if method == "PATCH":
-            project |= body
+        if method in ("GET", "PATCH"):
+            project |= body or {}
             return self._shown(project)
         for task in body:
             entry = {"id": 1000 * project["id"] + next(self._numbers), "overlap": 1, "annotations": []}

@@ -150,23 +150,32 @@ def annas(run: Run, per: int, seed: int) -> AnnotationPlan:
 @contextmanager
 def browser_of(studio: own.OwnServer, rater: str, hosts: set[str] | None = None) -> Iterator[Any]:
     """The page of a browser in which a rater has logged in; the hosts that it asks are put into ``hosts``."""
+    with browser_of_all(studio, rater, hosts=hosts) as (page,):
+        yield page
+
+
+@contextmanager
+def browser_of_all(studio: own.OwnServer, *raters: str, hosts: set[str] | None = None) -> Iterator[list[Any]]:
+    """A page for each rater, who has logged in there; none knows of the others' cookies."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         pytest.skip("no chromium here")
     playwright = pytest.importorskip("playwright.sync_api")
-    login = next(each for each in studio.logins if each.rater == rater)
     reached = set() if hosts is None else hosts
     with playwright.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1440, "height": 900})
-        page.set_default_timeout(40_000)
-        page.on("request", lambda sent: reached.add(sent.url.split("/")[2]) if "://" in sent.url else None)
-        page.goto(f"{studio.url}/user/login/")
-        page.fill("input[name=email]", login.email)
-        page.fill("input[name=password]", login.password)
-        page.click("button[type=submit]")
-        page.wait_for_url(lambda url: "login" not in url)
-        yield page
+        pages = []
+        for login in (next(known for known in studio.logins if known.rater == rater) for rater in raters):
+            page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+            page.set_default_timeout(40_000)
+            page.on("request", lambda sent: reached.add(sent.url.split("/")[2]) if "://" in sent.url else None)
+            page.goto(f"{studio.url}/user/login/")
+            page.fill("input[name=email]", login.email)
+            page.fill("input[name=password]", login.password)
+            page.click("button[type=submit]")
+            page.wait_for_url(lambda url: "login" not in url)
+            pages.append(page)
+        yield pages
         browser.close()
 
 

@@ -425,6 +425,13 @@ def test_label_studio_asks_of_a_link_once_there_is_one(run: Run) -> None:
     assert [one.get("alias") for one in controls["concern_matching__0"]] == ["1", "2", "3", None]
     assert [one.get("alias") for one in controls["finding_check__0"]] == ["0", "1", "2", "3", None]
     assert controls["finding_check__0"].get("layout") == "select"
+    # A plan of several rubrics: each mark has its own key and colour.
+    marks = ElementTree.fromstring(
+        labelling_page(plan_of(run, RUBRICS.load("empathy"), MATCHING, RUBRICS.load("partnership")))
+    )
+    for name in ("hotkey", "background"):
+        looks = [mark.get(name) for mark in marks.iter("Label")]
+        assert len(looks) == len(set(looks)) > 4
 
 
 def test_what_cannot_be_linked_is_refused(run: Run, tmp_path: Path) -> None:
@@ -1120,6 +1127,28 @@ def test_links_agree_as_sklearn_says(judged: Run) -> None:
     assert mean == pytest.approx(sum(
         f1_score(*of_both(person, 2)[:2], labels=["0", "1", "2"], average="micro") for person in (0, 1)
     ) / 2)  # fmt: skip
+
+
+@pytest.mark.parametrize("link", [NONE, "1"])
+def test_people_who_all_say_the_same_of_links_agree(run: Run, link: str) -> None:
+    """Nobody links anything, or all call each link's category the same: of one label, κ has no value."""
+    plan = plan_of(run, MATCHING, RUBRICS.load("empathy"))
+    said = {"concern_matching__0": link, "concern_matching__1": NONE, "concern_matching__2": NONE}
+    said |= {} if link == NONE else {"concern_matching__0__category_agrees": "yes"}
+    answers = []
+    for item in plan.items:
+        asked = {name: choice for name, choice in said.items() if name[:19] in plan.fields_of(item.id, MATCHING)}
+        for rater in plan.raters:
+            level = {"empathy": str(1 + int(item.transcript[-1]) % 4)}
+            marks = {"evidence__concern_matching__0": ("1",)} if link != NONE else {}
+            answers.append(rater_answer(item.id, rater, {**asked, **level}, texts=marks))
+    assert keep_answers(run, plan, answers).unfinished == 0
+    rows = {one.metric: one for one in agree(open_ratings_view(run.path), seed=1) if one.kind == "people"}
+    assert rows["empathy"].statistics["kappa"].estimate == pytest.approx(1)
+    same = rows["concern_matching.link" if link == NONE else "concern_matching.category_agrees"]
+    assert same.units == (8 if link == NONE else 4)
+    assert same.statistics["kappa"].estimate is None
+    assert same.statistics["ac"].estimate == pytest.approx(1)
 
 
 def test_a_matcher_is_validated_on_its_links(judged: Run) -> None:
