@@ -22,7 +22,7 @@ from bedside.core.yaml_files import plain_yaml
 
 #: How a person's part in a study ends.
 EndingKind = Literal[
-    "completed", "screened_out", "timed_out", "full", "declined", "excluded", "withdrawn", "enough"
+    "completed", "screened_out", "timed_out", "full", "closed", "declined", "excluded", "withdrawn", "enough"
 ]  # fmt: skip
 #: The parameters that recruiting services add to a link, the person's id first, and what stands for them in the link.
 SERVICES: Mapping[str, Mapping[str, str]] = {
@@ -113,7 +113,8 @@ class Payment(_Part):
 
     def amount(self, state: str, items: int) -> Decimal:
         """What a person in a state gets who handed in so many items, to the hundredth."""
-        amounts = {"completed": self.completed, "enough": self.completed, "screened_out": self.screened_out}
+        enough = self.completed if items else self.screened_out
+        amounts = {"completed": self.completed, "enough": enough, "screened_out": self.screened_out}
         whole = Decimal(str(amounts.get(state, 0.0)))
         by_item = Decimal(str(self.item)) * items if state in ("timed_out", "withdrawn") else Decimal(0)
         return (whole + by_item).quantize(Decimal("0.01"))
@@ -179,7 +180,7 @@ class StudyFile(_Part):
             code: the person's own.
             debriefing: whether the person took part, and is told more.
         """
-        text: str | None = getattr(self.codes, "completed" if kind == "enough" else kind, None)
+        text: str | None = getattr(self.codes, {"enough": "completed", "closed": "full"}.get(kind, kind), None)
         if kind == "withdrawn" and self.payment is not None:
             text = "{code}"  # who stops is paid by it, without a name
         link = None

@@ -952,12 +952,6 @@ def rating_page(plan: PlanOrFile, settings: PageSettings) -> RatingPage:
     place = settings.place(settings.address)
     page = partial(RatingPage, read, run, folder, place)
     study = None if settings.study is None else read_study(settings.study, read)
-    if study is not None and (settings.until is not None or need_of(run, read) is not None):
-        raise InputError(
-            "people who enrol get a share of the plan, and no items by need",
-            where="`study`",
-            todo="draw a plan for them without `until`",
-        )
     with recruitment_of(run, read, folder) as known:
         if study is None and not settings.collect and known is not None and known.people.serves():
             raise InputError("people enrol in this plan", where="`study`", todo="name its study file")
@@ -975,6 +969,10 @@ def rating_page(plan: PlanOrFile, settings: PageSettings) -> RatingPage:
     with folder.serving():
         with closing(PageDatabase(folder.database, read)) as database:
             read = settings.begun(read, run, database.work)
+        need = need_of(run, read)
+        if study is not None and study.hours is None and need is not None:
+            # Otherwise the places of those who never come back would be nobody's.
+            study = study.model_copy(update={"hours": need.idle})
         page = partial(RatingPage, read, run, folder, place)
         links = _serve(page, _words_of(settings.text), settings, study)
         try:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_store import raters_in
+from bedside.annotation.assignment_by_need import Supply
 from bedside.annotation.rating_page.page_database import EntryConflictError, Mark, SentEntry, read_sent
 from bedside.annotation.rating_page.page_folder import PageFolder
 from bedside.annotation.rating_page.page_state import (
@@ -20,7 +21,8 @@ from bedside.annotation.rating_page.page_state import (
     study_words,
 )
 from bedside.annotation.rating_page.study_people import ACTIVE, EnrolledPerson, People, Recruitment
-from bedside.annotation.study_file import MOST_ANSWER, MOST_PARAMETER, PLACES, StudyFile, slots_of
+from bedside.annotation.study_file import MOST_ANSWER, MOST_PARAMETER, PLACES, EndingKind, StudyFile, slots_of
+from bedside.annotation.training_cases import TrainingResult
 from bedside.annotation.withdrawal import withdraw
 from bedside.core.errors import InputError, RunError
 from bedside.ratings.run import Run
@@ -85,7 +87,8 @@ class RecruitedPage(PageState):
         self.study = study
         self.people = People(folder.people)
         self.people.keep_study(study)
-        self.recruitment = Recruitment(run, plan, self.people, self.database, self._positions, lambda: self.plan)
+        who = run, plan, self.people, self.database, self._positions
+        self.recruitment = Recruitment(*who, lambda: self.plan, lambda: self.need)
         self.recruitment.settle()
         self._help = study.html("help")
 
@@ -118,7 +121,8 @@ class RecruitedPage(PageState):
             self.people.log("", "declined", version=self.study.version)
             return {"ending": self.study.ending("declined", parameters, debriefing=False)}
         full = not self.people.has_room(self.recruitment.free())
-        ending = self.study.ending("full", parameters, debriefing=False) if full else None
+        closed: EndingKind = "closed" if self.need is not None and self.need.stopped else "full"
+        ending = self.study.ending(closed, parameters, debriefing=False) if full else None
         if sent.decision is None:
             study = self.study
             words = {"title": study.title, "statements": study.consent, "contact": study.contact}
@@ -150,15 +154,19 @@ class RecruitedPage(PageState):
         """As of any page; what stands there begins with where the person is."""
         if rater in self.plan.raters:
             self._show_second_set(rater)
-            self.recruitment.advance(rater)
+            self.recruitment.advance(rater, here=True)
         return super().share(rater)
+
+    def _supply(self, rater: str, states: Mapping[str, Any], training: TrainingResult) -> Supply | None:
+        person = self.people.person(rater)
+        return super()._supply(rater, states, training) if person is None else self.recruitment.supply(person)
 
     def save(self, rater: str, item: str, sent: SentEntry) -> dict[str, Any]:
         """As of any page; the person is then where that puts them."""
         kept = super().save(rater, item, sent)
         if sent.state != "draft":
             self._show_second_set(rater)
-            self.recruitment.advance(rater)
+            self.recruitment.advance(rater, here=True)
         return kept
 
     def answer_questionnaire(self, rater: str, body: bytes) -> dict[str, Any]:

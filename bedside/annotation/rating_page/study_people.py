@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,11 +24,12 @@ import orjson
 
 from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, rater_of
 from bedside.annotation.answer_store import read_store
+from bedside.annotation.assignment_by_need import FEW, NeedDesign, Supply, hand_out, need_design, take_back
 from bedside.annotation.items import coded_positions
 from bedside.annotation.offline_tables import safe_cell
 from bedside.annotation.rating_page.page_database import PageDatabase, saying_which, writing
 from bedside.annotation.rating_page.page_folder import PageFolder
-from bedside.annotation.reassignment import Decision, as_assigned, decide, hand_over
+from bedside.annotation.reassignment import Decision, Need, as_assigned, decide, hand_over, need_of
 from bedside.annotation.study_file import StudyFile, slots_of
 from bedside.annotation.training_cases import CodedPositions, TrainingResult, training_result
 from bedside.core.errors import InputError
@@ -308,6 +310,8 @@ def _until(study: StudyFile) -> str | None:
 class Recruitment:
     """People on their way through a plan: from a share that waits to one that is done, or waits again.
 
+    Where raters get items by need, a share is a number of items, and nobody comes in whom none would be left for.
+
     Args:
         run: the run.
         drawn: its plan.
@@ -315,6 +319,7 @@ class Recruitment:
         database: what they typed and handed in.
         positions: :func:`~bedside.annotation.items.coded_positions`.
         plan: gives the plan as it is assigned now.
+        need: gives what is handed out by need.
     """
 
     def __init__(
@@ -325,14 +330,37 @@ class Recruitment:
         database: PageDatabase,
         positions: CodedPositions,
         plan: Callable[[], AnnotationPlan] | None = None,
+        need: Callable[[], Need | None] | None = None,
     ) -> None:
         self.people = people
         self._run, self._drawn, self._database, self._positions = run, drawn, database, positions
         self._plan = plan or (lambda: as_assigned(run, drawn))
+        self._need = need or (lambda: need_of(run, drawn))
+
+    @cached_property
+    def _design(self) -> NeedDesign:
+        return need_design(self._run, self._drawn)
 
     def free(self) -> list[str]:
         """The raters of the plan whose share waits for somebody."""
-        return [slot for slot in slots_of(self._drawn.raters) if self._works(slot)]
+        slots, need = slots_of(self._drawn.raters), self._need()
+        if need is None:
+            return [slot for slot in slots if self._works(slot)]
+        plan, design = self._plan(), self._design
+        invited = (name for name in plan.people if name not in slots and not plan.standing(name).excluded)
+        shares = {name: design.size(name) for name in invited}
+        for person in self.people.persons():
+            shares[person.rater] = design.size(person.slot) if person.slot and person.state in ACTIVE else 0
+        had = {name: len(design.wanted.keys() & set(plan.assignment.get(name, ()))) for name in shares}
+        promised = sum(max(0, size - had[name]) for name, size in shares.items())
+        return slots if not need.stopped and design.lacking(plan) > promised else []
+
+    def supply(self, person: EnrolledPerson, few: int = FEW) -> Supply | None:
+        """What a person can expect who has fewer open items, which are handed out; None where it isn't by need."""
+        if self._need() is None or person.slot is None:
+            return None
+        size = self._design.size(person.slot)
+        return hand_out(self._run, self._design, person.rater, self._database.work(), few=few, most=size)
 
     def _free_for(self, rater: str) -> list[str]:
         """Shares that wait of which a rater has no item yet, the rest of their own first."""
@@ -361,11 +389,17 @@ class Recruitment:
             for person in self.people.persons():
                 if person.slot is None:
                     continue
-                if person.state in ACTIVE and self._works(person.slot):
+                by_need = self._need() is not None
+                if person.state in ACTIVE and by_need and person.rater not in self._plan().assignment:
+                    self.supply(person, few=0)
+                elif person.state in ACTIVE and self._works(person.slot):
                     hand_over(self._run, self._drawn, person.slot, person.rater)
-                elif person.state not in (*ACTIVE, *_DONE):
+                elif person.state not in (*ACTIVE, "completed"):
                     kept = [] if person.state in ("excluded", "withdrawn") else self.handed_in(person.rater)
-                    hand_over(self._run, self._drawn, person.rater, person.slot, kept)
+                    if by_need:
+                        take_back(self._run, self._drawn, person.rater, kept)
+                    else:
+                        hand_over(self._run, self._drawn, person.rater, person.slot, kept)
                     self.people.release(person.rater)
 
     def handed_in(self, rater: str) -> list[str]:
@@ -385,12 +419,18 @@ class Recruitment:
         answers = self._database.answers(rater) if self._drawn.training else ()
         return training_result(self._plan(), rater, answers, self._positions)
 
-    def advance(self, rater: str) -> None:
-        """Put a person where they are by now: out of time, trained, or done."""
-        person = self.people.person(rater)
+    def advance(self, rater: str, *, here: bool = False) -> None:
+        """Put a person where they are by now: out of time, trained, or done.
+
+        Where it is enough, only who is here: whoever is at an item may finish it.
+        """
+        person, need = self.people.person(rater), self._need()
         if person is None or person.state not in ACTIVE:
             return
-        if person.until is not None and person.until < _now():
+        over, rating = person.until is not None and person.until < _now(), person.state == "rating"
+        if need is not None and need.stopped and (here or (over and rating)) and not (rating and self._open(rater)):
+            self._end(rater, "enough", "it is enough")
+        elif over:
             self._end(rater, "timed_out", "timed out")
         elif person.state == "training":
             training, plan = self.training(rater), self._plan()
@@ -400,7 +440,7 @@ class Recruitment:
                 self.advance(rater)
             elif training.done and all(item.id in shown for item in plan.training):
                 self._end(rater, "screened_out", "training not passed", kappa=training.kappa)
-        elif person.state == "rating" and not self._open(rater):
+        elif rating and not self._open(rater) and self.supply(person) not in ("more", "enough"):
             # Who handed in nothing, as all of it went to others, has earned nothing by that.
             done = self.items_done(rater) > 0
             self._end(rater, "completed" if done else "timed_out", "completed" if done else "nothing left to rate")
