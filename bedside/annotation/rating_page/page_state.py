@@ -370,7 +370,7 @@ class PageState:
     @cached_property
     def _elsewhere(self) -> Set[AnswerKey]:
         """What was answered before, and not on this page."""
-        return stored_work(self._run, self._drawn).answered
+        return stored_work(self._run, self.plan).answered
 
     def _work(self) -> WorkDone:
         work = self.database.work()
