@@ -15,6 +15,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.page_words import words_of
 from bedside.core.errors import InputError
 from bedside.core.files import read_text
 from bedside.core.model_errors import to_model
@@ -194,7 +195,7 @@ class StudyFile(_Part):
         told = self.html("debriefing") if debriefing and kind != "withdrawn" else None
         return {"kind": kind, "code": text, "link": link, "debriefing": told}
 
-    def html(self, name: Literal["information", "help", "debriefing"]) -> str | None:
+    def html(self, name: Literal["information", "debriefing"]) -> str | None:
         """A text as HTML; None where there is none."""
         from bedside.annotation.labelling_page import html_of
 
@@ -233,11 +234,24 @@ def read_study(path: str | os.PathLike[str], plan: AnnotationPlan) -> StudyFile:
         raise InputError(
             "no share of the plan waits for a person", where=str(path), todo="draw one with bedside sample --raters 30"
         )
-    asked = [f"{q.name.replace('_', ' ')} {q.title} {q.construct} {q.definition}" for q in plan.questions]
-    if study.help is None and any(map(_RISK.search, asked)):
+    if study.help is None and is_about_risk(plan):
         todo = "say in `help` whom people can turn to in distress"
         raise InputError("the plan asks about risk, and the study file has no help", where=str(path), todo=todo)
     return study
+
+
+def is_about_risk(plan: AnnotationPlan) -> bool:
+    """Whether a plan asks about risk, violence or abuse."""
+    asked = [f"{q.name.replace('_', ' ')} {q.title} {q.construct} {q.definition}" for q in plan.questions]
+    return any(map(_RISK.search, asked))
+
+
+def help_of(plan: AnnotationPlan, text: str | None) -> str | None:
+    """Whom to turn to in distress, as HTML: a text of the study's own or, where risk is rated, what holds anywhere."""
+    from bedside.annotation.labelling_page import html_of
+
+    text = words_of(plan).say("help_anyway") if text is None and is_about_risk(plan) else text
+    return None if text is None else html_of(text)
 
 
 def slots_of(raters: Iterable[str]) -> list[str]:

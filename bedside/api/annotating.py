@@ -906,6 +906,11 @@ class PageSettings(OfPlan, OwnRubrics, ByNeed, SettlingSettings, PageServing):
         default=None, heading=OPTIONS, metavar="URL",
     )  # fmt: skip
     text: str | os.PathLike[str] | None = _TEXT
+    help_text: str | os.PathLike[str] | None = option(
+        "Markdown file that says whom to turn to in distress: raters see it wherever they rate. Without it, the study "
+        "file's help or, where risk is rated, a text that holds anywhere.",
+        default=None, heading=OPTIONS, metavar="FILE", form="path",
+    )  # fmt: skip
     study: str | os.PathLike[str] | None = option(
         "Study file: people enrol by one link, and shares rater-1, rater-2 … wait for them.",
         default=None, heading=OPTIONS, metavar="FILE", form="path",
@@ -1015,19 +1020,21 @@ def _serve(
     from bedside.ratings.run import Run
     from bedside.reports.annotation import StudyPage
 
-    served = page({})
+    served, help_text = page({}), None if study is None else study.help
+    if settings.help_text is not None:
+        help_text = _words_of(settings.help_text)
     plan, run, folder = served.plan, served.run, served.folder
     adjudicators = tuple(listed(settings.adjudicators, "adjudicators") or ())
     queue = None
     if adjudicators:
         rubrics = listed(settings.rubrics, "rubrics")
         rule = {"rubrics": rubrics, "beyond": settings.beyond, "seed": settings.seed}
-        queue = AdjudicationQueue(plan, run, adjudicators, text, study, **rule)
+        queue = AdjudicationQueue(plan, run, adjudicators, text, help_text, **rule)
     others = (*adjudicators, RESEARCHER)
     if study is None:
-        state = PageState(plan, run, folder, text, others)
+        state = PageState(plan, run, folder, text, others, help_text)
     else:
-        state = RecruitedPage(plan, run, folder, text, study, others)
+        state = RecruitedPage(plan, run, folder, text, study, others, help_text)
     links: dict[str, Any] = {"links": {}}
 
     def started() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -55,6 +55,7 @@ from bedside.annotation.rating_page.page_database import (
 )
 from bedside.annotation.rating_page.page_folder import PageFolder
 from bedside.annotation.reassignment import FILE as REASSIGNED, Need, as_assigned, decide, need_of
+from bedside.annotation.study_file import help_of
 from bedside.annotation.training_cases import TrainingResult, training_result
 from bedside.core.errors import BedsideError, InputError
 from bedside.core.page_serving import secret_digest
@@ -322,14 +323,16 @@ class PageState:
         folder: the page's folder.
         text: what raters read first, as Markdown.
         others: who has a link beside the plan's raters.
+        help_text: whom to turn to in distress, as Markdown; in sight wherever items are rated.
 
     Raises:
         BedsideError: an item can't be shown, or the folder or its database can't be used.
     """
 
     def __init__(
-        self, plan: AnnotationPlan, run: Run, folder: PageFolder, text: str = "", others: Sequence[str] = ()
-    ) -> None:
+        self, plan: AnnotationPlan, run: Run, folder: PageFolder, text: str = "", others: Sequence[str] = (),
+        help_text: str | None = None,
+    ) -> None:  # fmt: skip
         self.words = words_of(plan)
         self._drawn = plan
         self._run = run
@@ -339,14 +342,15 @@ class PageState:
         self._passed: set[tuple[str, RaterStanding]] = set()
         self._common = page_common(plan, text)
         self._others = others
+        self._help = help_of(plan, help_text)
         stands = plan_folder(run, plan)
         # An adjudication's items say what raters said: not those who withdrew since.
-        self._items = _Fresh((stands / PLAN,), lambda: page_items(current_plan(run, plan), Run(run.path)))
+        self._items = Fresh(lambda: (stands / PLAN,), lambda: page_items(current_plan(run, plan), Run(run.path)))
         self._items.value()
-        self._plan = _Fresh((stands / REASSIGNED, stands / PLAN), lambda: as_assigned(run, plan))
+        self._plan = Fresh(lambda: (stands / REASSIGNED, stands / PLAN), lambda: as_assigned(run, plan))
         # Where the plan says who rates what, there is none.
-        self._need: _Fresh[Need | None] = _Fresh((stands / REASSIGNED,), lambda: need_of(run, plan))
-        self._raters = _Fresh((folder.links_file,), self._raters_by_digest)
+        self._need: Fresh[Need | None] = Fresh(lambda: (stands / REASSIGNED,), lambda: need_of(run, plan))
+        self._raters = Fresh(lambda: (folder.links_file,), self._raters_by_digest)
         self.database: PageDatabase = PageDatabase(folder.database, plan)
 
     def close(self) -> None:
@@ -443,9 +447,8 @@ class PageState:
     def _study(self, rater: str, stage: Stage) -> dict[str, Any] | None:
         """What the page shows of a study, and how the rater's part in it ended."""
         if stage != "ended":
-            return None
-        ending = {"kind": "excluded", "code": None, "link": None, "debriefing": None}
-        return study_words(ending=ending)
+            return None if self._help is None else study_words(help=self._help)
+        return study_words(ending={"kind": "excluded", "code": None, "link": None, "debriefing": None})
 
     def _is_closed(self, item: str, stage: Stage, passed: bool) -> bool:
         if stage in ("questionnaire", "ended"):
@@ -556,10 +559,10 @@ class PageState:
         return training_feedback(self._drawn, entry_answer(item, rater, entry), task)
 
 
-class _Fresh(Generic[T]):
-    """What is made of files, made again when one has changed."""
+class Fresh(Generic[T]):
+    """What is made of files, made again when one has changed or come."""
 
-    def __init__(self, paths: Sequence[Path], make: Callable[[], T]) -> None:
+    def __init__(self, paths: Callable[[], Iterable[Path]], make: Callable[[], T]) -> None:
         self._paths = paths
         self._make = make
         self._made: tuple[T, list[tuple[int, int, int] | None]] | None = None
@@ -571,7 +574,7 @@ class _Fresh(Generic[T]):
         return self._made[0]
 
     def _now(self) -> list[tuple[int, int, int] | None]:
-        return list(map(_stamp, self._paths))
+        return list(map(_stamp, self._paths()))
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:

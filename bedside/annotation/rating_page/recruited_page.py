@@ -9,11 +9,12 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from bedside.annotation.annotation_plan import AnnotationPlan
-from bedside.annotation.answer_store import raters_in
+from bedside.annotation.answer_store import FOLDER, plan_folder, raters_in
 from bedside.annotation.assignment_by_need import Supply
 from bedside.annotation.rating_page.page_database import EntryConflictError, Mark, SentEntry, read_sent
 from bedside.annotation.rating_page.page_folder import PageFolder
 from bedside.annotation.rating_page.page_state import (
+    Fresh,
     IncompleteEntryError,
     NoSuchItemError,
     PageState,
@@ -71,7 +72,7 @@ class RecruitedPage(PageState):
         folder: the page's folder.
         text: what raters read first, as Markdown.
         study: what people are shown, asked and promised.
-        others: who has a link beside the plan's raters.
+        others, help_text: as of any page; the study's help unless there is another.
     """
 
     def __init__(
@@ -82,15 +83,19 @@ class RecruitedPage(PageState):
         text: str,
         study: StudyFile,
         others: Sequence[str] = (),
+        help_text: str | None = None,
     ) -> None:
-        super().__init__(plan, run, folder, text, others)
+        super().__init__(plan, run, folder, text, others, study.help if help_text is None else help_text)
         self.study = study
         self.people = People(folder.people)
         self.people.keep_study(study)
         who = run, plan, self.people, self.database, self._positions
         self.recruitment = Recruitment(*who, lambda: self.plan, lambda: self.need)
+        folders, own = run.path / FOLDER, plan_folder(run, plan)
+        self._taken = Fresh(
+            lambda: sorted(file for file in folders.glob("*/*.json") if file.parent != own), lambda: raters_in(run)
+        )
         self.recruitment.settle()
-        self._help = study.html("help")
 
     def close(self) -> None:
         """End the connections."""
@@ -130,7 +135,7 @@ class RecruitedPage(PageState):
             return {"welcome": {**words, **texts, "full": full, "ending": ending}}
         if sent.version != self.study.version:
             raise EntryConflictError(self.words.say("study_changed"))
-        free, taken = self.recruitment.free(), {*self.plan.raters, *raters_in(self._run)}
+        free, taken = self.recruitment.free(), {*self.plan.raters, *self._taken.value()}
         person = self.people.enrol(key, parameters, self.study, free, taken)
         return (
             {"ending": ending or self.study.ending("full", parameters, debriefing=False)}

@@ -516,6 +516,7 @@ class RaterRow:
         rater: the name that ratings have.
         state: where they are; of who was invited, ``rating``, ``training`` or ``excluded``.
         done, assigned: items, without training.
+        skipped: how many of those done were skipped.
         minutes: from consent to the end; None where there was none, or no end yet.
         kappa: with the known answers of the last training set; None where it can't be told.
         code: the person's own; empty of who was invited.
@@ -525,6 +526,7 @@ class RaterRow:
     state: str
     done: int
     assigned: int
+    skipped: int
     minutes: float | None
     kappa: float | None
     code: str
@@ -555,6 +557,7 @@ def rater_rows(run: Run, plan: AnnotationPlan, recruitment: Recruitment | None) 
         recruitment: the people of its page; None where it has none.
     """
     history, positions = read_store(run, plan), coded_positions(plan, run)
+    counting = history.counting()
     own = [revision.answer for revision in history.revisions if revision.answer.changed_by is None]
     persons = {} if recruitment is None else {person.rater: person for person in recruitment.people.persons()}
     training_items = {item.id for item in plan.training}
@@ -565,8 +568,10 @@ def rater_rows(run: Run, plan: AnnotationPlan, recruitment: Recruitment | None) 
             continue
         if person is not None and recruitment is not None:
             done, training = set(recruitment.handed_in(rater)), recruitment.training(rater)
+            skipped = recruitment.skipped(rater)
         else:
-            done = {item for item, who in history.counting() if who == rater}
+            states = {item: revision.answer.state for (item, who), revision in counting.items() if who == rater}
+            done, skipped = set(states), list(states.values()).count("skipped")
             training = training_result(plan, rater, own, positions)
         state: str = "rating" if training.passed else "training"
         rows.append(
@@ -575,6 +580,7 @@ def rater_rows(run: Run, plan: AnnotationPlan, recruitment: Recruitment | None) 
                 state=person.state if person is not None else "excluded" if plan.standing(rater).excluded else state,
                 done=len(done - training_items),
                 assigned=len(set(plan.assignment[rater]) - training_items),
+                skipped=skipped,
                 minutes=None if person is None else person.minutes,
                 kappa=training.kappa,
                 code="" if person is None else person.code,

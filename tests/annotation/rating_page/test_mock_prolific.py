@@ -320,7 +320,7 @@ def test_people_come_until_it_is_enough(tmp_path: Path) -> None:
         _all_take_part(page, [(person, "plain") for person in people[4:14]], workers=3)
         deadline = time.monotonic() + 60
         while not (need := need_of(run, plan)) or not need.stopped:
-            assert time.monotonic() < deadline, print(page.stop())
+            assert time.monotonic() < deadline, f"{page.stop()}"
             time.sleep(0.2)
         # What they have opened they may finish.
         for person in under_way:
@@ -354,4 +354,3 @@ def test_people_come_until_it_is_enough(tmp_path: Path) -> None:
     slots = [row["slot"] for row in rows.values() if row["slot"] is not None]
     assert len(slots) == len(set(slots)) == sum(row["state"] == "completed" for row in rows.values())
     assert all(state.reached for state in target_states(Run(run.path), now, read_targets("empathy mean±1.5")))
-
