@@ -805,7 +805,8 @@ class ImportAnswersSettings(OfPlan):
     """
 
     files: Paths = option(
-        "Files that raters filled in, as XLSX or CSV, or exports of Label Studio, Argilla, doccano, potato or Prodigy.",
+        "Files that raters filled in (XLSX, CSV) or saved on the rating page, or exports of Label Studio, Argilla, "
+        "doccano, potato or Prodigy.",
         heading=ARGUMENTS, metavar="FILES", form="repeated", kw_only=False,
     )  # fmt: skip
     rater: str | None = option(
@@ -827,12 +828,19 @@ def import_answers(plan: PlanOrFile, settings: ImportAnswersSettings) -> PlanOut
     from bedside.annotation.assignment_by_need import entering
     from bedside.annotation.label_studio_projects import PullSummary
     from bedside.annotation.offline_files import read_files
+    from bedside.annotation.rating_page.page_collection import is_saved, read_saved
+    from bedside.annotation.rating_page.page_folder import page_folder
 
     read, run = settings.opened(plan)
     files = [settings.files] if isinstance(settings.files, str | os.PathLike) else settings.files
     # Label Studio's ids are numbers, those of others aren't.
     users = {int(user) if user.isdigit() else user: name for user, name in _users(settings.users).items()}
-    collected = read_files(read, run, files, rater=settings.rater, users=users)
+    saved = [path for path in map(Path, files) if is_saved(path)]
+    others = [path for path in files if Path(path) not in saved]
+    collected = read_files(read, run, others, rater=settings.rater, users=users)
+    for own in [read_saved(page_folder(run, read), run, read, path) for path in saved]:
+        aside = (*collected.set_aside, *own.set_aside)
+        collected = replace(collected, answers=(*collected.answers, *own.answers), set_aside=aside)
     answers = entering(run, read, collected.answers)
     return PlanOutcome(read, run, PullSummary(collected, keep_answers(run, read, answers)))
 
