@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
@@ -214,14 +214,9 @@ def _case_lines(
 
 
 def _coded_lines(
-    words: PageWords,
-    values: Mapping[str, str],
-    rubric: Rubric,
-    title: str,
-    known: Mapping[str, str],
-    answer: RaterAnswer,
-    task: Mapping[str, Any],
-) -> list[dict[str, Any]]:
+    words: PageWords, values: Mapping[str, str], rubric: Rubric, title: str, known: Mapping[str, str],
+    answer: RaterAnswer, task: Mapping[str, Any],
+) -> list[dict[str, Any]]:  # fmt: skip
     lines = []
     for position, turn in enumerate(task[f"{rubric.role}_turns"]):
         if turn["turn"] in known:
@@ -239,13 +234,9 @@ def _compared(
 
 
 def _line(
-    words: PageWords,
-    values: Mapping[str, str],
-    title: str,
-    right: bool | None,
-    known: Sequence[str],
+    words: PageWords, values: Mapping[str, str], title: str, right: bool | None, known: Sequence[str],
     own: Sequence[str],
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     return {
         "title": title,
         "right": right,
@@ -433,11 +424,9 @@ class PageState:
                 "state": state,
                 "handed_in": handed_in,
             })  # fmt: skip
-        result = {"done": training.done, "passed": training.passed, "kappa": training.kappa, "wanted": training.wanted}
-        if training.link_f1 is not None:
-            result["link_f1"] = training.link_f1
-        study = self._study(rater, stage)
-        said = {"training": result, "stage": stage, "study": study, "supply": supply}
+        result = {name: getattr(training, name) for name in ("done", "passed", "kappa", "wanted")}
+        result |= {} if training.link_f1 is None else {"link_f1": training.link_f1}
+        said = {"training": result, "stage": stage, "study": self._study(rater, stage), "supply": supply}
         return {**self._common, "rater": rater, "items": items, **said}
 
     def stage(self, rater: str) -> Stage:
@@ -481,14 +470,7 @@ class PageState:
                 for field, said in opinions.items()
             },
             "of_case": _of_case(self._drawn, item),
-            "entry": {
-                "state": entry.state if entry.version else "open",
-                "choices": entry.choices,
-                "texts": entry.texts,
-                "seconds": entry.seconds,
-                "version": entry.version,
-                "handed_in": entry.handed_in,
-            },
+            "entry": {**asdict(entry), "state": entry.state if entry.version else "open"},
             "feedback": self._feedback(rater, item, entry, task),
         }
 

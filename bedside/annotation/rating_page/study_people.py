@@ -12,7 +12,7 @@ import io
 import secrets
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -107,7 +107,6 @@ class People:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._inside = False
         with self._saying_where():
             path.touch(0o600)
             self._connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
@@ -122,16 +121,9 @@ class People:
     @contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
         """A transaction, all of it or none; one within another is a part of it."""
-        with self._saying_where():
-            if self._inside:
-                yield self._connection
-                return
-            self._inside = True
-            try:
-                with writing(self._connection):
-                    yield self._connection
-            finally:
-                self._inside = False
+        within = nullcontext() if self._connection.in_transaction else writing(self._connection)
+        with self._saying_where(), within:
+            yield self._connection
 
     def keep_study(self, study: StudyFile) -> None:
         """Keep what people are shown and promised now, and every wording that anybody may agree to."""
@@ -160,13 +152,9 @@ class People:
         """All who enrolled, in that order."""
         return list(map(_person, self._rows(f"SELECT {_COLUMNS} FROM persons ORDER BY number")))
 
-    def person(self, rater: str) -> EnrolledPerson | None:
-        """The person of a rater's name."""
-        return next(map(_person, self._rows(f"SELECT {_COLUMNS} FROM persons WHERE rater = ?", rater)), None)
-
-    def known(self, key: str) -> EnrolledPerson | None:
-        """The person who came by a key before."""
-        return next(map(_person, self._rows(f"SELECT {_COLUMNS} FROM persons WHERE person = ?", key)), None)
+    def person(self, name: str, by: Literal["rater", "person"] = "rater") -> EnrolledPerson | None:
+        """The person of a rater's name, or who came by a key before."""
+        return next(map(_person, self._rows(f"SELECT {_COLUMNS} FROM persons WHERE {by} = ?", name)), None)
 
     def events(self) -> list[tuple[str, str, str, Mapping[str, Any]]]:
         """Time, rater, event and details of all that happened, in order."""
@@ -186,8 +174,7 @@ class People:
             taken: names of people in the run.
         """
         with self.changing() as database:
-            known = self.known(key)
-            slot = self._free_slot(free)
+            known, slot = self.person(key, "person"), self.free_slot(free)
             if known is not None or slot is None:
                 return known
             last = database.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'persons'")
@@ -196,25 +183,16 @@ class People:
                 number += 1
             rater, code = f"p-{number}", "".join(secrets.choice(_LETTERS) for _ in range(10))
             state = "questionnaire" if study.questionnaire else "training"
-            values = (
-                number, rater, key, orjson.dumps(parameters), state, slot, study.version, "agreed", _now(),
-                _until(study), orjson.dumps({}), code,
-            )  # fmt: skip
-            database.execute(
-                "INSERT INTO persons (number, rater, person, parameters, state, slot, version, decision, consented, "
-                "until, answers, code) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                values,
-            )
+            given, times = (number, rater, key, orjson.dumps(parameters), state, slot), (_now(), _until(study), None)
+            values = (*given, study.version, "agreed", *times, orjson.dumps({}), code)
+            database.execute(f"INSERT INTO persons VALUES ({', '.join('?' * len(values))})", values)
             self.log(rater, "consented", version=study.version, slot=slot)
         return self.person(rater)
 
-    def _free_slot(self, free: Sequence[str]) -> str | None:
+    def free_slot(self, free: Sequence[str]) -> str | None:
+        """The first of the shares that wait that nobody has."""
         held = {slot for (slot,) in self._rows("SELECT slot FROM persons WHERE slot IS NOT NULL")}
         return next((slot for slot in free if slot not in held), None)
-
-    def has_room(self, free: Sequence[str]) -> bool:
-        """Whether nobody has one of the shares that wait."""
-        return self._free_slot(free) is not None
 
     def log(self, rater: str, event: str, **detail: Any) -> None:
         """Keep that something happened."""
@@ -224,15 +202,15 @@ class People:
 
     def move(self, rater: str, state: PersonState, event: str, **detail: Any) -> None:
         """Put a person into another state, with a record of why."""
-        ended = None if state in ACTIVE else _now()
-        with self.changing() as database:
-            database.execute("UPDATE persons SET state = ?, ended = ? WHERE rater = ?", (state, ended, rater))
+        with self.changing():
+            self.keep(rater, state=state, ended=None if state in ACTIVE else _now())
             self.log(rater, event, state=state, **detail)
 
-    def keep_answers(self, rater: str, answers: Mapping[str, Sequence[str]]) -> None:
-        """Keep what a person said in the questionnaire."""
+    def keep(self, rater: str, **values: str | bytes | None) -> None:
+        """Keep what is so of a person now, by column."""
+        columns = ", ".join(f"{name} = ?" for name in values)
         with self.changing() as database:
-            database.execute("UPDATE persons SET answers = ? WHERE rater = ?", (orjson.dumps(answers), rater))
+            database.execute(f"UPDATE persons SET {columns} WHERE rater = ?", (*values.values(), rater))
 
     def take_up(self, rater: str, free: Sequence[str]) -> None:
         """Give somebody whose part had ended a share again.
@@ -240,27 +218,15 @@ class People:
         Raises:
             InputError: none is free.
         """
-        with self.changing() as database:
-            person = self.person(rater)
+        with self.changing():
+            person, slot = self.person(rater), self.free_slot(free)
             if person is None or person.slot is not None:
                 return
-            slot = self._free_slot(free)
             if slot is None:
-                raise InputError(
-                    f"no share is free for {rater}", where="`rater`", todo="wait until somebody leaves one"
-                )
-            database.execute("UPDATE persons SET slot = ? WHERE rater = ?", (slot, rater))
+                todo = "wait until somebody leaves one"
+                raise InputError(f"no share is free for {rater}", where="`rater`", todo=todo)
+            self.keep(rater, slot=slot)
             self.log(rater, "took a share", slot=slot)
-
-    def renew(self, rater: str) -> None:
-        """Let a person's time begin anew."""
-        with self.changing() as database:
-            database.execute("UPDATE persons SET until = ? WHERE rater = ?", (_until(self.study()), rater))
-
-    def release(self, rater: str) -> None:
-        """Let a person's share wait again."""
-        with self.changing() as database:
-            database.execute("UPDATE persons SET slot = NULL WHERE rater = ?", (rater,))
 
     def forget(self, rater: str) -> None:
         """Remove all that is known of a person from the file, but that somebody withdrew, and what is owed."""
@@ -288,10 +254,9 @@ class People:
 
 
 def _person(row: tuple[Any, ...]) -> EnrolledPerson:
-    rater, parameters, state, slot, version, consented, until, ended, answers, code = row
-    return EnrolledPerson(
-        rater, orjson.loads(parameters), state, slot, version, consented, until, ended, orjson.loads(answers), code
-    )
+    rater, parameters, state, slot, version, *times, answers, code = row
+    about = orjson.loads(parameters), state, slot, version
+    return EnrolledPerson(rater, *about, times[0], times[1], times[2], orjson.loads(answers), code)
 
 
 def _now() -> str:
@@ -323,15 +288,9 @@ class Recruitment:
     """
 
     def __init__(
-        self,
-        run: Run,
-        drawn: AnnotationPlan,
-        people: People,
-        database: PageDatabase,
-        positions: CodedPositions,
-        plan: Callable[[], AnnotationPlan] | None = None,
-        need: Callable[[], Need | None] | None = None,
-    ) -> None:
+        self, run: Run, drawn: AnnotationPlan, people: People, database: PageDatabase, positions: CodedPositions,
+        plan: Callable[[], AnnotationPlan] | None = None, need: Callable[[], Need | None] | None = None,
+    ) -> None:  # fmt: skip
         self.people = people
         self._run, self._drawn, self._database, self._positions = run, drawn, database, positions
         self._plan = plan or (lambda: as_assigned(run, drawn))
@@ -389,18 +348,18 @@ class Recruitment:
             for person in self.people.persons():
                 if person.slot is None:
                     continue
-                by_need = self._need() is not None
+                by_need, ended = self._need() is not None, person.state not in (*ACTIVE, "completed")
                 if person.state in ACTIVE and by_need and person.rater not in self._plan().assignment:
                     self.supply(person, few=0)
                 elif person.state in ACTIVE and self._works(person.slot):
                     hand_over(self._run, self._drawn, person.slot, person.rater)
-                elif person.state not in (*ACTIVE, "completed"):
+                elif ended:
                     kept = [] if person.state in ("excluded", "withdrawn") else self.handed_in(person.rater)
                     if by_need:
                         take_back(self._run, self._drawn, person.rater, kept)
                     else:
                         hand_over(self._run, self._drawn, person.rater, person.slot, kept)
-                    self.people.release(person.rater)
+                    self.people.keep(person.rater, slot=None)
 
     def handed_in(self, rater: str) -> list[str]:
         """Ids of what a rater has handed in."""
@@ -429,9 +388,9 @@ class Recruitment:
             return
         over, rating = person.until is not None and person.until < _now(), person.state == "rating"
         if need is not None and need.stopped and (here or (over and rating)) and not (rating and self._open(rater)):
-            self._end(rater, "enough", "it is enough")
+            self.end(rater, "enough", "it is enough")
         elif over:
-            self._end(rater, "timed_out", "timed out")
+            self.end(rater, "timed_out", "timed out")
         elif person.state == "training":
             training, plan = self.training(rater), self._plan()
             shown = set(plan.assignment[rater])
@@ -439,24 +398,21 @@ class Recruitment:
                 self.people.move(rater, "rating", "trained", kappa=training.kappa, let_in=training.let_in)
                 self.advance(rater)
             elif training.done and all(item.id in shown for item in plan.training):
-                self._end(rater, "screened_out", "training not passed", kappa=training.kappa)
+                self.end(rater, "screened_out", "training not passed", kappa=training.kappa)
         elif rating and not self._open(rater) and self.supply(person) not in ("more", "enough"):
             # Who handed in nothing, as all of it went to others, has earned nothing by that.
             done = self.items_done(rater) > 0
-            self._end(rater, "completed" if done else "timed_out", "completed" if done else "nothing left to rate")
+            self.end(rater, "completed" if done else "timed_out", "completed" if done else "nothing left to rate")
 
     def _open(self, rater: str) -> set[str]:
         """What a rater has to hand in before the share is done: training is for who isn't let in without."""
         training = {item.id for item in self._drawn.training}
         return set(self._plan().assignment[rater]) - training - set(self.handed_in(rater))
 
-    def _end(self, rater: str, state: PersonState, event: str, **detail: Any) -> None:
+    def end(self, rater: str, state: PersonState, event: str, **detail: Any) -> None:
+        """Have a person's part end, with a record of why."""
         self.people.move(rater, state, event, items=self.items_done(rater), **detail)
         self.settle()
-
-    def screen_out(self, rater: str, question: str) -> None:
-        """End a person's part by an answer to the questionnaire."""
-        self._end(rater, "screened_out", "questionnaire", question=question)
 
     def decide(self, rater: str, decision: Decision) -> None:
         """Let a rater in, have them trained again, or exclude them, whoever they are; with a record.
@@ -475,7 +431,7 @@ class Recruitment:
                     self.people.take_up(name, self._free_for(name))
                 waits = bool(self.people.study().questionnaire) and not person.answers
                 self.people.move(name, "questionnaire" if waits else "training", decision)
-                self.people.renew(name)
+                self.people.keep(name, until=_until(self.people.study()))
             elif person is not None:
                 self.people.move(name, "excluded", decision)
             else:
@@ -494,15 +450,12 @@ class Recruitment:
         """
         person = self.people.person(rater)
         if person is not None and person.state != "withdrawn":
-            payment = self.people.study().payment
-            amount = Decimal(0) if payment is None else payment.amount(self._paid_as(person), self.items_done(rater))
+            # What a person had earned before stays theirs.
+            payment, paid_as = self.people.study().payment, "withdrawn" if person.state in ACTIVE else person.state
+            amount = Decimal(0) if payment is None else payment.amount(paid_as, self.items_done(rater))
             with self.people.changing():
                 self.people.move(rater, "withdrawn", "withdraws", amount=str(amount))
                 self.settle()
-
-    def _paid_as(self, person: EnrolledPerson) -> str:
-        """What a person who withdraws is paid as: what they had earned before stays theirs."""
-        return "withdrawn" if person.state in ACTIVE else person.state
 
 
 # -- What a researcher sees of them ---------------------------------------------------------------------
@@ -573,19 +526,10 @@ def rater_rows(run: Run, plan: AnnotationPlan, recruitment: Recruitment | None) 
             states = {item: revision.answer.state for (item, who), revision in counting.items() if who == rater}
             done, skipped = set(states), list(states.values()).count("skipped")
             training = training_result(plan, rater, own, positions)
-        state: str = "rating" if training.passed else "training"
-        rows.append(
-            RaterRow(
-                rater=rater,
-                state=person.state if person is not None else "excluded" if plan.standing(rater).excluded else state,
-                done=len(done - training_items),
-                assigned=len(set(plan.assignment[rater]) - training_items),
-                skipped=skipped,
-                minutes=None if person is None else person.minutes,
-                kappa=training.kappa,
-                code="" if person is None else person.code,
-            )
-        )
+        invited = "excluded" if plan.standing(rater).excluded else "rating" if training.passed else "training"
+        state, minutes, code = (invited, None, "") if person is None else (person.state, person.minutes, person.code)
+        counts = len(done - training_items), len(set(plan.assignment[rater]) - training_items), skipped
+        rows.append(RaterRow(rater, state, *counts, minutes, training.kappa, code))
     return tuple(rows)
 
 

@@ -131,7 +131,7 @@ def test_from_the_link_to_the_code(run: Run, tmp_path: Path) -> None:
     assert welcome["information"] == (
         "<h1>About</h1>\n<p>We keep <em>ratings</em>. &lt;script&gt;alert(1)&lt;/script&gt;</p>\n"
     )
-    assert (len(welcome["statements"]), welcome["full"], welcome["ending"]) == (2, False, None)
+    assert (len(welcome["statements"]), welcome["ending"]) == (2, None)
     assert enrol(page, PARAMETERS, "declined") == {
         "ending": {"kind": "declined", "code": "C5", "link": None, "debriefing": None}
     }
