@@ -1279,8 +1279,8 @@ def _bring_in(run: Run, plan: AnnotationPlan, settings: StatusSettings) -> None:
 class ReassignSettings(OfPlan):
     """Give what a rater hasn't answered to others.
 
-    The plan stays as it was drawn, and answers given count as before. Pull before it: what is answered is known from
-    the run.
+    The plan stays as it was drawn, and answers given count as before. Pull from Label Studio before it; what was handed
+    in on the rating page is brought in.
 
     Examples:
         $ bedside annotate reassign plan.json --rater ben
@@ -1299,11 +1299,15 @@ def reassign(plan: PlanOrFile, settings: ReassignSettings) -> PlanOutcome[Reassi
     """Raises:
     BedsideError: a plan that can't be read, or names that aren't of its raters.
     """
+    from bedside.annotation.rating_page.page_collection import collect
     from bedside.annotation.rating_page.page_folder import page_folder
     from bedside.annotation.rating_page.study_people import recruitment_of
     from bedside.annotation.reassignment import reassign as reassign_items
+    from bedside.ratings.run import Run
 
     read, run = settings.opened(plan)
+    if page_folder(run, read).database.is_file():
+        collect(page_folder(run, read), Run(run.path), read)
     with recruitment_of(run, read, page_folder(run, read)) as recruitment:
         away = () if recruitment is None else recruitment.away()
         return PlanOutcome(read, run, reassign_items(run, read, settings.rater, listed(settings.to, "to"), away))
