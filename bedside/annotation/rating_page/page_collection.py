@@ -44,10 +44,9 @@ class _SavedAnswers(BaseModel):
 
 def is_saved(path: Path) -> bool:
     """Whether a file is one that the page had a rater save."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
+    with suppress(OSError), path.open("rb") as file:
         return file.read(200).startswith(b'{"form":"bedside answers"')
+    return False
 
 
 def read_saved(folder: PageFolder, run: Run, plan: AnnotationPlan, path: Path) -> CollectedAnswers:

@@ -254,9 +254,8 @@ class People:
 
 
 def _person(row: tuple[Any, ...]) -> EnrolledPerson:
-    rater, parameters, state, slot, version, *times, answers, code = row
-    about = orjson.loads(parameters), state, slot, version
-    return EnrolledPerson(rater, *about, times[0], times[1], times[2], orjson.loads(answers), code)
+    values: Any = {1: orjson.loads(row[1]), 8: orjson.loads(row[8])}
+    return EnrolledPerson(*(values.get(place, value) for place, value in enumerate(row)))
 
 
 def _now() -> str:
@@ -264,9 +263,8 @@ def _now() -> str:
 
 
 def _until(study: StudyFile) -> str | None:
-    if study.hours is None:
-        return None
-    return (datetime.now(UTC) + timedelta(hours=study.hours)).isoformat(timespec="milliseconds")
+    end = datetime.now(UTC) + timedelta(hours=study.hours or 0)
+    return None if study.hours is None else end.isoformat(timespec="milliseconds")
 
 
 # -- Where each of them is ------------------------------------------------------------------------------
@@ -310,14 +308,17 @@ class Recruitment:
         shares = {name: design.size(name) for name in invited}
         for person in self.people.persons():
             shares[person.rater] = design.size(person.slot) if person.slot and person.state in ACTIVE else 0
-        had = {name: len(design.wanted.keys() & set(plan.assignment.get(name, ()))) for name in shares}
-        promised = sum(max(0, size - had[name]) for name, size in shares.items())
+        had = {name: {*plan.assignment.get(name, ()), *plan.settled.get(name, ())} for name in shares}
+        promised = sum(max(0, size - len(design.wanted.keys() & had[name])) for name, size in shares.items())
         return slots if not need.stopped and design.lacking(plan) > promised else []
 
     def supply(self, person: EnrolledPerson, few: int = FEW) -> Supply | None:
         """What a person can expect who has fewer open items, which are handed out; None where it isn't by need."""
-        if self._need() is None or person.slot is None:
+        need = self._need()
+        if need is None or person.slot is None:
             return None
+        if few and (need.stopped or len(self._open(person.rater)) >= few):
+            return "enough" if need.stopped else "more"
         size = self._design.size(person.slot)
         return hand_out(self._run, self._design, person.rater, self._database.work(), few=few, most=size)
 
