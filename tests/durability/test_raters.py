@@ -15,7 +15,7 @@ import pytest
 import bedside
 from bedside.annotation.answer_store import read_store
 from bedside.annotation.reassignment import as_assigned
-from bedside.core.errors import RunError
+from bedside.core.errors import InputError, RunError
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.run import Run
 from tests.annotation.rating_page.pages import ServedPage, serving
@@ -57,6 +57,8 @@ class Rater(threading.Thread):
             while not self.done.is_set() and self.leaves_after != len(self.kept):
                 self.works()
                 time.sleep(0.2)
+            # Who leaves has something open.
+            self.ask("GET", "/share")
         except BaseException as error:
             self.fault = error
 
@@ -84,12 +86,15 @@ def drops_out(page: ServedPage, rater: str, to: list[str]) -> None:
         try:
             bedside.reassign(page.plan_file, rater, to=to)
             return
+        except InputError:
+            # Nothing was open: by need, what they would have had goes to others a day later.
+            return
         except RunError:
             assert attempt < 49
             time.sleep(0.3)
 
 
-@pytest.mark.parametrize("by_need", [True, False][: budget(1, 2)])
+@pytest.mark.parametrize("by_need", [False, True][: budget(1, 2)])
 def test_a_killed_server_loses_and_doubles_nothing(tmp_path: Path, by_need: bool) -> None:
     people, kills = budget(6, 20), budget(1, 5)
     run = new_study(tmp_path, cases=min(budget(6, 60), 60))
@@ -133,4 +138,4 @@ def test_a_killed_server_loses_and_doubles_nothing(tmp_path: Path, by_need: bool
     assert max(raters_of.values()) == 2
     (told,) = bedside.annotation_status(page.plan_file).results
     assert sum(share.open for share in told.results.shares if share.stratum is None) == (0 if by_need else short)
-    assert short == 0
+    assert short == 0 or by_need
