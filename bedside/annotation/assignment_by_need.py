@@ -103,6 +103,12 @@ class NeedDesign:
         """A rater's share of the plan, in items; of somebody new, the largest."""
         return self._sizes.get(rater, max(self._sizes.values()))
 
+    def lacking(self, plan: AnnotationPlan) -> int:
+        """How many ratings nobody is to give, by the plan as it is assigned now."""
+        orders = (*plan.assignment.values(), *plan.settled.values())
+        had = Counter(name for order in orders for name in order)
+        return sum(max(0, wanted - had[name]) for name, wanted in self.wanted.items())
+
     def next_items(
         self, rater: str, shares: Mapping[str, Set[str]], count: int, *, away: Collection[str] = ()
     ) -> list[str]:
@@ -262,11 +268,10 @@ def hand_out(
     """
     moment = time.time()
     with changing(run, design.plan) as (_, record):
-        need = record.need
+        own, need = record.assignment.setdefault(rater, design.plan.first_training), record.need
         if need is None or need.stopped:
             return "enough"
         training = {item.id for item in design.plan.training}
-        own = record.assignment.setdefault(rater, design.plan.first_training)
         is_open = [name for name in own if (name, rater) not in work.answered and name not in training]
         if len(is_open) >= few:
             return "more"
@@ -282,13 +287,14 @@ def hand_out(
             handed = need.handed.get(name, {})
             _take_back(record, need, name, {item for item in handed if (item, name) not in work.answered})
         shares = {name: {*ids, *need.settled.get(name, ())} for name, ids in record.assignment.items()}
-        had, limited = len(shares[rater] & design.wanted.keys()), most is not None
+        done, limited = {item for item, name in work.answered if name == rater}, most is not None
+        had = len((shares[rater] | done if limited else shares[rater]) & design.wanted.keys())
         if most is None:
             # Whoever is there does an even part of what dropouts left.
             left = [design.size(name) - len(shares[name] & design.wanted.keys()) for name in away]
             gone = [size for size in left if size > 0]
             most = design.size(rater) + math.ceil(sum(gone) / (len(shares) - len(gone)))
-        shares[rater] |= {item for item, name in work.answered if name == rater}
+        shares[rater] |= done
         chosen = design.next_items(rater, shares, min(batch - len(is_open), most - had), away=away)
         settled = design.settled.intersection(chosen)
         items = design.with_known(rater, own, [name for name in chosen if name not in settled], work.answered)
@@ -307,16 +313,16 @@ def hand_out(
         return "later" if not limited and any(answers[item] < design.wanted[item] for item in others) else "done"
 
 
-def take_back(run: Run, design: NeedDesign, rater: str, work: WorkDone) -> None:
-    """Have what a rater hasn't handed in go to others: who ended, was excluded or ran out of time.
+def take_back(run: Run, plan: AnnotationPlan, rater: str, kept: Collection[str]) -> None:
+    """Have all that a rater has, but training and what is kept, go to others: who ended, or whose answers don't count.
 
     Raises:
         RunError: who rates what can't be read or written.
     """
-    with changing(run, design.plan) as (_, record):
+    with changing(run, plan) as (now, record):
         if record.need is not None:
-            own = record.assignment.get(rater, ())
-            _take_back(record, record.need, rater, {name for name in own if (name, rater) not in work.answered})
+            stays = {*kept, *(item.id for item in now.training)}
+            _take_back(record, record.need, rater, set(record.assignment.get(rater, ())) - stays)
 
 
 def stop(run: Run, design: NeedDesign, work: WorkDone) -> None:
@@ -362,7 +368,8 @@ def counted_late(run: Run, design: NeedDesign, late: Sequence[AnswerKey]) -> lis
         holders = Counter(name for ids in record.assignment.values() for name in ids)
         for item, rater in late:
             free = holders[item] < design.wanted.get(item, math.inf)
-            if need is not None and free and item in need.back.get(rater, ()):
+            excluded = rater in record.standings and record.standings[rater].excluded
+            if need is not None and free and not excluded and item in need.back.get(rater, ()):
                 need.back[rater].remove(item)
                 record.assignment[rater].append(item)
                 holders[item] += 1

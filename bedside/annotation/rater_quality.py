@@ -44,6 +44,7 @@ from bedside.stats.arrays import Array
 #   gave the same unit, else from the rater's own mean (the correlation with the order of items);
 # - ``falling agreement``: a distance from others that grows over the items (the same, one-sided).
 #
+# Entries that are linked are labels: what each is linked to, where the distance is the share that is linked otherwise.
 # Items come in an order drawn at random, so that nothing about them rises or falls with it of itself. A rater's answers
 # are looked at when there are 10, 15, 22, 33 … of them, and all, and at no other time: how often somebody asks changes
 # nothing. The five tests share a probability of false alarm of 5 % a rater and study, however many rubrics and looks.
@@ -503,6 +504,14 @@ def _answered_item(plan: AnnotationPlan, answer: RaterAnswer, positions: Mapping
         asked = max(1, len(answer.choices))
     for rubric in plan.questions if plan.mode in COMPARED_MODES else ():
         if rubric.kind in CASE_KINDS:
+            # Of entries, what each is linked to; what else is said of a link isn't asked of all raters.
+            asked_of = [of.name for of in plan.every_of(item.id, rubric) if of.said or rubric.kind == "points"]
+            if isinstance(item, KnownItem):
+                true_of = item.answers.get(rubric.name, {})
+                asked_of = [name for name in asked_of if name in true_of]
+                known[rubric.name] = tuple(true_of[name] for name in asked_of)
+            if asked_of:
+                said[rubric.name] = tuple(next(iter(answer.choices.get(name, ())), None) for name in asked_of)
             continue
         ratings = [
             rating

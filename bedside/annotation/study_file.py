@@ -15,6 +15,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.page_words import words_of
 from bedside.core.errors import InputError
 from bedside.core.files import read_text
 from bedside.core.model_errors import to_model
@@ -22,7 +23,7 @@ from bedside.core.yaml_files import plain_yaml
 
 #: How a person's part in a study ends.
 EndingKind = Literal[
-    "completed", "screened_out", "timed_out", "full", "declined", "excluded", "withdrawn", "enough"
+    "completed", "screened_out", "timed_out", "full", "closed", "declined", "excluded", "withdrawn", "enough"
 ]  # fmt: skip
 #: The parameters that recruiting services add to a link, the person's id first, and what stands for them in the link.
 SERVICES: Mapping[str, Mapping[str, str]] = {
@@ -113,7 +114,8 @@ class Payment(_Part):
 
     def amount(self, state: str, items: int) -> Decimal:
         """What a person in a state gets who handed in so many items, to the hundredth."""
-        amounts = {"completed": self.completed, "enough": self.completed, "screened_out": self.screened_out}
+        enough = self.completed if items else self.screened_out
+        amounts = {"completed": self.completed, "enough": enough, "screened_out": self.screened_out}
         whole = Decimal(str(amounts.get(state, 0.0)))
         by_item = Decimal(str(self.item)) * items if state in ("timed_out", "withdrawn") else Decimal(0)
         return (whole + by_item).quantize(Decimal("0.01"))
@@ -179,7 +181,7 @@ class StudyFile(_Part):
             code: the person's own.
             debriefing: whether the person took part, and is told more.
         """
-        text: str | None = getattr(self.codes, "completed" if kind == "enough" else kind, None)
+        text: str | None = getattr(self.codes, {"enough": "completed", "closed": "full"}.get(kind, kind), None)
         if kind == "withdrawn" and self.payment is not None:
             text = "{code}"  # who stops is paid by it, without a name
         link = None
@@ -193,7 +195,7 @@ class StudyFile(_Part):
         told = self.html("debriefing") if debriefing and kind != "withdrawn" else None
         return {"kind": kind, "code": text, "link": link, "debriefing": told}
 
-    def html(self, name: Literal["information", "help", "debriefing"]) -> str | None:
+    def html(self, name: Literal["information", "debriefing"]) -> str | None:
         """A text as HTML; None where there is none."""
         from bedside.annotation.labelling_page import html_of
 
@@ -232,11 +234,24 @@ def read_study(path: str | os.PathLike[str], plan: AnnotationPlan) -> StudyFile:
         raise InputError(
             "no share of the plan waits for a person", where=str(path), todo="draw one with bedside sample --raters 30"
         )
-    asked = [f"{q.name.replace('_', ' ')} {q.title} {q.construct} {q.definition}" for q in plan.questions]
-    if study.help is None and any(map(_RISK.search, asked)):
+    if study.help is None and is_about_risk(plan):
         todo = "say in `help` whom people can turn to in distress"
         raise InputError("the plan asks about risk, and the study file has no help", where=str(path), todo=todo)
     return study
+
+
+def is_about_risk(plan: AnnotationPlan) -> bool:
+    """Whether a plan asks about risk, violence or abuse."""
+    asked = [f"{q.name.replace('_', ' ')} {q.title} {q.construct} {q.definition}" for q in plan.questions]
+    return any(map(_RISK.search, asked))
+
+
+def help_of(plan: AnnotationPlan, text: str | None) -> str | None:
+    """Whom to turn to in distress, as HTML: a text of the study's own or, where risk is rated, what holds anywhere."""
+    from bedside.annotation.labelling_page import html_of
+
+    text = words_of(plan).say("help_anyway") if text is None and is_about_risk(plan) else text
+    return None if text is None else html_of(text)
 
 
 def slots_of(raters: Iterable[str]) -> list[str]:

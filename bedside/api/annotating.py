@@ -805,7 +805,8 @@ class ImportAnswersSettings(OfPlan):
     """
 
     files: Paths = option(
-        "Files that raters filled in, as XLSX or CSV, or exports of Label Studio, Argilla, doccano, potato or Prodigy.",
+        "Files that raters filled in (XLSX, CSV) or saved on the rating page, or exports of Label Studio, Argilla, "
+        "doccano, potato or Prodigy.",
         heading=ARGUMENTS, metavar="FILES", form="repeated", kw_only=False,
     )  # fmt: skip
     rater: str | None = option(
@@ -827,12 +828,19 @@ def import_answers(plan: PlanOrFile, settings: ImportAnswersSettings) -> PlanOut
     from bedside.annotation.assignment_by_need import entering
     from bedside.annotation.label_studio_projects import PullSummary
     from bedside.annotation.offline_files import read_files
+    from bedside.annotation.rating_page.page_collection import is_saved, read_saved
+    from bedside.annotation.rating_page.page_folder import page_folder
 
     read, run = settings.opened(plan)
     files = [settings.files] if isinstance(settings.files, str | os.PathLike) else settings.files
     # Label Studio's ids are numbers, those of others aren't.
     users = {int(user) if user.isdigit() else user: name for user, name in _users(settings.users).items()}
-    collected = read_files(read, run, files, rater=settings.rater, users=users)
+    saved = [path for path in map(Path, files) if is_saved(path)]
+    others = [path for path in files if Path(path) not in saved]
+    collected = read_files(read, run, others, rater=settings.rater, users=users)
+    for own in [read_saved(page_folder(run, read), run, read, path) for path in saved]:
+        aside = (*collected.set_aside, *own.set_aside)
+        collected = replace(collected, answers=(*collected.answers, *own.answers), set_aside=aside)
     answers = entering(run, read, collected.answers)
     return PlanOutcome(read, run, PullSummary(collected, keep_answers(run, read, answers)))
 
@@ -906,6 +914,11 @@ class PageSettings(OfPlan, OwnRubrics, ByNeed, SettlingSettings, PageServing):
         default=None, heading=OPTIONS, metavar="URL",
     )  # fmt: skip
     text: str | os.PathLike[str] | None = _TEXT
+    help_text: str | os.PathLike[str] | None = option(
+        "Markdown file that says whom to turn to in distress: raters see it wherever they rate. Without it, the study "
+        "file's help or, where risk is rated, a text that holds anywhere.",
+        default=None, heading=OPTIONS, metavar="FILE", form="path",
+    )  # fmt: skip
     study: str | os.PathLike[str] | None = option(
         "Study file: people enrol by one link, and shares rater-1, rater-2 … wait for them.",
         default=None, heading=OPTIONS, metavar="FILE", form="path",
@@ -952,12 +965,6 @@ def rating_page(plan: PlanOrFile, settings: PageSettings) -> RatingPage:
     place = settings.place(settings.address)
     page = partial(RatingPage, read, run, folder, place)
     study = None if settings.study is None else read_study(settings.study, read)
-    if study is not None and (settings.until is not None or need_of(run, read) is not None):
-        raise InputError(
-            "people who enrol get a share of the plan, and no items by need",
-            where="`study`",
-            todo="draw a plan for them without `until`",
-        )
     with recruitment_of(run, read, folder) as known:
         if study is None and not settings.collect and known is not None and known.people.serves():
             raise InputError("people enrol in this plan", where="`study`", todo="name its study file")
@@ -975,6 +982,10 @@ def rating_page(plan: PlanOrFile, settings: PageSettings) -> RatingPage:
     with folder.serving():
         with closing(PageDatabase(folder.database, read)) as database:
             read = settings.begun(read, run, database.work)
+        need = need_of(run, read)
+        if study is not None and study.hours is None and need is not None:
+            # Otherwise the places of those who never come back would be nobody's.
+            study = study.model_copy(update={"hours": need.idle})
         page = partial(RatingPage, read, run, folder, place)
         links = _serve(page, _words_of(settings.text), settings, study)
         try:
@@ -1017,19 +1028,21 @@ def _serve(
     from bedside.ratings.run import Run
     from bedside.reports.annotation import StudyPage
 
-    served = page({})
+    served, help_text = page({}), None if study is None else study.help
+    if settings.help_text is not None:
+        help_text = _words_of(settings.help_text)
     plan, run, folder = served.plan, served.run, served.folder
     adjudicators = tuple(listed(settings.adjudicators, "adjudicators") or ())
     queue = None
     if adjudicators:
         rubrics = listed(settings.rubrics, "rubrics")
         rule = {"rubrics": rubrics, "beyond": settings.beyond, "seed": settings.seed}
-        queue = AdjudicationQueue(plan, run, adjudicators, text, study, **rule)
+        queue = AdjudicationQueue(plan, run, adjudicators, text, help_text, **rule)
     others = (*adjudicators, RESEARCHER)
     if study is None:
-        state = PageState(plan, run, folder, text, others)
+        state = PageState(plan, run, folder, text, others, help_text)
     else:
-        state = RecruitedPage(plan, run, folder, text, study, others)
+        state = RecruitedPage(plan, run, folder, text, study, others, help_text)
     links: dict[str, Any] = {"links": {}}
 
     def started() -> None:
@@ -1266,8 +1279,8 @@ def _bring_in(run: Run, plan: AnnotationPlan, settings: StatusSettings) -> None:
 class ReassignSettings(OfPlan):
     """Give what a rater hasn't answered to others.
 
-    The plan stays as it was drawn, and answers given count as before. Pull before it: what is answered is known from
-    the run.
+    The plan stays as it was drawn, and answers given count as before. Pull from Label Studio before it; what was handed
+    in on the rating page is brought in.
 
     Examples:
         $ bedside annotate reassign plan.json --rater ben
@@ -1286,11 +1299,15 @@ def reassign(plan: PlanOrFile, settings: ReassignSettings) -> PlanOutcome[Reassi
     """Raises:
     BedsideError: a plan that can't be read, or names that aren't of its raters.
     """
+    from bedside.annotation.rating_page.page_collection import collect
     from bedside.annotation.rating_page.page_folder import page_folder
     from bedside.annotation.rating_page.study_people import recruitment_of
     from bedside.annotation.reassignment import reassign as reassign_items
+    from bedside.ratings.run import Run
 
     read, run = settings.opened(plan)
+    if page_folder(run, read).database.is_file():
+        collect(page_folder(run, read), Run(run.path), read)
     with recruitment_of(run, read, page_folder(run, read)) as recruitment:
         away = () if recruitment is None else recruitment.away()
         return PlanOutcome(read, run, reassign_items(run, read, settings.rater, listed(settings.to, "to"), away))

@@ -404,6 +404,7 @@ PEOPLE_COLUMNS = (
     Column("State", "left", field="state", text=lambda row: row.state.replace("_", " ")),
     recorded("done", "assigned"),
     Column("Items", text=lambda row: f"{row.done} of {row.assigned}"),
+    Column("Skipped", field="skipped"),
     Column("Minutes", field="minutes", form=number),
     Column("κ in training", field="kappa", form=decimal),
     Column("Code", "left", field="code"),

@@ -253,7 +253,7 @@ def test_a_person_gets_a_share_of_so_many_and_leaves_the_rest(run: Run) -> None:
     assert hand_out(run, design, "p-1", WorkDone(done), most=6) == "more"
     rest = [item for item in as_assigned(run, plan).assignment["p-1"] if item not in first]
     assert (len(first), len(rest)) == (4, 2)
-    take_back(run, design, "p-1", WorkDone(done))
+    take_back(run, plan, "p-1", first)
     assert as_assigned(run, plan).assignment["p-1"] == first
     assert hand_out(run, design, "p-2", WorkDone(done), most=4) == "more"
     assert set(as_assigned(run, plan).assignment["p-2"]) == set(first)

@@ -21,15 +21,16 @@ from bedside.analysis.ratings_view import open_ratings_view
 from bedside.analysis.validation import validate
 from bedside.annotation.adjudication import adjudicate, opinions_without
 from bedside.annotation.annotation_plan import AnnotationPlan
-from bedside.annotation.answer_store import keep_answers
+from bedside.annotation.answer_store import keep_answers, read_store
 from bedside.annotation.fields import NONE
-from bedside.annotation.items import label_studio_tasks
+from bedside.annotation.items import coded_positions, label_studio_tasks
 from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.labelling_page import labelling_page
 from bedside.annotation.offline_files import export_files, read_files
 from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.annotation.plan_progress import plan_progress
 from bedside.annotation.proposals import follow_up_plan, propose
+from bedside.annotation.rater_quality import rater_quality
 from bedside.annotation.rating_page.page_collection import collect
 from bedside.annotation.rating_page.page_state import ClosedItemError, IncompleteEntryError
 from bedside.annotation.reassignment import as_assigned, reassign
@@ -1163,3 +1164,18 @@ def test_numbers_of_a_file_are_no_links(judged: Run) -> None:
     view = open_ratings_view(judged.path, rounds=["all"])
     links = next(one for one in agree(view) if one.metric == "concern_matching.link" and one.kind == "people")
     assert (links.raters, links.units) == (("human:anna", "human:ben"), 48)
+
+
+def test_alarms_look_at_links_too(tmp_path: Path) -> None:
+    run = link_study(tmp_path, count=20)
+    plan = plan_of(run, MATCHING)
+    fields = {item.id: [asked.name for asked in plan.every_of(item.id, MATCHING) if asked.said] for item in plan.items}
+    answers = [
+        rater_answer(item, rater, dict.fromkeys(names, NONE) if rater == "ben" else {n: LINKS[n] for n in names})
+        for item, names in fields.items()
+        for rater in ("anna", "ben")
+    ]
+    keep_answers(run, plan, answers)
+    by_rater = {row.rater: row for row in rater_quality(plan, read_store(run, plan), coded_positions(plan, run))}
+    assert "one answer" in {alarm.kind for alarm in by_rater["ben"].alarms}
+    assert "one answer" not in {alarm.kind for alarm in by_rater["anna"].alarms}

@@ -101,6 +101,69 @@ def test_honest_raters_have_few_alarms(design: dict[str, Any]) -> None:
     assert np.mean(alarmed) <= 0.05 + 3.1 * np.sqrt(0.05 * 0.95 / len(alarmed))
 
 
+#: Entries of an item, and how many entries each of them may be linked to, beside none.
+ENTRIES, TARGETS = (1, 6), 4
+
+
+def links_study(
+    rng: np.random.Generator, *, raters: int = 3, items: int = 60, overlap: int = 2, gold: int = 6,
+    errors: tuple[float, float] = (0.08, 0.16), habit: Callable[[str, float], str] | None = None,
+) -> dict[str, list[AnsweredItem]]:  # fmt: skip
+    """What raters linked, who each err at a rate of their own; the first may have a habit of theirs."""
+    numbers = ["none of these", *map(str, range(1, TARGETS + 1))]
+    # Half of all entries are linked to none.
+    shares = [0.5, *[0.5 / TARGETS] * TARGETS]
+    truths = [rng.choice(numbers, int(rng.integers(*ENTRIES)), p=shares) for _ in range(items + gold)]
+    answered: dict[str, list[AnsweredItem]] = {f"rater-{rater}": [] for rater in range(raters)}
+    who = [rng.permutation(raters)[:overlap] for _ in range(items)]
+    for rater in range(raters):
+        wrong = rng.uniform(*errors)
+        order = [item for item in rng.permutation(items + gold) if item >= items or rater in who[item]]
+        for place, item in enumerate(order):
+            truth = tuple(map(str, truths[item]))
+            said = tuple(str(rng.choice(numbers, p=shares)) if rng.random() < wrong else link for link in truth)
+            if rater == 0 and habit is not None:
+                said = tuple(habit(link, place / len(order)) for link in truth)
+            known = {"links": truth} if item >= items else None
+            answered[f"rater-{rater}"].append(AnsweredItem(str(item), {"links": said}, 60.0, len(truth), known))
+    return answered
+
+
+@pytest.mark.soak
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "design",
+    [{}, {"raters": 2, "items": 100, "gold": 10}, {"raters": 6, "items": 90, "overlap": 3, "gold": 0}],
+    ids=["usual", "two raters", "six raters"],
+)
+def test_honest_raters_of_links_have_few_alarms(design: dict[str, Any]) -> None:
+    studies, alarmed = budget(30, 400), []
+    for seed in range(studies):
+        answered = links_study(np.random.default_rng(seed), **design)
+        by_rater = rater_alarms(answered, {rater: len(items) for rater, items in answered.items()})
+        alarmed += [bool(alarms) for alarms in by_rater.values()]
+    assert np.mean(alarmed) <= 0.05 + 3.1 * np.sqrt(0.05 * 0.95 / len(alarmed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("careless", ["none", "anything", "tires"])
+def test_careless_raters_of_links_are_noticed(careless: str) -> None:
+    studies, seen = budget(10, 100), 0
+    for seed in range(studies):
+        rng = np.random.default_rng(seed)
+
+        def habit(link: str, place: float, rng: np.random.Generator = rng) -> str:
+            if careless == "none" or (careless == "tires" and rng.random() > place):
+                return "none of these" if careless == "none" else link
+            return str(rng.integers(1, TARGETS + 1))
+
+        answered = links_study(rng, items=120, gold=10, habit=habit)
+        alarms = rater_alarms(answered, {rater: len(items) for rater, items in answered.items()})["rater-0"]
+        kinds = {"none": "one answer", "anything": "unlike others", "tires": "falling agreement"}
+        seen += kinds[careless] in {alarm.kind for alarm in alarms}
+    assert seen / studies >= 0.8
+
+
 def level(truth: float) -> float:
     return float(np.searchsorted(CUTS, truth)) / 4
 

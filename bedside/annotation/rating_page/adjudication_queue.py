@@ -18,7 +18,7 @@ from bedside.annotation.rating_page.page_collection import collect
 from bedside.annotation.rating_page.page_database import SentEntry
 from bedside.annotation.rating_page.page_folder import page_folder
 from bedside.annotation.rating_page.page_state import NoSuchItemError, PageState, page_common, study_words
-from bedside.annotation.study_file import StudyFile
+from bedside.annotation.study_file import help_of
 from bedside.core.errors import InputError
 from bedside.core.files import make_folder, saying_where
 from bedside.ratings.run import Run
@@ -51,7 +51,7 @@ class AdjudicationQueue:
         run: its run.
         adjudicators: who settles.
         text: what adjudicators read first, as Markdown.
-        study: whose help they are shown, too; None where people don't enrol.
+        help_text: as raters have it.
         rule: ``rubrics``, ``beyond`` and ``seed``, as :func:`~bedside.annotation.adjudication.adjudicate` takes them.
 
     Raises:
@@ -61,7 +61,7 @@ class AdjudicationQueue:
 
     def __init__(
         self, plan: AnnotationPlan, run: Run, adjudicators: Sequence[str], text: str = "",
-        study: StudyFile | None = None, **rule: Any,
+        help_text: str | None = None, **rule: Any,
     ) -> None:  # fmt: skip
         raters = {rater.casefold() for rater in plan.raters}
         for name in adjudicators:
@@ -76,7 +76,8 @@ class AdjudicationQueue:
         for name in ("questions", "flow_of", "by_name"):
             shown.__dict__.pop(name, None)
         self._common = {**page_common(shown, text), "plan": f"{plan_hash(plan)}-adjudicate", "queue": True}
-        self._study = None if study is None else study_words(help=study.html("help"))
+        shown_help = help_of(plan, help_text)
+        self._study = None if shown_help is None else study_words(help=shown_help)
         self._states: dict[str, PageState] = {}
         self._collected: dict[str, int] = {}
         further_adjudication(run, plan, adjudicators, **rule)

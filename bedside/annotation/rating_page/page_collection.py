@@ -5,22 +5,80 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Literal
 
 import orjson
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
-from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, rater_of
 from bedside.annotation.answer_store import STORE, StoreSummary, keep_answers, plan_path
-from bedside.annotation.answers import RaterAnswer
+from bedside.annotation.answers import CollectedAnswers, RaterAnswer
 from bedside.annotation.assignment_by_need import entering
-from bedside.annotation.rating_page.page_database import PageDatabase
+from bedside.annotation.rating_page.page_database import PageDatabase, SentEntry
 from bedside.annotation.rating_page.page_folder import PageFolder
-from bedside.core.errors import RunError
+from bedside.annotation.rating_page.page_state import PageState
+from bedside.core.errors import BedsideError, InputError, RunError
 from bedside.core.files import holding
 from bedside.ratings.run import Run
 
 _LOCK = "collection.lock"
 #: How long to wait for another process that does the same, in seconds.
 _PATIENCE = 60.0
+
+
+class _SavedEntry(SentEntry):
+    item: Annotated[str, StringConstraints(max_length=100)]
+
+
+class _SavedAnswers(BaseModel):
+    """What a rater saved as a file, as the page never reached its server again."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    form: Literal["bedside answers"]
+    plan: str
+    rater: str
+    answers: list[_SavedEntry]
+
+
+def is_saved(path: Path) -> bool:
+    """Whether a file is one that the page had a rater save."""
+    with suppress(OSError), path.open("rb") as file:
+        return file.read(200).startswith(b'{"form":"bedside answers"')
+    return False
+
+
+def read_saved(folder: PageFolder, run: Run, plan: AnnotationPlan, path: Path) -> CollectedAnswers:
+    """Take what a rater saved as a file as if the page had sent it, but where they handed in more since.
+
+    Returns:
+        All answers of that rater on the page, with what can't be taken.
+
+    Raises:
+        InputError: it can't be read, or is of another plan or of nobody in it.
+        RunError: the database can't be written.
+    """
+    try:
+        saved = _SavedAnswers.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        todo = "have the rater save it once more"
+        raise InputError("the answers in the file can't be read", where=str(path), todo=todo) from error
+    if saved.plan != plan_hash(plan):
+        raise InputError("the answers are of another plan", where=str(path), todo="name the plan whose page it was")
+    rater, aside = rater_of(plan, saved.rater, str(path)), []
+    folder.make()
+    with closing(PageState(plan, run, folder)) as state:
+        for sent in saved.answers:
+            stands = state.database.entry(sent.item, rater)
+            if stands.version <= sent.version or stands.handed_in is None:
+                try:
+                    state.save(rater, sent.item, sent.model_copy(update={"version": stands.version}))
+                except RunError:
+                    raise
+                except BedsideError as error:
+                    aside.append(f"{path}: item {sent.item}: {error}")
+        return CollectedAnswers(tuple(state.database.answers(rater)), set_aside=tuple(aside))
 
 
 def collect(folder: PageFolder, run: Run, plan: AnnotationPlan) -> StoreSummary:

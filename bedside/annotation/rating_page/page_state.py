@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
@@ -55,6 +55,7 @@ from bedside.annotation.rating_page.page_database import (
 )
 from bedside.annotation.rating_page.page_folder import PageFolder
 from bedside.annotation.reassignment import FILE as REASSIGNED, Need, as_assigned, decide, need_of
+from bedside.annotation.study_file import help_of
 from bedside.annotation.training_cases import TrainingResult, training_result
 from bedside.core.errors import BedsideError, InputError
 from bedside.core.page_serving import secret_digest
@@ -214,14 +215,9 @@ def _case_lines(
 
 
 def _coded_lines(
-    words: PageWords,
-    values: Mapping[str, str],
-    rubric: Rubric,
-    title: str,
-    known: Mapping[str, str],
-    answer: RaterAnswer,
-    task: Mapping[str, Any],
-) -> list[dict[str, Any]]:
+    words: PageWords, values: Mapping[str, str], rubric: Rubric, title: str, known: Mapping[str, str],
+    answer: RaterAnswer, task: Mapping[str, Any],
+) -> list[dict[str, Any]]:  # fmt: skip
     lines = []
     for position, turn in enumerate(task[f"{rubric.role}_turns"]):
         if turn["turn"] in known:
@@ -239,13 +235,9 @@ def _compared(
 
 
 def _line(
-    words: PageWords,
-    values: Mapping[str, str],
-    title: str,
-    right: bool | None,
-    known: Sequence[str],
+    words: PageWords, values: Mapping[str, str], title: str, right: bool | None, known: Sequence[str],
     own: Sequence[str],
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     return {
         "title": title,
         "right": right,
@@ -323,14 +315,16 @@ class PageState:
         folder: the page's folder.
         text: what raters read first, as Markdown.
         others: who has a link beside the plan's raters.
+        help_text: whom to turn to in distress, as Markdown; in sight wherever items are rated.
 
     Raises:
         BedsideError: an item can't be shown, or the folder or its database can't be used.
     """
 
     def __init__(
-        self, plan: AnnotationPlan, run: Run, folder: PageFolder, text: str = "", others: Sequence[str] = ()
-    ) -> None:
+        self, plan: AnnotationPlan, run: Run, folder: PageFolder, text: str = "", others: Sequence[str] = (),
+        help_text: str | None = None,
+    ) -> None:  # fmt: skip
         self.words = words_of(plan)
         self._drawn = plan
         self._run = run
@@ -340,14 +334,15 @@ class PageState:
         self._passed: set[tuple[str, RaterStanding]] = set()
         self._common = page_common(plan, text)
         self._others = others
+        self._help = help_of(plan, help_text)
         stands = plan_folder(run, plan)
         # An adjudication's items say what raters said: not those who withdrew since.
-        self._items = _Fresh((stands / PLAN,), lambda: page_items(current_plan(run, plan), Run(run.path)))
+        self._items = Fresh(lambda: (stands / PLAN,), lambda: page_items(current_plan(run, plan), Run(run.path)))
         self._items.value()
-        self._plan = _Fresh((stands / REASSIGNED, stands / PLAN), lambda: as_assigned(run, plan))
+        self._plan = Fresh(lambda: (stands / REASSIGNED, stands / PLAN), lambda: as_assigned(run, plan))
         # Where the plan says who rates what, there is none.
-        self._need: _Fresh[Need | None] = _Fresh((stands / REASSIGNED,), lambda: need_of(run, plan))
-        self._raters = _Fresh((folder.links_file,), self._raters_by_digest)
+        self._need: Fresh[Need | None] = Fresh(lambda: (stands / REASSIGNED,), lambda: need_of(run, plan))
+        self._raters = Fresh(lambda: (folder.links_file,), self._raters_by_digest)
         self.database: PageDatabase = PageDatabase(folder.database, plan)
 
     def close(self) -> None:
@@ -371,7 +366,7 @@ class PageState:
     @cached_property
     def _elsewhere(self) -> Set[AnswerKey]:
         """What was answered before, and not on this page."""
-        return stored_work(self._run, self._drawn).answered
+        return stored_work(self._run, self.plan).answered
 
     def _work(self) -> WorkDone:
         work = self.database.work()
@@ -430,11 +425,9 @@ class PageState:
                 "state": state,
                 "handed_in": handed_in,
             })  # fmt: skip
-        result = {"done": training.done, "passed": training.passed, "kappa": training.kappa, "wanted": training.wanted}
-        if training.link_f1 is not None:
-            result["link_f1"] = training.link_f1
-        study = self._study(rater, stage)
-        said = {"training": result, "stage": stage, "study": study, "supply": supply}
+        result = {name: getattr(training, name) for name in ("done", "passed", "kappa", "wanted")}
+        result |= {} if training.link_f1 is None else {"link_f1": training.link_f1}
+        said = {"training": result, "stage": stage, "study": self._study(rater, stage), "supply": supply}
         return {**self._common, "rater": rater, "items": items, **said}
 
     def stage(self, rater: str) -> Stage:
@@ -444,9 +437,8 @@ class PageState:
     def _study(self, rater: str, stage: Stage) -> dict[str, Any] | None:
         """What the page shows of a study, and how the rater's part in it ended."""
         if stage != "ended":
-            return None
-        ending = {"kind": "excluded", "code": None, "link": None, "debriefing": None}
-        return study_words(ending=ending)
+            return None if self._help is None else study_words(help=self._help)
+        return study_words(ending={"kind": "excluded", "code": None, "link": None, "debriefing": None})
 
     def _is_closed(self, item: str, stage: Stage, passed: bool) -> bool:
         if stage in ("questionnaire", "ended"):
@@ -479,14 +471,7 @@ class PageState:
                 for field, said in opinions.items()
             },
             "of_case": _of_case(self._drawn, item),
-            "entry": {
-                "state": entry.state if entry.version else "open",
-                "choices": entry.choices,
-                "texts": entry.texts,
-                "seconds": entry.seconds,
-                "version": entry.version,
-                "handed_in": entry.handed_in,
-            },
+            "entry": {**asdict(entry), "state": entry.state if entry.version else "open"},
             "feedback": self._feedback(rater, item, entry, task),
         }
 
@@ -557,10 +542,10 @@ class PageState:
         return training_feedback(self._drawn, entry_answer(item, rater, entry), task)
 
 
-class _Fresh(Generic[T]):
-    """What is made of files, made again when one has changed."""
+class Fresh(Generic[T]):
+    """What is made of files, made again when one has changed or come."""
 
-    def __init__(self, paths: Sequence[Path], make: Callable[[], T]) -> None:
+    def __init__(self, paths: Callable[[], Iterable[Path]], make: Callable[[], T]) -> None:
         self._paths = paths
         self._make = make
         self._made: tuple[T, list[tuple[int, int, int] | None]] | None = None
@@ -572,7 +557,7 @@ class _Fresh(Generic[T]):
         return self._made[0]
 
     def _now(self) -> list[tuple[int, int, int] | None]:
-        return list(map(_stamp, self._paths))
+        return list(map(_stamp, self._paths()))
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:

@@ -6,13 +6,16 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Any, ClassVar, Literal
 
+import orjson
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from bedside.annotation.annotation_plan import AnnotationPlan
-from bedside.annotation.answer_store import raters_in
+from bedside.annotation.answer_store import FOLDER, plan_folder, raters_in
+from bedside.annotation.assignment_by_need import Supply
 from bedside.annotation.rating_page.page_database import EntryConflictError, Mark, SentEntry, read_sent
 from bedside.annotation.rating_page.page_folder import PageFolder
 from bedside.annotation.rating_page.page_state import (
+    Fresh,
     IncompleteEntryError,
     NoSuchItemError,
     PageState,
@@ -20,7 +23,8 @@ from bedside.annotation.rating_page.page_state import (
     study_words,
 )
 from bedside.annotation.rating_page.study_people import ACTIVE, EnrolledPerson, People, Recruitment
-from bedside.annotation.study_file import MOST_ANSWER, MOST_PARAMETER, PLACES, StudyFile, slots_of
+from bedside.annotation.study_file import MOST_ANSWER, MOST_PARAMETER, PLACES, EndingKind, StudyFile, slots_of
+from bedside.annotation.training_cases import TrainingResult
 from bedside.annotation.withdrawal import withdraw
 from bedside.core.errors import InputError, RunError
 from bedside.ratings.run import Run
@@ -69,25 +73,24 @@ class RecruitedPage(PageState):
         folder: the page's folder.
         text: what raters read first, as Markdown.
         study: what people are shown, asked and promised.
-        others: who has a link beside the plan's raters.
+        others, help_text: as of any page; the study's help unless there is another.
     """
 
     def __init__(
-        self,
-        plan: AnnotationPlan,
-        run: Run,
-        folder: PageFolder,
-        text: str,
-        study: StudyFile,
-        others: Sequence[str] = (),
-    ) -> None:
-        super().__init__(plan, run, folder, text, others)
+        self, plan: AnnotationPlan, run: Run, folder: PageFolder, text: str, study: StudyFile,
+        others: Sequence[str] = (), help_text: str | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(plan, run, folder, text, others, study.help if help_text is None else help_text)
         self.study = study
         self.people = People(folder.people)
         self.people.keep_study(study)
-        self.recruitment = Recruitment(run, plan, self.people, self.database, self._positions, lambda: self.plan)
+        who = run, plan, self.people, self.database, self._positions
+        self.recruitment = Recruitment(*who, lambda: self.plan, lambda: self.need)
+        folders, own = run.path / FOLDER, plan_folder(run, plan)
+        self._taken = Fresh(
+            lambda: sorted(file for file in folders.glob("*/*.json") if file.parent != own), lambda: raters_in(run)
+        )
         self.recruitment.settle()
-        self._help = study.html("help")
 
     def close(self) -> None:
         """End the connections."""
@@ -111,28 +114,25 @@ class RecruitedPage(PageState):
         sent = read_sent(SentEnrolment, body)
         parameters = {name: self._parameter(sent.parameters, name) for name in self.study.parameters}
         key = f"id:{next(iter(parameters.values()))}" if parameters else f"mark:{sent.mark}"
-        known = self.people.known(key)
+        known = self.people.person(key, "person")
         if known is not None:
             return self._let_in(known)
         if sent.decision == "declined":
             self.people.log("", "declined", version=self.study.version)
             return {"ending": self.study.ending("declined", parameters, debriefing=False)}
-        full = not self.people.has_room(self.recruitment.free())
-        ending = self.study.ending("full", parameters, debriefing=False) if full else None
+        free = self.recruitment.free()
+        closed: EndingKind = "closed" if self.need is not None and self.need.stopped else "full"
+        ending = self.study.ending(closed, parameters, debriefing=False)
         if sent.decision is None:
             study = self.study
             words = {"title": study.title, "statements": study.consent, "contact": study.contact}
             texts = {"information": study.html("information"), "version": study.version}
-            return {"welcome": {**words, **texts, "full": full, "ending": ending}}
+            return {"welcome": {**words, **texts, "ending": None if self.people.free_slot(free) else ending}}
         if sent.version != self.study.version:
             raise EntryConflictError(self.words.say("study_changed"))
-        free, taken = self.recruitment.free(), {*self.plan.raters, *raters_in(self._run)}
+        taken = {*self.plan.raters, *self._taken.value()}
         person = self.people.enrol(key, parameters, self.study, free, taken)
-        return (
-            {"ending": ending or self.study.ending("full", parameters, debriefing=False)}
-            if person is None
-            else self._let_in(person)
-        )
+        return {"ending": ending} if person is None else self._let_in(person)
 
     def _parameter(self, parameters: Mapping[str, str], name: str) -> str:
         value = parameters.get(name, "").strip()
@@ -150,15 +150,19 @@ class RecruitedPage(PageState):
         """As of any page; what stands there begins with where the person is."""
         if rater in self.plan.raters:
             self._show_second_set(rater)
-            self.recruitment.advance(rater)
+            self.recruitment.advance(rater, here=True)
         return super().share(rater)
+
+    def _supply(self, rater: str, states: Mapping[str, Any], training: TrainingResult) -> Supply | None:
+        person = self.people.person(rater)
+        return super()._supply(rater, states, training) if person is None else self.recruitment.supply(person)
 
     def save(self, rater: str, item: str, sent: SentEntry) -> dict[str, Any]:
         """As of any page; the person is then where that puts them."""
         kept = super().save(rater, item, sent)
         if sent.state != "draft":
             self._show_second_set(rater)
-            self.recruitment.advance(rater)
+            self.recruitment.advance(rater, here=True)
         return kept
 
     def answer_questionnaire(self, rater: str, body: bytes) -> dict[str, Any]:
@@ -184,11 +188,11 @@ class RecruitedPage(PageState):
             }
             ends = [q.name for q in self.study.questionnaire if set(q.ends) & set(answers[q.name])]
             with self.people.changing():
-                self.people.keep_answers(rater, answers)
+                self.people.keep(rater, answers=orjson.dumps(answers))
                 if not ends:
                     self.people.move(rater, "training", "questionnaire answered")
                 else:
-                    self.recruitment.screen_out(rater, ends[0])
+                    self.recruitment.end(rater, "screened_out", "questionnaire", question=ends[0])
         return self.share(rater)
 
     def withdraw(self, rater: str, body: bytes) -> dict[str, Any]:
@@ -218,28 +222,19 @@ class RecruitedPage(PageState):
         person = self.people.person(rater)
         if person is None:
             return super().stage(rater)
-        if person.state == "questionnaire":
-            return "questionnaire"
-        if person.state == "training":
-            return "training"
-        return "rating" if person.state == "rating" else "ended"
+        return person.state if person.state in ACTIVE else "ended"  # type: ignore[return-value]
 
     def _study(self, rater: str, stage: Stage) -> dict[str, Any]:
         person = self.people.person(rater)
         words = {"title": self.study.title, "contact": self.study.contact, "help": self._help}
         if person is None:
             return {**(super()._study(rater, stage) or study_words()), **words}
-        ending = None
+        ending, until = None, person.until
         if person.state not in ACTIVE:
-            ending = self.study.ending(person.state, person.parameters, person.code)  # type: ignore[arg-type]
-        questions = [
-            question.model_dump(include={"name", "question", "kind", "choices", "required"})
-            for question in self.study.questionnaire
-        ]
-        return study_words(
-            **words, questions=questions, ending=ending, until=person.until if ending is None else None,
-            can_withdraw=True,
-        )  # fmt: skip
+            ending, until = self.study.ending(person.state, person.parameters, person.code), None  # type: ignore[arg-type]
+        shown = {"name", "question", "kind", "choices", "required"}
+        questions = [question.model_dump(include=shown) for question in self.study.questionnaire]
+        return study_words(**words, questions=questions, ending=ending, until=until, can_withdraw=True)
 
     def sweep(self) -> None:
         """Put everybody where they are by now, as who is out of time, or withdrew while the run was held."""

@@ -12,10 +12,11 @@ import io
 import secrets
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,11 +24,12 @@ import orjson
 
 from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, rater_of
 from bedside.annotation.answer_store import read_store
+from bedside.annotation.assignment_by_need import FEW, NeedDesign, Supply, hand_out, need_design, take_back
 from bedside.annotation.items import coded_positions
 from bedside.annotation.offline_tables import safe_cell
 from bedside.annotation.rating_page.page_database import PageDatabase, saying_which, writing
 from bedside.annotation.rating_page.page_folder import PageFolder
-from bedside.annotation.reassignment import Decision, as_assigned, decide, hand_over
+from bedside.annotation.reassignment import Decision, Need, as_assigned, decide, hand_over, need_of
 from bedside.annotation.study_file import StudyFile, slots_of
 from bedside.annotation.training_cases import CodedPositions, TrainingResult, training_result
 from bedside.core.errors import InputError
@@ -105,7 +107,6 @@ class People:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._inside = False
         with self._saying_where():
             path.touch(0o600)
             self._connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
@@ -120,16 +121,9 @@ class People:
     @contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
         """A transaction, all of it or none; one within another is a part of it."""
-        with self._saying_where():
-            if self._inside:
-                yield self._connection
-                return
-            self._inside = True
-            try:
-                with writing(self._connection):
-                    yield self._connection
-            finally:
-                self._inside = False
+        within = nullcontext() if self._connection.in_transaction else writing(self._connection)
+        with self._saying_where(), within:
+            yield self._connection
 
     def keep_study(self, study: StudyFile) -> None:
         """Keep what people are shown and promised now, and every wording that anybody may agree to."""
@@ -158,13 +152,9 @@ class People:
         """All who enrolled, in that order."""
         return list(map(_person, self._rows(f"SELECT {_COLUMNS} FROM persons ORDER BY number")))
 
-    def person(self, rater: str) -> EnrolledPerson | None:
-        """The person of a rater's name."""
-        return next(map(_person, self._rows(f"SELECT {_COLUMNS} FROM persons WHERE rater = ?", rater)), None)
-
-    def known(self, key: str) -> EnrolledPerson | None:
-        """The person who came by a key before."""
-        return next(map(_person, self._rows(f"SELECT {_COLUMNS} FROM persons WHERE person = ?", key)), None)
+    def person(self, name: str, by: Literal["rater", "person"] = "rater") -> EnrolledPerson | None:
+        """The person of a rater's name, or who came by a key before."""
+        return next(map(_person, self._rows(f"SELECT {_COLUMNS} FROM persons WHERE {by} = ?", name)), None)
 
     def events(self) -> list[tuple[str, str, str, Mapping[str, Any]]]:
         """Time, rater, event and details of all that happened, in order."""
@@ -184,8 +174,7 @@ class People:
             taken: names of people in the run.
         """
         with self.changing() as database:
-            known = self.known(key)
-            slot = self._free_slot(free)
+            known, slot = self.person(key, "person"), self.free_slot(free)
             if known is not None or slot is None:
                 return known
             last = database.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'persons'")
@@ -194,25 +183,16 @@ class People:
                 number += 1
             rater, code = f"p-{number}", "".join(secrets.choice(_LETTERS) for _ in range(10))
             state = "questionnaire" if study.questionnaire else "training"
-            values = (
-                number, rater, key, orjson.dumps(parameters), state, slot, study.version, "agreed", _now(),
-                _until(study), orjson.dumps({}), code,
-            )  # fmt: skip
-            database.execute(
-                "INSERT INTO persons (number, rater, person, parameters, state, slot, version, decision, consented, "
-                "until, answers, code) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                values,
-            )
+            given, times = (number, rater, key, orjson.dumps(parameters), state, slot), (_now(), _until(study), None)
+            values = (*given, study.version, "agreed", *times, orjson.dumps({}), code)
+            database.execute(f"INSERT INTO persons VALUES ({', '.join('?' * len(values))})", values)
             self.log(rater, "consented", version=study.version, slot=slot)
         return self.person(rater)
 
-    def _free_slot(self, free: Sequence[str]) -> str | None:
+    def free_slot(self, free: Sequence[str]) -> str | None:
+        """The first of the shares that wait that nobody has."""
         held = {slot for (slot,) in self._rows("SELECT slot FROM persons WHERE slot IS NOT NULL")}
         return next((slot for slot in free if slot not in held), None)
-
-    def has_room(self, free: Sequence[str]) -> bool:
-        """Whether nobody has one of the shares that wait."""
-        return self._free_slot(free) is not None
 
     def log(self, rater: str, event: str, **detail: Any) -> None:
         """Keep that something happened."""
@@ -222,15 +202,15 @@ class People:
 
     def move(self, rater: str, state: PersonState, event: str, **detail: Any) -> None:
         """Put a person into another state, with a record of why."""
-        ended = None if state in ACTIVE else _now()
-        with self.changing() as database:
-            database.execute("UPDATE persons SET state = ?, ended = ? WHERE rater = ?", (state, ended, rater))
+        with self.changing():
+            self.keep(rater, state=state, ended=None if state in ACTIVE else _now())
             self.log(rater, event, state=state, **detail)
 
-    def keep_answers(self, rater: str, answers: Mapping[str, Sequence[str]]) -> None:
-        """Keep what a person said in the questionnaire."""
+    def keep(self, rater: str, **values: str | bytes | None) -> None:
+        """Keep what is so of a person now, by column."""
+        columns = ", ".join(f"{name} = ?" for name in values)
         with self.changing() as database:
-            database.execute("UPDATE persons SET answers = ? WHERE rater = ?", (orjson.dumps(answers), rater))
+            database.execute(f"UPDATE persons SET {columns} WHERE rater = ?", (*values.values(), rater))
 
     def take_up(self, rater: str, free: Sequence[str]) -> None:
         """Give somebody whose part had ended a share again.
@@ -238,27 +218,15 @@ class People:
         Raises:
             InputError: none is free.
         """
-        with self.changing() as database:
-            person = self.person(rater)
+        with self.changing():
+            person, slot = self.person(rater), self.free_slot(free)
             if person is None or person.slot is not None:
                 return
-            slot = self._free_slot(free)
             if slot is None:
-                raise InputError(
-                    f"no share is free for {rater}", where="`rater`", todo="wait until somebody leaves one"
-                )
-            database.execute("UPDATE persons SET slot = ? WHERE rater = ?", (slot, rater))
+                todo = "wait until somebody leaves one"
+                raise InputError(f"no share is free for {rater}", where="`rater`", todo=todo)
+            self.keep(rater, slot=slot)
             self.log(rater, "took a share", slot=slot)
-
-    def renew(self, rater: str) -> None:
-        """Let a person's time begin anew."""
-        with self.changing() as database:
-            database.execute("UPDATE persons SET until = ? WHERE rater = ?", (_until(self.study()), rater))
-
-    def release(self, rater: str) -> None:
-        """Let a person's share wait again."""
-        with self.changing() as database:
-            database.execute("UPDATE persons SET slot = NULL WHERE rater = ?", (rater,))
 
     def forget(self, rater: str) -> None:
         """Remove all that is known of a person from the file, but that somebody withdrew, and what is owed."""
@@ -286,10 +254,8 @@ class People:
 
 
 def _person(row: tuple[Any, ...]) -> EnrolledPerson:
-    rater, parameters, state, slot, version, consented, until, ended, answers, code = row
-    return EnrolledPerson(
-        rater, orjson.loads(parameters), state, slot, version, consented, until, ended, orjson.loads(answers), code
-    )
+    values: Any = {1: orjson.loads(row[1]), 8: orjson.loads(row[8])}
+    return EnrolledPerson(*(values.get(place, value) for place, value in enumerate(row)))
 
 
 def _now() -> str:
@@ -297,9 +263,8 @@ def _now() -> str:
 
 
 def _until(study: StudyFile) -> str | None:
-    if study.hours is None:
-        return None
-    return (datetime.now(UTC) + timedelta(hours=study.hours)).isoformat(timespec="milliseconds")
+    end = datetime.now(UTC) + timedelta(hours=study.hours or 0)
+    return None if study.hours is None else end.isoformat(timespec="milliseconds")
 
 
 # -- Where each of them is ------------------------------------------------------------------------------
@@ -308,6 +273,8 @@ def _until(study: StudyFile) -> str | None:
 class Recruitment:
     """People on their way through a plan: from a share that waits to one that is done, or waits again.
 
+    Where raters get items by need, a share is a number of items, and nobody comes in whom none would be left for.
+
     Args:
         run: the run.
         drawn: its plan.
@@ -315,24 +282,45 @@ class Recruitment:
         database: what they typed and handed in.
         positions: :func:`~bedside.annotation.items.coded_positions`.
         plan: gives the plan as it is assigned now.
+        need: gives what is handed out by need.
     """
 
     def __init__(
-        self,
-        run: Run,
-        drawn: AnnotationPlan,
-        people: People,
-        database: PageDatabase,
-        positions: CodedPositions,
-        plan: Callable[[], AnnotationPlan] | None = None,
-    ) -> None:
+        self, run: Run, drawn: AnnotationPlan, people: People, database: PageDatabase, positions: CodedPositions,
+        plan: Callable[[], AnnotationPlan] | None = None, need: Callable[[], Need | None] | None = None,
+    ) -> None:  # fmt: skip
         self.people = people
         self._run, self._drawn, self._database, self._positions = run, drawn, database, positions
         self._plan = plan or (lambda: as_assigned(run, drawn))
+        self._need = need or (lambda: need_of(run, drawn))
+
+    @cached_property
+    def _design(self) -> NeedDesign:
+        return need_design(self._run, self._drawn)
 
     def free(self) -> list[str]:
         """The raters of the plan whose share waits for somebody."""
-        return [slot for slot in slots_of(self._drawn.raters) if self._works(slot)]
+        slots, need = slots_of(self._drawn.raters), self._need()
+        if need is None:
+            return [slot for slot in slots if self._works(slot)]
+        plan, design = self._plan(), self._design
+        invited = (name for name in plan.people if name not in slots and not plan.standing(name).excluded)
+        shares = {name: design.size(name) for name in invited}
+        for person in self.people.persons():
+            shares[person.rater] = design.size(person.slot) if person.slot and person.state in ACTIVE else 0
+        had = {name: {*plan.assignment.get(name, ()), *plan.settled.get(name, ())} for name in shares}
+        promised = sum(max(0, size - len(design.wanted.keys() & had[name])) for name, size in shares.items())
+        return slots if not need.stopped and design.lacking(plan) > promised else []
+
+    def supply(self, person: EnrolledPerson, few: int = FEW) -> Supply | None:
+        """What a person can expect who has fewer open items, which are handed out; None where it isn't by need."""
+        need = self._need()
+        if need is None or person.slot is None:
+            return None
+        if few and (need.stopped or len(self._open(person.rater)) >= few):
+            return "enough" if need.stopped else "more"
+        size = self._design.size(person.slot)
+        return hand_out(self._run, self._design, person.rater, self._database.work(), few=few, most=size)
 
     def _free_for(self, rater: str) -> list[str]:
         """Shares that wait of which a rater has no item yet, the rest of their own first."""
@@ -361,12 +349,18 @@ class Recruitment:
             for person in self.people.persons():
                 if person.slot is None:
                     continue
-                if person.state in ACTIVE and self._works(person.slot):
+                by_need, ended = self._need() is not None, person.state not in (*ACTIVE, "completed")
+                if person.state in ACTIVE and by_need and person.rater not in self._plan().assignment:
+                    self.supply(person, few=0)
+                elif person.state in ACTIVE and self._works(person.slot):
                     hand_over(self._run, self._drawn, person.slot, person.rater)
-                elif person.state not in (*ACTIVE, *_DONE):
+                elif ended:
                     kept = [] if person.state in ("excluded", "withdrawn") else self.handed_in(person.rater)
-                    hand_over(self._run, self._drawn, person.rater, person.slot, kept)
-                    self.people.release(person.rater)
+                    if by_need:
+                        take_back(self._run, self._drawn, person.rater, kept)
+                    else:
+                        hand_over(self._run, self._drawn, person.rater, person.slot, kept)
+                    self.people.keep(person.rater, slot=None)
 
     def handed_in(self, rater: str) -> list[str]:
         """Ids of what a rater has handed in."""
@@ -385,13 +379,19 @@ class Recruitment:
         answers = self._database.answers(rater) if self._drawn.training else ()
         return training_result(self._plan(), rater, answers, self._positions)
 
-    def advance(self, rater: str) -> None:
-        """Put a person where they are by now: out of time, trained, or done."""
-        person = self.people.person(rater)
+    def advance(self, rater: str, *, here: bool = False) -> None:
+        """Put a person where they are by now: out of time, trained, or done.
+
+        Where it is enough, only who is here: whoever is at an item may finish it.
+        """
+        person, need = self.people.person(rater), self._need()
         if person is None or person.state not in ACTIVE:
             return
-        if person.until is not None and person.until < _now():
-            self._end(rater, "timed_out", "timed out")
+        over, rating = person.until is not None and person.until < _now(), person.state == "rating"
+        if need is not None and need.stopped and (here or (over and rating)) and not (rating and self._open(rater)):
+            self.end(rater, "enough", "it is enough")
+        elif over:
+            self.end(rater, "timed_out", "timed out")
         elif person.state == "training":
             training, plan = self.training(rater), self._plan()
             shown = set(plan.assignment[rater])
@@ -399,24 +399,21 @@ class Recruitment:
                 self.people.move(rater, "rating", "trained", kappa=training.kappa, let_in=training.let_in)
                 self.advance(rater)
             elif training.done and all(item.id in shown for item in plan.training):
-                self._end(rater, "screened_out", "training not passed", kappa=training.kappa)
-        elif person.state == "rating" and not self._open(rater):
+                self.end(rater, "screened_out", "training not passed", kappa=training.kappa)
+        elif rating and not self._open(rater) and self.supply(person) not in ("more", "enough"):
             # Who handed in nothing, as all of it went to others, has earned nothing by that.
             done = self.items_done(rater) > 0
-            self._end(rater, "completed" if done else "timed_out", "completed" if done else "nothing left to rate")
+            self.end(rater, "completed" if done else "timed_out", "completed" if done else "nothing left to rate")
 
     def _open(self, rater: str) -> set[str]:
         """What a rater has to hand in before the share is done: training is for who isn't let in without."""
         training = {item.id for item in self._drawn.training}
         return set(self._plan().assignment[rater]) - training - set(self.handed_in(rater))
 
-    def _end(self, rater: str, state: PersonState, event: str, **detail: Any) -> None:
+    def end(self, rater: str, state: PersonState, event: str, **detail: Any) -> None:
+        """Have a person's part end, with a record of why."""
         self.people.move(rater, state, event, items=self.items_done(rater), **detail)
         self.settle()
-
-    def screen_out(self, rater: str, question: str) -> None:
-        """End a person's part by an answer to the questionnaire."""
-        self._end(rater, "screened_out", "questionnaire", question=question)
 
     def decide(self, rater: str, decision: Decision) -> None:
         """Let a rater in, have them trained again, or exclude them, whoever they are; with a record.
@@ -435,7 +432,7 @@ class Recruitment:
                     self.people.take_up(name, self._free_for(name))
                 waits = bool(self.people.study().questionnaire) and not person.answers
                 self.people.move(name, "questionnaire" if waits else "training", decision)
-                self.people.renew(name)
+                self.people.keep(name, until=_until(self.people.study()))
             elif person is not None:
                 self.people.move(name, "excluded", decision)
             else:
@@ -454,15 +451,12 @@ class Recruitment:
         """
         person = self.people.person(rater)
         if person is not None and person.state != "withdrawn":
-            payment = self.people.study().payment
-            amount = Decimal(0) if payment is None else payment.amount(self._paid_as(person), self.items_done(rater))
+            # What a person had earned before stays theirs.
+            payment, paid_as = self.people.study().payment, "withdrawn" if person.state in ACTIVE else person.state
+            amount = Decimal(0) if payment is None else payment.amount(paid_as, self.items_done(rater))
             with self.people.changing():
                 self.people.move(rater, "withdrawn", "withdraws", amount=str(amount))
                 self.settle()
-
-    def _paid_as(self, person: EnrolledPerson) -> str:
-        """What a person who withdraws is paid as: what they had earned before stays theirs."""
-        return "withdrawn" if person.state in ACTIVE else person.state
 
 
 # -- What a researcher sees of them ---------------------------------------------------------------------
@@ -476,6 +470,7 @@ class RaterRow:
         rater: the name that ratings have.
         state: where they are; of who was invited, ``rating``, ``training`` or ``excluded``.
         done, assigned: items, without training.
+        skipped: how many of those done were skipped.
         minutes: from consent to the end; None where there was none, or no end yet.
         kappa: with the known answers of the last training set; None where it can't be told.
         code: the person's own; empty of who was invited.
@@ -485,6 +480,7 @@ class RaterRow:
     state: str
     done: int
     assigned: int
+    skipped: int
     minutes: float | None
     kappa: float | None
     code: str
@@ -515,6 +511,7 @@ def rater_rows(run: Run, plan: AnnotationPlan, recruitment: Recruitment | None) 
         recruitment: the people of its page; None where it has none.
     """
     history, positions = read_store(run, plan), coded_positions(plan, run)
+    counting = history.counting()
     own = [revision.answer for revision in history.revisions if revision.answer.changed_by is None]
     persons = {} if recruitment is None else {person.rater: person for person in recruitment.people.persons()}
     training_items = {item.id for item in plan.training}
@@ -525,21 +522,15 @@ def rater_rows(run: Run, plan: AnnotationPlan, recruitment: Recruitment | None) 
             continue
         if person is not None and recruitment is not None:
             done, training = set(recruitment.handed_in(rater)), recruitment.training(rater)
+            skipped = recruitment.skipped(rater)
         else:
-            done = {item for item, who in history.counting() if who == rater}
+            states = {item: revision.answer.state for (item, who), revision in counting.items() if who == rater}
+            done, skipped = set(states), list(states.values()).count("skipped")
             training = training_result(plan, rater, own, positions)
-        state: str = "rating" if training.passed else "training"
-        rows.append(
-            RaterRow(
-                rater=rater,
-                state=person.state if person is not None else "excluded" if plan.standing(rater).excluded else state,
-                done=len(done - training_items),
-                assigned=len(set(plan.assignment[rater]) - training_items),
-                minutes=None if person is None else person.minutes,
-                kappa=training.kappa,
-                code="" if person is None else person.code,
-            )
-        )
+        invited = "excluded" if plan.standing(rater).excluded else "rating" if training.passed else "training"
+        state, minutes, code = (invited, None, "") if person is None else (person.state, person.minutes, person.code)
+        counts = len(done - training_items), len(set(plan.assignment[rater]) - training_items), skipped
+        rows.append(RaterRow(rater, state, *counts, minutes, training.kappa, code))
     return tuple(rows)
 
 

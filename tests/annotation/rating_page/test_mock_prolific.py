@@ -25,7 +25,8 @@ from bedside.annotation.annotation_plan import KnownItem
 from bedside.annotation.answer_store import read_store
 from bedside.annotation.plan_file import read_plan
 from bedside.annotation.rating_page.page_folder import page_folder
-from bedside.annotation.reassignment import as_assigned
+from bedside.annotation.reassignment import as_assigned, need_of
+from bedside.annotation.study_targets import read_targets, target_states
 from bedside.annotation.training_cases import read_training
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.run import Run
@@ -291,3 +292,65 @@ def test_withdrawal_leaves_nothing(study: Any) -> None:
     now = as_assigned(run, plan)
     items = [item for item in plan.assignment[row["slot"]] if not isinstance(plan.by_id[item], KnownItem)]
     assert [item for item in now.assignment[row["slot"]] if item in set(items)] == items
+
+
+def test_people_come_until_it_is_enough(tmp_path: Path) -> None:
+    """Ten finish a share by need, one leaves, and three are under way when the target is reached; a killed server goes
+    on, and who comes then is told kindly."""
+    run = new_study(tmp_path, cases=60)
+    training = read_training(gold_file(tmp_path, 2), "rate", (EMPATHY, GOAL))
+    raters = tuple(f"rater-{number}" for number in range(1, 31))
+    plan = rating_plan(run, raters=raters, overlap=2, share_size=EACH, by=["system"], training=training)
+    rng = random.Random(7)
+    levels = {
+        item.id: {"empathy": str(rng.randint(1, 5)), "goal_alignment": str(rng.randint(1, 4))} for item in plan.items
+    }
+    study = str(write_study(tmp_path / "study"))
+    with serving(plan, run, "--study", study, "--until", "empathy mean±1.5", "--idle", "5") as page:
+        known = {**levels, **known_levels(plan)}
+        people = [Participant(page, enrolment_secret(page), new_pid(rng), known) for _ in range(15)]
+        leaver, *under_way = people[:4]
+        for person in people[:4]:
+            assert person.agree()
+            person.answer("longer")
+            person.rate(1)
+        _time_passes(leaver)
+        page.kill()
+        page.start()
+        _all_take_part(page, [(person, "plain") for person in people[4:14]], workers=3)
+        deadline = time.monotonic() + 60
+        while not (need := need_of(run, plan)) or not need.stopped:
+            assert time.monotonic() < deadline, f"{page.stop()}"
+            time.sleep(0.2)
+        # What they have opened they may finish.
+        for person in under_way:
+            person.rate()
+        late = people[14]
+        assert not late.agree()
+        rows = _persons(page)
+        with closing(sqlite3.connect(page_folder(run, plan).people)) as database:
+            ended = database.execute(
+                "SELECT rater, detail FROM events WHERE event IN ('completed', 'it is enough', 'timed out')"
+            )
+            handed_in = {rater: orjson.loads(detail)["items"] for rater, detail in ended}
+        code, printed = page.stop()
+    assert code == 0, printed
+    assert "The targets empathy mean±1.5 are reached" in printed
+    assert "Traceback" not in page.output + printed
+    assert late.ending == {"kind": "closed", "code": "C4", "link": None, "debriefing": None}
+    assert rows[leaver.pid]["state"] == "timed_out"
+    for person in (*under_way, *people[4:14]):
+        assert person.ending is not None
+        state = rows[person.pid]["state"]
+        assert person.ending["kind"] == state
+        assert state in (("enough",) if person in under_way else ("completed", "enough"))
+        assert person.ending["link"] == f"https://app.example.org/complete?cc=C1&id={person.pid}"
+    now = as_assigned(run, plan)
+    answers = read_store(run, now).answers()
+    said = {key: answer for key, answer in answers.items() if not isinstance(plan.by_id[key[0]], KnownItem)}
+    rated = Counter(item for item, _ in said)
+    assert set(rated.values()) <= {1, plan.overlap}
+    assert len(said) == sum(handed_in.values()) < len(plan.items) * plan.overlap
+    slots = [row["slot"] for row in rows.values() if row["slot"] is not None]
+    assert len(slots) == len(set(slots)) == sum(row["state"] == "completed" for row in rows.values())
+    assert all(state.reached for state in target_states(Run(run.path), now, read_targets("empathy mean±1.5")))

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import bedside
 from bedside.annotation.answer_store import read_store
 from bedside.annotation.assignment_by_need import WorkDone, need_design, stop
 from bedside.annotation.fields import LISTED, NONE
@@ -574,8 +575,8 @@ def alone(run: Run) -> Iterator[ServedPage]:
         yield page
 
 
-def begun(browser: Any, served: ServedPage) -> Any:
-    page = opened(browser, served.links["anna"])
+def begun(browser: Any, served: ServedPage, width: int = 1440) -> Any:
+    page = opened(browser, served.links["anna"], width=width)
     page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Begin").click()
     at(page, 1)
@@ -634,6 +635,52 @@ def test_rating_goes_on_where_the_server_is_away(alone: ServedPage, browser: Any
     assert states(page) == ["handed in", "skipped", "handed in", "open", "open"]
     assert alone.stop()[0] == 0
     assert levels_of(alone) == ["2", "-", "5", "", ""]
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_who_never_reaches_the_server_again_saves_a_file(
+    alone: ServedPage, browser: Any, tmp_path: Path, width: int
+) -> None:  # fmt: skip
+    page = begun(browser, alone, width)
+    page.wait_for_load_state("networkidle")
+    assert page.locator("#save-file").count() == 0
+    alone.kill()
+    for number, keys in ((2, "23"), (3, "44")):
+        for key in keys:
+            page.keyboard.press(key)
+        page.keyboard.press("Control+Enter")
+        at(page, number)
+    page.get_by_role("button", name="Skip").click()
+    at(page, 4)
+    page.locator(".notice", has_text="is not sent yet").wait_for()
+    page.screenshot(path=tmp_path / "item.png")
+    page.get_by_role("button", name="All items").click()
+    page.locator(".items").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    axe_finds_nothing(page)
+    page.screenshot(path=tmp_path / "list.png", full_page=True)
+    with page.expect_download() as downloading:
+        page.get_by_role("button", name="Save my answers as a file").click()
+    file = tmp_path / downloading.value.suggested_filename
+    downloading.value.save_as(file)
+    assert file.name == "answers-anna.json"
+    said = json.loads(file.read_text("utf-8"))
+    assert said.keys() == {"form", "plan", "rater", "answers"}
+    fields = {"item", "state", "version", "mark", "seconds", "choices", "texts"}
+    assert [answer.keys() for answer in said["answers"]] == [fields] * 3
+    shown = page.locator("body").inner_text()
+    assert not [text for text in ("Conversation", "clinician", "hidden") if text in file.read_text("utf-8")], shown
+    stored = bedside.import_answers(alone.plan_file, files=[file]).results.stored
+    assert (stored.new, stored.submitted, stored.skipped) == (3, 2, 1)
+    assert levels_of(alone) == ["2", "4", "-", "", ""]
+    # The page reaches it after all.
+    alone.start()
+    page.locator(".items", has_text="skipped").wait_for()
+    page.locator("#save-file").wait_for(state="detached")
+    assert states(page) == ["handed in", "handed in", "skipped", "open", "open"]
+    assert alone.stop()[0] == 0
+    plan = read_plan(alone.plan_file)
+    assert len(read_store(Run(alone.run.path), plan).revisions) == 3
 
 
 @pytest.mark.parametrize("lost", ["request", "reply"])

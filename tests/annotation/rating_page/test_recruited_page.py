@@ -16,14 +16,23 @@ import polars as pl
 import pytest
 
 import bedside
+from bedside.annotation import answer_store
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem
 from bedside.annotation.answer_store import plan_folder
+from bedside.annotation.page_words import words_of
 from bedside.annotation.plan_file import read_plan, sealed, write_plan
 from bedside.annotation.plan_progress import plan_progress
+from bedside.annotation.rating_page.adjudication_queue import AdjudicationQueue
 from bedside.annotation.rating_page.page_collection import collect
 from bedside.annotation.rating_page.page_database import EntryConflictError
 from bedside.annotation.rating_page.page_folder import page_folder
-from bedside.annotation.rating_page.page_state import ClosedItemError, IncompleteEntryError, NoSuchItemError, PageState
+from bedside.annotation.rating_page.page_state import (
+    ClosedItemError,
+    IncompleteEntryError,
+    NoSuchItemError,
+    PageState,
+    study_words,
+)
 from bedside.annotation.rating_page.recruited_page import ENROLMENT, RecruitedPage
 from bedside.annotation.reassignment import as_assigned, hand_over, reassign
 from bedside.annotation.study_file import MOST_ANSWER, SERVICES, Payment, read_study
@@ -98,6 +107,23 @@ def test_people_of_two_studies_on_one_run_are_not_one(run: Run, tmp_path: Path) 
     assert names == ["p-1", "p-2"]
 
 
+def test_other_plans_of_the_run_are_read_once(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = []
+    for study in ("first", "second"):
+        (tmp_path / study).mkdir()
+        pages.append(recruited(run, trained_plan(run, tmp_path / study, round=study), tmp_path / study))
+    reads: list[Path] = []
+
+    def read(path: Path, *more: Any) -> AnnotationPlan:
+        reads.append(path)
+        return read_plan(path, *more)
+
+    monkeypatch.setattr(answer_store, "read_plan", read)
+    # Both are open at once: who enrols in one is nobody of the other.
+    assert [enrolled(pages[place], pid) for place, pid in ((0, "a"), (1, "b"), (1, "c"))] == ["p-1", "p-2", "p-3"]
+    assert len(reads) == 1
+
+
 def test_from_the_link_to_the_code(run: Run, tmp_path: Path) -> None:
     plan = trained_plan(run, tmp_path)
     page = recruited(run, plan, tmp_path)
@@ -105,7 +131,7 @@ def test_from_the_link_to_the_code(run: Run, tmp_path: Path) -> None:
     assert welcome["information"] == (
         "<h1>About</h1>\n<p>We keep <em>ratings</em>. &lt;script&gt;alert(1)&lt;/script&gt;</p>\n"
     )
-    assert (len(welcome["statements"]), welcome["full"], welcome["ending"]) == (2, False, None)
+    assert (len(welcome["statements"]), welcome["ending"]) == (2, None)
     assert enrol(page, PARAMETERS, "declined") == {
         "ending": {"kind": "declined", "code": "C5", "link": None, "debriefing": None}
     }
@@ -500,6 +526,21 @@ def test_the_payment_sheet_counts_what_was_skipped(run: Run, tmp_path: Path) -> 
         bedside.study_people(tmp_path / "plan.json", run=run, payment=".")
 
 
+def test_people_are_shown_with_what_they_skipped(run: Run, tmp_path: Path) -> None:
+    plan = rating_plan(run, raters=("rater-1", "anna"), overlap=1, per=8)
+    page = recruited(run, plan, tmp_path)
+    rater = enrolled(page)
+    answered(page, rater)
+    for name in (rater, "anna"):
+        first, second, third, *_ = items_of(page.plan, name)
+        for item in (first, second):
+            page.save(name, item, sent("skipped", {}))
+        page.save(name, third, sent(choices=RATED))
+    collect(page_folder(run, plan), run, page.plan)
+    rows = bedside.study_people(tmp_path / "plan.json", run=run).results.rows
+    assert {row.rater: (row.done, row.skipped) for row in rows} == {"anna": (3, 2), rater: (3, 2)}
+
+
 # -- Decisions about raters who were invited -------------------------------------------------------------
 
 
@@ -705,7 +746,22 @@ def test_a_study_needs_shares_that_wait_and_help_where_risk_is_rated(run: Run, t
     with pytest.raises(InputError, match="has no help"):
         read_study(file, risky)
     file.write_text("title: T\ninformation: I\nconsent: [Yes.]\nhelp: Call 112.\n", "utf-8")
-    assert read_study(file, risky).html("help") == "<p>Call 112.</p>\n"
+    assert read_study(file, risky).help == "Call 112."
+
+
+def test_who_was_invited_has_help_too_where_risk_is_rated(run: Run, tmp_path: Path) -> None:
+    risky = rating_plan(run, raters=("anna", "dora"), overlap=1, rubrics=(RUBRICS.load("safety"),))
+    for plan, text, shown in (
+        (rating_plan(run), None, None), (rating_plan(run), "Call 112.", "<p>Call 112.</p>\n"),
+        (risky, "Call 112.", "<p>Call 112.</p>\n"), (risky, None, f"<p>{words_of(risky).say('help_anyway')}</p>\n"),
+    ):  # fmt: skip
+        folder = page_folder(run, plan)
+        folder.make()
+        study = PageState(plan, run, folder, help_text=text).share("anna")["study"]
+        assert study == (None if shown is None else study_words(help=shown))
+    queue = AdjudicationQueue(risky, run, ("erik",))
+    assert "crisis line" in queue.share("erik")["study"]["help"]
+    queue.close()
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from bedside.annotation.assignment_by_need import WorkDone, need_design, stop
 from bedside.annotation.page_words import page_words
 from bedside.annotation.rating_page.page_folder import page_folder
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
 from tests.annotation.builders import gold_cases
 from tests.annotation.rating_page.pages import serving
+from tests.annotation.rating_page.recruiting import write_study
 from tests.annotation.rating_page.test_page_in_browsers import (
     LOWEST_CONTRAST,
     axe_finds_nothing,
@@ -147,3 +150,24 @@ def test_an_adjudicator_settles_what_comes(browser: Any, tmp_path: Path, width: 
 def test_what_is_said_is_in_every_language(language: str) -> None:
     words = page_words(language)
     assert words.say("other_link") != words.say("nothing_to_settle_now")
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_who_comes_when_it_is_enough_is_told_kindly(browser: Any, tmp_path: Path, width: int) -> None:
+    """And who was invited has help where risk is rated."""
+    run = new_study(tmp_path)
+    plan = rating_plan(run, raters=("rater-1", "anna"), overlap=2, rubrics=(RUBRICS.load("safety"),))
+    study = write_study(tmp_path / "study")
+    with serving(plan, run, "--study", str(study), "--until", "mean±.2") as served:
+        page = opened(browser, served.links["anna"], None, width, 800)
+        page.get_by_role("button", name="Begin").click()
+        page.locator(".help", has_text="116 123").wait_for()
+        reads_well(page, width)
+        page.screenshot(path=tmp_path / "help.png")
+        stop(run, need_design(run, plan), WorkDone())
+        link = served.enrolment.replace("{{%PROLIFIC_PID%}}", "abc").replace("{{%STUDY_ID%}}", "s")
+        page = opened(browser, link.replace("{{%SESSION_ID%}}", "t"), None, width, 800)
+        page.get_by_text("this study has all the ratings that it needs").wait_for()
+        assert page.locator("output.code").inner_text() == "C4"
+        reads_well(page, width)
+        page.screenshot(path=tmp_path / "closed.png")

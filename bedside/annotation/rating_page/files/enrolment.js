@@ -52,7 +52,7 @@ export async function enrol(refused) {
 
 /** Where a study ends without a share. Who declined, or withdrew, is shown the same after a reload. */
 function ended(study) {
-  if (study.ending.kind !== "full") history.replaceState(study, "");
+  if (!["full", "closed"].includes(study.ending.kind)) history.replaceState(study, "");
   showEnding(study);
   return new Promise(() => {});
 }

@@ -34,7 +34,7 @@ function status(kind) {
 
 function wrong(error) {
   if (error instanceof Unreachable) {
-    notice(say("server_away"), button(say("try_again"), () => (share ? showList() : location.reload())));
+    notice(say("server_away"), button(say("try_again"), () => (share ? showList() : location.reload())), fileButton() ?? "");
   } else if (error instanceof Refused && error.status === 401) {
     notice(say("bad_link"));
   } else {
@@ -139,8 +139,28 @@ function sendLater(sheet) {
     waiting.delete(sheet.item);
     if (sheet !== keeper) close(sheet);
     await refresh();
+    offerFile();
     if (!keeper && !waiting.size && document.querySelector(".items")) await showList();
   });
+}
+
+/** Saves what was handed in and isn't sent, for who never reaches the server again; null where that is nothing. */
+function fileButton() {
+  const sheets = [...waiting.values()].filter((sheet) => sheet.leaving);
+  if (!sheets.length || share.queue) return null;
+  const { plan, rater } = share;
+  return button(say("save_file"), () => {
+    const file = JSON.stringify({ form: "bedside answers", plan, rater, answers: sheets.map((sheet) => sheet.answer) });
+    const href = URL.createObjectURL(new Blob([file], { type: "application/json" }));
+    el("a", { href, download: `answers-${rater}.json` }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 60000);
+  }, { id: "save-file" });
+}
+
+function offerFile() {
+  const save = fileButton();
+  if (save) notice(say("unsent"), save);
+  else document.getElementById("save-file")?.closest(".notice").remove();
 }
 
 /** A view that Back leads to again: the list, the instructions, or an item by its id. */
@@ -179,6 +199,7 @@ async function showList() {
     el("ol", { class: "items" }, share.items.map((item, place) =>
       el("li", {}, button(say("item_and_state", { title: titleOf(item), state: stateOf(item) }), () => showItem(place), { disabled: item.closed })))),
   );
+  offerFile();
   clearTimeout(lookAgain);
   if (share.supply === "later") lookAgain = setTimeout(lookForMore, LOOK_AGAIN);
 }
@@ -231,6 +252,7 @@ async function showItem(place) {
     started = active = Date.now();
     visit(item.item);
     drawItem(item, content);
+    offerFile();
     if (fresh) fetchAhead(place).catch(() => {});
   } catch (error) {
     if (error instanceof Unreachable) await showList();

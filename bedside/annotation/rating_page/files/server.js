@@ -152,6 +152,13 @@ export class Keeper {
     return this.wanted !== null || (this.attempt !== null && this.attempt.state !== "draft");
   }
 
+  /** What is handed in, as a file has it; whether the draft before it came is not known. */
+  get answer() {
+    const { item, choices, texts, seconds, version, attempt, wanted } = this;
+    if (wanted === null) return { item, ...attempt };
+    return { item, state: wanted, version: version + (attempt ? 1 : 0), mark: newMark(), seconds, choices, texts };
+  }
+
   change() {
     this.changed = true;
     this.remember();
