@@ -545,8 +545,10 @@ def most_asked(plan: AnnotationPlan, rubric: Rubric) -> Sequence[AskedField]:
     if rubric.kind == "points":
         return max((plan.every_of(item.id, rubric) for item in plan.everything), key=len)
     if rubric.kind == "list":
-        return list(list_fields(rubric, [""] * most_rows(plan)[rubric.name]))
-    return list(link_fields(rubric, [""] * most_rows(plan)[rubric.name], [""] * most_targets(plan)[rubric.name]))
+        return list(list_fields(rubric, [""] * most_rows(plan).get(rubric.name, 0)))
+    return list(
+        link_fields(rubric, [""] * most_rows(plan).get(rubric.name, 0), [""] * most_targets(plan).get(rubric.name, 0))
+    )
 
 
 def shown_fields(plan: AnnotationPlan) -> Iterator[tuple[str, Rubric]]:

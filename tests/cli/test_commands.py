@@ -207,7 +207,10 @@ def few_stand_first(command: Any, out: str) -> None:
     parts = [(part.partition("\n")[0], len(re.findall(r"^  -", part, re.MULTILINE))) for part in out.split("\n\n")]
     count = {heading: number for heading, number in parts if number and not heading.startswith(" ")}
     count[[*count][-1]] -= 1  # --help, which is last
-    typed = sum(parameter.param_type_name == "option" for parameter in command.params)
+    typed = sum(
+        parameter.param_type_name == "option" and not getattr(parameter, "hidden", False)
+        for parameter in command.params
+    )
     assert sum(count.values()) == typed
     assert min(typed, 4) <= count["Options:"] <= MOST
     assert typed > MOST or count["Options:"] == typed
