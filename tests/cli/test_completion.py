@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stdout
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,9 @@ from bedside.metrics import FAMILIES
 from bedside.ratings.suites import SUITES
 from bedside.simulation.simulators.contract import SIMULATORS
 from tests.conftest import exit_code
+from tests.forked import CONTEXT, preload
+
+preload("bedside.cli", "tests.conftest")
 
 BIN = Path(sys.executable).parent
 #: A script that offers what the words given to it are completed to: each on a line.
@@ -117,20 +123,24 @@ def test_bash_offers(script: str, place: Path, words: list[str], offers: list[st
     assert offered(script, place, *words) == offers
 
 
+def _complete(place: Path, words: list[str], answered: Connection) -> None:
+    os.chdir(place)
+    os.environ.update(_BEDSIDE_COMPLETE="complete_bash", COMP_WORDS="\n".join(("bedside", *words)))
+    os.environ["COMP_CWORD"] = str(len(words))
+    with redirect_stdout(io.StringIO()) as printed:
+        code = exit_code()
+    answered.send((code, printed.getvalue().splitlines()))
+
+
 @pytest.mark.parametrize(("words", "offers"), MORE_OFFERS)
-def test_the_program_offers(
-    place: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    words: list[str],
-    offers: list[str],
-) -> None:
-    monkeypatch.chdir(place)
-    monkeypatch.setenv("_BEDSIDE_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", "\n".join(("bedside", *words)))
-    monkeypatch.setenv("COMP_CWORD", str(len(words)))
-    assert exit_code() == 0
-    assert capsys.readouterr().out.splitlines() == offers
+def test_the_program_offers(place: Path, words: list[str], offers: list[str]) -> None:
+    # In a process of its own, as completing makes commands that can't be run.
+    answers, answered = CONTEXT.Pipe(duplex=False)
+    process = CONTEXT.Process(target=_complete, args=(place, words, answered))
+    process.start()
+    assert answers.poll(60)
+    assert answers.recv() == (0, offers)
+    process.join()
 
 
 def test_all_suites_are_offered(script: str, place: Path) -> None:
