@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -61,6 +62,7 @@ def report(
     all: AllOption = False,
 ) -> None:
     from bedside.api.run_files import open_run
+    from bedside.ratings.names import is_pair
     from bedside.reports.build import FIGURE_FORMATS, absent_formats
     from bedside.reports.checklist import checklists
     from bedside.reports.comparison_notes import version_notes
@@ -107,6 +109,12 @@ def report(
     if settings.tables is None and settings.formats is None:
         for words in absent_formats().values():
             note(installing(words))
+    if (
+        settings.tables is None
+        and find_spec("sklearn") is None
+        and any(map(is_pair, open_run(run).ratings["unit"].unique()))
+    ):
+        note(installing('No tables of preferences: pip install "bedside[learning]".'))
     return None
 
 

@@ -58,6 +58,11 @@ def test_the_first_loop_runs(call: Call, tmp_path: Path, monkeypatch: pytest.Mon
     works(call, "compare", "run", "--systems", "steady,careless")
     assert install_line("figures") in works(call, "report", "run")[1]
     works(call, "explain", "run", "--cell", "empathy/steady")
+    Path("pairs.csv").write_text(
+        "first,second,rater,preferred,metric\nsteady-sleep,careless-sleep,anna,first,empathy\n", "utf-8"
+    )
+    works(call, "ratings", "import", "run", "pairs.csv")
+    assert install_line("learning") in works(call, "report", "run")[1]
     works(call, "view", "run", "--export", "supplement")
     written = {file.name for file in Path("run/report").iterdir()}
     assert {"report.html", "results.csv", "tables.xlsx"} <= written
