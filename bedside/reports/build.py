@@ -266,14 +266,11 @@ def _turns_rated(view: RatingsView, ratings: pl.DataFrame, metric: str, transcri
 
 def cited(reason: str, transcript: Transcript) -> Iterator[Mark]:
     """The turns that a reason names by number or quotes."""
-    for turn_number in dict.fromkeys(chain(*named_turns(reason))):
-        if turn_number < len(transcript.turns):
-            yield Mark(turn_number, "named in the reason")
+    numbers = dict.fromkeys(chain(*named_turns(reason)))
+    yield from (Mark(number, "named in the reason") for number in numbers if number < len(transcript.turns))
     for match in _QUOTES.finditer(reason):
         quote = next(filter(None, match.groups()))
-        if len(quote.split()) < _QUOTE_WORDS:
-            continue
-        folded = _without_punctuation(quote)
+        folded = _without_punctuation(quote) if len(quote.split()) >= _QUOTE_WORDS else ""
         for turn in transcript.turns:
             if folded and folded in _without_punctuation(turn.text):
                 yield Mark(turn.index, f"quoted: “{quote}”")

@@ -768,8 +768,8 @@ def test_turns_are_read_from_what_a_judge_says(reason: str, turns: list[int | tu
     assert named_turns(reason) == [turn if isinstance(turn, tuple) else (turn, turn) for turn in turns]
 
 
-COMMENTS = ("", "fine", "It was “bad", 'a "quote', "turn 9", "Evidence: turn 9.", "Evidence: turn 9 “", "“Evidence: turns 9, 8; turn 7 “",
-            "She turns 6 months sober soon.", "it's\nEvidence: turns 9")  # fmt: skip
+COMMENTS = ("", "fine", "It was “bad", 'a "quote', "turn 9", "Evidence: turn 9.", "Evidence: turn 9 “",
+            "“Evidence: turns 9, 8; turn 7 “", "She turns 6 months sober soon.", "it's\nEvidence: turns 9")  # fmt: skip
 
 
 @pytest.mark.parametrize("comment", COMMENTS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -701,17 +701,12 @@ SPAN_COLUMNS = (
 )
 
 
-def _named_notes(shown: Sequence[SpanAgreement]) -> Iterator[str]:
-    """Which turns that were named don't count, or otherwise than they are written."""
-    counts = sum({(row.metric, who): own for row in shown for who, own in row.named.items()}.values(), Counter[str]())
-    if counts["absent"]:
-        yield f"{n_of(counts['absent'], counts['named'])} turns named don't exist there, and are left out."
-    if counts["reversed"]:
-        yield f"{counted(counts['reversed'], 'range')} of turns named from last to first, read from first to last."
-
-
 def spans_table(shown: Sequence[SpanAgreement]) -> Table:
     """How well raters agree on the turns that they mark."""
+    counts = sum({(row.metric, who): own for row in shown for who, own in row.named.items()}.values(), Counter[str]())
+    absent, turned = n_of(counts["absent"], counts["named"]), counted(counts["reversed"], "range")
+    said = [f"{absent} turns named don't exist there, and are left out."] if counts["absent"] else []
+    said += [f"{turned} of turns named from last to first, read from first to last."] if counts["reversed"] else []
     table = table_of(
         "spans", "Do raters mark the same turns?", shown, SPAN_COLUMNS,
         group=lambda row: _HEADINGS["people"] if all(map(is_human, row.raters))
@@ -722,7 +717,7 @@ def spans_table(shown: Sequence[SpanAgreement]) -> Table:
             "uα: Krippendorff's unitised alpha (2016), by the turns that raters agree on. γ: Mathet's (2015), by the "
             "best alignment of spans. Of both 1 is the same spans, 0 is chance. Intervals leave out whole cases; where "
             "all units are of one case, units.",
-            Note("spans.named", _named_notes, warns=True),
+            *(NoteText(text, "spans.named", warns=True) for text in said),
         ),
     )  # fmt: skip
     notes = (NoteText(note, "dash", warns=True) if getattr(note, "id", "") == "dash" else note for note in table.notes)
