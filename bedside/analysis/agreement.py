@@ -711,9 +711,27 @@ def _shift(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any], members: n
 
 # -- Do raters mark the same turns? ---------------------------------------------------------------------
 
-#: Turns that a reason names: ``turn 3``, ``turns 3, 5-7``; and each of them, or the ends of a range.
-NAMED_TURNS = re.compile(r"\bturns?\s+((?:\[?\d+\]?(?:\s*(?:,|and|to|–|-)\s*)?)+)", re.IGNORECASE)
-_RANGE = re.compile(r"(\d+)\]?(?:\s*(?:to|–|-)\s*\[?(\d+))?")
+_TO = r"(?:to|through|until|[-–—−])"
+_UNITS = "[mkµμ]?g|mcg|m?l|[ckm]?m|h|(?:h(?:ou)?r|min(?:ute)?|sec(?:ond)?|day|week|month|year)s?|min|times|percent"
+_MEASURE = rf"[\w%°]|[.:]\d|(?: ?{_TO} ?\d+)?[ -]?(?:[%°]|(?:{_UNITS})\b)"
+_TURN = rf"(?:nos?\.? ?|numbers? )?[\[(#]*\d{{1,9}}(?!{_MEASURE})\]?"
+_LIST = rf"{_TURN}(?: ?(?:,? ?(?:and|or|&)|[,/]|{_TO}) ?{_TURN})*"
+#: Turns that a text names: ``turn 3``, ``turns #3, 5-7, and 9``; not ``turn 0.5`` or ``turns 6 months``.
+_NAMED = re.compile(rf"(?i)(?<!number of )(?<!total )\bturn(?:s|\(s\))?(?: ?: ?| |(?=#))({_LIST})")
+_RANGE = re.compile(rf"(?i)(\d+)\]?(?: ?{_TO} ?[\[(#]*(\d+))?")
+_QUOTED = re.compile(r"""„[^“”]*[“”]|“[^“”]*”|«[^»]*»|"[^"]*"|‘(?:[^‘’]|\b’\b)*’|(?<!\w)'(?:[^']|\b'\b)*'(?!\w)""")
+_MARKS = r"turns? \d{1,9}(?:(?:, |-|–)\d{1,9})*(?: “[^“”]*”)?"
+#: How people's reasons end where they marked turns, whatever they wrote before.
+_EVIDENCE = re.compile(rf"^(?:.* )?Evidence: ({_MARKS}(?:; {_MARKS})*)\.?$")
+
+
+def named_turns(reason: str, rater: str = "") -> list[tuple[int, int]]:
+    """First and last of each turn or range that a reason names outside quotes; of people those marked as evidence."""
+    text = " ".join(reason.split())
+    if is_human(rater):
+        text = "".join(_EVIDENCE.findall(text))
+    lists = _NAMED.findall(_QUOTED.sub("“”", text))
+    return [(int(first), int(last or first)) for turns in lists for first, last in _RANGE.findall(turns)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -723,11 +741,13 @@ class SpanAgreement(MetricRatings):
     Attributes:
         raters: people, or a person and a judge or algorithm.
         alpha, gamma: of runs of turns; ``n`` is how many units two of them rated, ``dropped`` how many one did.
+        named: by rater, how many turns are ``named``, of these how many ``absent``, and how many ranges ``reversed``.
     """
 
     raters: tuple[str, ...]
     alpha: Result
     gamma: Result
+    named: Mapping[str, Counter[str]]
 
 
 def marked_spans(
@@ -735,12 +755,13 @@ def marked_spans(
 ) -> tuple[SpanAgreement, ...]:
     """Agreement on marked turns, of people and of each other rater with each of them, by metric.
 
-    Turns that a reason names are marked, as people's evidence is; runs of them are spans. Whoever marks one anywhere
+    People's evidence and the turns that others' reasons name are marked; runs are spans. Whoever marks one anywhere
     for a metric, and rates a unit by it without, marks nothing there. A first pass counts. Arguments are `agree`'s.
     """
     view = fresh_view(by_raters(view, raters))
     rated = view.ratings.filter(pl.col("error").is_null(), pl.any_horizontal(pl.col("value", "label").is_not_null()))
-    marking = rated.filter(pl.col("reason").str.contains(r"(?i)\bturns?\s+\[?\d"))
+    marking = rated.filter(pl.col("reason").str.contains(r"(?i)\bturn"))
+    marking = marking.filter([bool(named_turns(*own)) for own in marking.select("reason", "rater").iter_rows()])
     rows: list[SpanAgreement] = []
     for name in view.agreed_metrics(metrics) if marking.select(rated_by_humans().any()).item() else ():
         ratings = drawn_ratings(rated.filter(pl.col("metric") == name))[0].sort("replicate", maintain_order=True)
@@ -752,7 +773,7 @@ def marked_spans(
     return tuple(row for row in rows if row.alpha.n or all(map(is_human, row.raters)))
 
 
-def _of_spans(view: RatingsView, ratings: pl.DataFrame, raters: Sequence[str], seed: int) -> tuple[Result, Result]:
+def _of_spans(view: RatingsView, ratings: pl.DataFrame, raters: Sequence[str], seed: int) -> tuple[Any, ...]:
     from bedside.stats.unitizing import gamma, unitized_alpha
 
     turns = {} if view.run is None else dict(view.run.index.select("id", "turns").iter_rows())
@@ -763,21 +784,24 @@ def _of_spans(view: RatingsView, ratings: pl.DataFrame, raters: Sequence[str], s
         reasons.setdefault((length, transcript, unit, case), {}).setdefault(rater, reason or "")
     lengths, cases = [unit[0] for unit in reasons], [unit[-1] for unit in reasons]
     why = "" if all(lengths) else "how many turns conversations have is known of runs only"
+    named = {who: Counter[str]() for who in raters}
+    marks = [
+        [_spans(named_turns(said[who], who), unit[0], named[who]) if who in said else None for who in raters]
+        for unit, said in reasons.items() if not why
+    ]  # fmt: skip
     if why or len(raters) < 2:
         nothing = Result(name="", method="", dropped=len(reasons), missing=why or "only one person marks turns")
-        return nothing, nothing
-    marks = [
-        [_spans(named[who], unit[0]) if who in named else None for who in raters] for unit, named in reasons.items()
-    ]
+        return nothing, nothing, named
     clusters = cases if 1 < len(set(cases)) < len(cases) else None
     alpha = unitized_alpha(marks, lengths=lengths, clusters=clusters)
-    return alpha, gamma(marks, lengths=lengths, clusters=clusters, seed=seed)
+    return alpha, gamma(marks, lengths=lengths, clusters=clusters, seed=seed), named
 
 
-def _spans(reason: str, length: int) -> list[tuple[int, int]]:
-    """Start and length of the runs of turns that a reason names; people's marks stand behind their words."""
-    marked = re.sub("“[^”]*”", "", reason).rpartition("Evidence: ")[2]
-    parts = [part for turns in NAMED_TURNS.findall(marked) for part in _RANGE.findall(turns)]
-    named = {turn for first, last in parts for turn in range(int(first), min(int(last or first) + 1, length))}
-    starts = [turn for turn in sorted(named) if turn - 1 not in named]
-    return [(start, min(set(range(start, length + 1)) - named) - start) for start in starts]
+def _spans(named: Sequence[tuple[int, int]], length: int, counts: Counter[str]) -> list[tuple[int, int]]:
+    """Start and length of the runs of turns named; adds to counts of them, and of those that aren't within a length."""
+    ends = [(min(pair), max(pair)) for pair in named]
+    turns = {turn for first, last in ends for turn in range(first, min(last + 1, length))}
+    absent = sum(max(0, last + 1 - max(first, length)) for first, last in ends)
+    counts.update(named=len(turns) + absent, absent=absent, reversed=sum(first > last for first, last in named))
+    starts = [turn for turn in sorted(turns) if turn - 1 not in turns]
+    return [(start, min(set(range(start, length + 1)) - turns) - start) for start in starts]

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from bedside.analysis.agreement import NAMED_TURNS, rated_apart
+from bedside.analysis.agreement import named_turns, rated_apart
 from bedside.analysis.estimation import estimate
 from bedside.analysis.findings import (
     ALPHA,
@@ -259,29 +260,20 @@ def _turns_rated(view: RatingsView, ratings: pl.DataFrame, metric: str, transcri
         because = f" ({row['reason']})" if row["reason"] else ""
         yield Mark(row["turn"], f"{title}: {what}{because}")
         # The turn it was held against, as with two turns that contradict each other.
-        for other in _turn_numbers(row["reason"] or ""):
+        for other in dict.fromkeys(chain(*named_turns(row["reason"] or ""))):
             yield Mark(other, f"{title} of turn {row['turn']}: {what}")
 
 
 def cited(reason: str, transcript: Transcript) -> Iterator[Mark]:
     """The turns that a reason names by number or quotes."""
-    for turn_number in _turn_numbers(reason):
-        if turn_number < len(transcript.turns):
-            yield Mark(turn_number, "named in the reason")
+    numbers = dict.fromkeys(chain(*named_turns(reason)))
+    yield from (Mark(number, "named in the reason") for number in numbers if number < len(transcript.turns))
     for match in _QUOTES.finditer(reason):
         quote = next(filter(None, match.groups()))
-        if len(quote.split()) < _QUOTE_WORDS:
-            continue
-        folded = _without_punctuation(quote)
+        folded = _without_punctuation(quote) if len(quote.split()) >= _QUOTE_WORDS else ""
         for turn in transcript.turns:
             if folded and folded in _without_punctuation(turn.text):
                 yield Mark(turn.index, f"quoted: “{quote}”")
-
-
-def _turn_numbers(reason: str) -> Iterator[int]:
-    """The numbers of the turns that a reason names."""
-    for match in NAMED_TURNS.finditer(reason):
-        yield from map(int, re.findall(r"\d+", match[1]))
 
 
 def _without_punctuation(text: str) -> str:

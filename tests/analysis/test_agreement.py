@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -18,19 +19,21 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import fleiss_kappa
 
 import bedside
-from bedside.analysis.agreement import Agreement, SpanAgreement, agree, marked_spans
+from bedside.analysis.agreement import Agreement, SpanAgreement, agree, marked_spans, named_turns
 from bedside.analysis.agreement_statistics import STATISTICS
 from bedside.analysis.choices import IccForm
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.selection import NothingError
 from bedside.analysis.validation import validate
 from bedside.annotation.answer_store import keep_answers
+from bedside.annotation.answers import marked_turn, reason_with_evidence
 from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.sampling import make_plan
 from bedside.core.errors import DataError
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
 from bedside.ratings.table import frame_of
+from bedside.reports.notes import NoteText
 from bedside.reports.tables import agreement as agreement_module
 from bedside.reports.tables.agreement import COLUMNS, AgreementOptions, StatisticColumn, agreement_table, agreements_of
 from bedside.scoring.score import score
@@ -697,8 +700,8 @@ REASONS: dict[str, tuple[str | None, ...]] = {
         "",
         "Evidence: turn 3; turn 4 “I see turn 0”.",
     ),
-    "human:ben": ("Turns 1-2 and 4", "Evidence: turns 2, 99.", "not in any turn", None),
-    "judge:m": ("turn [0] to [1]", "see turn 2", "turn 1", ""),
+    "human:ben": ("Turn 5. Evidence: turns 1-2, 4.", "Evidence: turns 2, 99.", "turn 3", None),
+    "judge:m": ("turn [0] to [1]", "see turn 2", "turns 1, 6-8", ""),
 }
 SPANS: dict[str, list[list[tuple[int, int]] | None]] = {
     "human:anna": [[(0, 2), (4, 1)], [(2, 1)], [], [(3, 2)]],
@@ -738,6 +741,64 @@ def test_turns_that_reasons_name_are_compared_as_spans(tmp_path: Path) -> None:
         expected = unitizing.unitized_alpha(marks, lengths=[6] * 4), unitizing.gamma(marks, lengths=[6] * 4, seed=3)
         assert (row.metric, row.alpha, row.gamma) == ("warmth", *expected)
     assert (rows[people].alpha.n, rows[people].alpha.dropped) == (3, 1)
+    assert rows[people].named == {"human:anna": {"named": 6, "absent": 0, "reversed": 0},
+                                  "human:ben": {"named": 5, "absent": 1, "reversed": 0}}  # fmt: skip
+    assert rows["human:ben", judge].named[judge] == {"named": 7, "absent": 3, "reversed": 0}
+
+
+@pytest.mark.parametrize(
+    ("reason", "turns"),
+    [
+        ("turns 3, 4, and 7", [3, 4, 7]),
+        ("turns 3 through 5; turn 8 to 9", [(3, 5), (8, 9)]),
+        ("turns [3] – [5]", [(3, 5)]),
+        ("Turns 5-3", [(5, 3)]),
+        ("turns 3 & 7 or turns 1/2", [3, 7, 1, 2]),
+        ("Turn #3, turn no. 5, turn(s) 4, turns: 6, 8", [3, 5, 4, 6, 8]),
+        ("Turn 3 and turn 5 show it. Turns 0 and 2 are short.", [3, 5, 0, 2]),
+        ("She turns 6 months sober; turns 3-5 minutes; turn 50 %", []),
+        ("in turns 3, 5 and 12 mg", [3, 5]),
+        ("turn 0.5 h, turn 12.5, turns 3rd, number of turns: 12", []),
+        ("""turn 12: "at turn 4", “in turn 5”, ‘I don’t, turn 6’ or 'it's turn 7'""", [12]),
+        ("the client's turn 3, the clients' turn 4", [3, 4]),
+        (f"turn {'9' * 5000}", []),
+    ],
+)
+def test_turns_are_read_from_what_a_judge_says(reason: str, turns: list[int | tuple[int, int]]) -> None:
+    assert named_turns(reason) == [turn if isinstance(turn, tuple) else (turn, turn) for turn in turns]
+
+
+COMMENTS = ("", "fine", "It was “bad", 'a "quote', "turn 9", "Evidence: turn 9.", "Evidence: turn 9 “",
+            "“Evidence: turns 9, 8; turn 7 “", "She turns 6 months sober soon.", "it's\nEvidence: turns 9")  # fmt: skip
+
+
+@pytest.mark.parametrize("comment", COMMENTS)
+@pytest.mark.parametrize(
+    "marks", [("3",), ("1", "2", "3: what"), ("4: a “turn 5” b", "6"), ("0: Evidence: turn 5.", "2: 'x, turn 7")]
+)
+def test_nothing_in_a_comment_adds_or_takes_turns_that_a_person_marked(comment: str, marks: tuple[str, ...]) -> None:
+    turns = [first for first, _ in named_turns(reason_with_evidence(comment, marks), "human:anna")]
+    assert sorted(turns) == sorted(map(marked_turn, marks))
+
+
+@pytest.mark.parametrize(
+    "comment", ["She turns 6 months sober soon", "No evidence; unlike turn 4", "Evidence: turns 6 months"]
+)
+def test_a_comment_without_evidence_marks_no_turn(tmp_path: Path, comment: str) -> None:
+    assert named_turns(comment, "human:anna") == []
+    view = marked_view(tmp_path, {**REASONS, "human:anna": (comment,) * 4})
+    assert {row.raters for row in marked_spans(view)} == {("human:ben",), ("human:ben", "judge:m")}
+
+
+def test_what_marked_turns_rest_on_stands_beside_them(tmp_path: Path) -> None:
+    marked_view(tmp_path, {**REASONS, "judge:m": ("turns 3-1", "", "turn 70", "")})
+    table = bedside.agree(tmp_path / "run")["spans"]
+    said = [note for note in table.notes if isinstance(note, NoteText) and note.warns]
+    assert {note.id for note in said} == {"spans.named"}
+    assert [word for note in said for word in re.findall(r"\d+", note)] == ["2", "15", "1"]
+    marked_view(tmp_path / "one", {**REASONS, "human:ben": ("", "", "", "fine")})
+    alone = bedside.agree(tmp_path / "one" / "run")["spans"]
+    assert alone.records[0]["missing"] in "".join(note for note in alone.notes if getattr(note, "warns", False))
 
 
 def test_who_never_marks_a_turn_is_no_rater_of_turns(tmp_path: Path) -> None:

@@ -93,7 +93,8 @@ TALK = conversation(
     [
         ("The clinician asks openly in turn 0.", [0]),
         ("Turns 0 and 2 are short.", [0, 2]),
-        ("Turns 0, 1 and 2", [0, 1, 2]),
+        ("Turns 0, 1, and 2", [0, 1, 2]),
+        ("Turn #2 and turns 0-1; he turns 1 month sober, and says “turn 0”.", [2, 0, 1]),
         ("In turn 7 nothing is said: there is no such turn.", []),
         ("The patient says “worry about the money”.", [1]),
         ('Says "I can\'t sleep, and I WORRY", clearly.', [1]),

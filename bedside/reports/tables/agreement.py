@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,7 +22,7 @@ from bedside.core.words import counted
 from bedside.ratings.names import is_human
 from bedside.reports.columns import bounded, recorded, table_of
 from bedside.reports.measures import Headed, named_metrics
-from bedside.reports.notes import Note, noted
+from bedside.reports.notes import Note, NoteText, noted
 from bedside.reports.number_text import DASH, decimal, n_of, number, rater_words, share_words
 from bedside.reports.table import Table, Tables
 from bedside.reports.table_content import Cell, Column, Heading, Row
@@ -702,17 +703,25 @@ SPAN_COLUMNS = (
 
 def spans_table(shown: Sequence[SpanAgreement]) -> Table:
     """How well raters agree on the turns that they mark."""
-    return table_of(
+    counts = sum({(row.metric, who): own for row in shown for who, own in row.named.items()}.values(), Counter[str]())
+    absent, turned = n_of(counts["absent"], counts["named"]), counted(counts["reversed"], "range")
+    said = [f"{absent} turns named don't exist there, and are left out."] if counts["absent"] else []
+    said += [f"{turned} of turns named from last to first, read from first to last."] if counts["reversed"] else []
+    table = table_of(
         "spans", "Do raters mark the same turns?", shown, SPAN_COLUMNS,
         group=lambda row: _HEADINGS["people"] if all(map(is_human, row.raters))
         else " and ".join(map(rater_words, row.raters[::-1])),
         notes=(
-            "Marked are the turns that a reason names, such as evidence. Turns that adjoin are one span. A rating "
-            "without such turns marks none. Units are not weighted.",
+            "Marked are people's evidence, and the turns that a judge's reason names outside quotes. Turns that adjoin "
+            "are one span. A rating without such turns marks none. Units are not weighted.",
             "uα: Krippendorff's unitised alpha (2016), by the turns that raters agree on. γ: Mathet's (2015), by the "
-            "best alignment of spans. Of both 1 is the same spans, 0 is chance.",
+            "best alignment of spans. Of both 1 is the same spans, 0 is chance. Intervals leave out whole cases; where "
+            "all units are of one case, units.",
+            *(NoteText(text, "spans.named", warns=True) for text in said),
         ),
     )  # fmt: skip
+    notes = (NoteText(note, "dash", warns=True) if getattr(note, "id", "") == "dash" else note for note in table.notes)
+    return replace(table, notes=tuple(notes))
 
 
 def _retest_tables(
