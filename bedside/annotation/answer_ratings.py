@@ -414,11 +414,11 @@ def _corrected_list(
     if lack := missing or _list_fault(rubric, answer):
         return item.unit, rubric.name, None, None, answer.notes or None, lack
     for asked, choice, own, words in zip(fields, chosen, shown.targets, shown.rows, strict=True):
-        said = {label: own, text: words}
-        if choice == NONE:
-            removed.append(said)
+        said, better = {label: own, text: words}, answer.written(reason_field(asked.name))
+        if choice == NONE:  # words beside it say why
+            removed.append({**said, **({"reason": better} if better else {})})
         else:
-            kept.append({label: choice, text: answer.written(reason_field(asked.name)) or words, OF_JUDGE: said})
+            kept.append({label: choice, text: better or words, OF_JUDGE: said})
     entries = [*kept, *listed_entries(rubric, answer)]
     reason = {"reason": answer.notes, rubric.answer[0].name: entries, REMOVED: removed}
     return item.unit, rubric.name, float(len(entries)), None, orjson.dumps(reason).decode(), None

@@ -194,13 +194,17 @@ def _judges_lists(
             entries = orjson.loads(reasons[item.transcript, item.unit])[rubric.answer[0].name]
             labels, texts = zip(*label_and_text(rubric, entries), strict=True) if entries else ((), ())
         except (TypeError, ValueError, LookupError) as error:
-            raise _not_rated(run, judge, item, rubric) from error
+            listed = (item.transcript, item.unit) in reasons
+            verb = "has no list that can be read of transcript" if listed else "has not rated transcript"
+            raise _not_rated(run, judge, item, rubric, verb) from error
         lists[item.id] = {rubric.name: LinkedLists(rows=texts, targets=labels)}
     return lists
 
 
-def _not_rated(run: Run, judge: str, item: PlanItem | KnownItem, rubric: Rubric) -> DataError:
-    what = f"{judge} has not rated transcript {item.transcript!r} on {rubric.name}"
+def _not_rated(
+    run: Run, judge: str, item: PlanItem | KnownItem, rubric: Rubric, verb: str = "has not rated transcript"
+) -> DataError:
+    what = f"{judge} {verb} {item.transcript!r} on {rubric.name}"
     return DataError(what, where=str(run.path), todo="have it judged, or make another plan")
 
 

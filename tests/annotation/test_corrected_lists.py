@@ -77,14 +77,17 @@ def place(plan: AnnotationPlan, item: str) -> int:
 
 
 def corrected(plan: AnnotationPlan, item: str, rater: str) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """anna keeps the first entry in better words, moves the second, removes the third and adds two in all; ben agrees
-    but for the last entry, which he removes."""
+    """anna keeps the first entry in better words, moves the second, removes the third, says why, and adds two in all;
+    ben agrees but for the last entry, which he removes."""
     at = place(plan, item)
     said = {f"{NAME}__judge_{number}": label for number, (label, _) in enumerate(LISTS[at])}
     said[NAME], texts = NOTHING, dict[str, list[str]]()
     if rater == "anna" and at == 0:
         said |= {f"{NAME}__judge_1": MYTH, f"{NAME}__judge_2": NONE, NAME: LISTED}
-        texts = {f"reason__{NAME}__judge_0": ["Afraid of the pain"], f"{NAME}__3": ["Travels far", "Loses income"]}
+        texts = {
+            f"reason__{NAME}__judge_0": ["Afraid of the pain"], f"reason__{NAME}__judge_2": ["No concern"],
+            f"{NAME}__3": ["Travels far", "Loses income"],
+        }  # fmt: skip
     if rater == "ben" and at == 3:
         said[f"{NAME}__judge_0"] = NONE
     return said, texts
@@ -157,7 +160,7 @@ def test_a_judges_list_is_corrected(tmp_path: Path, channel: str) -> None:
             {"category": MYTH, "text": "Trusts herbs", "of_judge": {"category": COST, "text": "Trusts herbs"}},
             {"category": COST, "text": "Travels far"}, {"category": COST, "text": "Loses income"},
         ],
-        "removed": [{"category": FEAR, "text": "Likes tea"}],
+        "removed": [{"category": FEAR, "text": "Likes tea", "reason": "No concern"}],
     }  # fmt: skip
     # An entry of the judge that isn't kept is wrong; one that is moved or added is missed: kept, wrong, missed.
     in_judge, in_truth = [1] * 10 + [0] * 3, [1] * 7 + [0] * 3 + [1] * 3
