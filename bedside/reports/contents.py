@@ -743,8 +743,3 @@ def _general_parts(
         table_figures = tuple(drawings.pop(table_kind.name, ()))
         if table is not None:
             yield ReportPart(table_kind.heading or table_kind.title, tables=(table,), figures=table_figures)
-
-
-def part_titles() -> tuple[str, ...]:
-    """The headings of all parts that a report can have beside those of suites, in order."""
-    return tuple(kind.heading or kind.title for kind in _kinds(lambda kind: kind.general))
