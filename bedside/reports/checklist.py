@@ -107,10 +107,6 @@ def _agreements(study: ReportedStudy, kind: str, *, of_judges: bool = False) -> 
     return "; ".join(best.values()) or None
 
 
-def _estimates(study: ReportedStudy) -> str | None:
-    return _agreements(study, "people")
-
-
 def _validation(study: ReportedStudy) -> str | None:
     consensus = _agreements(study, "consensus", of_judges=True)
     return consensus or _agreements(study, "mean", of_judges=True)
@@ -144,10 +140,6 @@ def _results(study: ReportedStudy) -> str | None:
     return "see " + " and ".join(named) if named else None
 
 
-def _detailed(study: ReportedStudy) -> str:
-    return "every rating with its reason in ratings.parquet, every table at full precision as CSV"
-
-
 def _plans(study: ReportedStudy) -> list[AnnotationPlan]:
     """The annotation plans whose answers are in the run."""
     return [read_plan(file) for file in sorted(study.run.path.glob("annotations/*/plan.json"))]
@@ -179,8 +171,8 @@ FACTS: Mapping[str, Callable[[ReportedStudy], str | None]] = {
     "analysis": _analysis,
     "conversations": _conversations,
     "counts": _counts,
-    "detailed": _detailed,
-    "estimates": _estimates,
+    "detailed": lambda study: "every rating with its reason in ratings.parquet, every table at full precision as CSV",
+    "estimates": lambda study: _agreements(study, "people"),
     "flow": _flow,
     "instrument": _instrument,
     "judges": _judges,

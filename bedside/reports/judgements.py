@@ -112,16 +112,12 @@ _MISSING = {
 }
 
 
-def _missing(row: Part) -> int:
-    return sum(getattr(row.part, reason) for reason in _MISSING if reason != "cut")
-
-
 JUDGED_COLUMNS = (
     recorded(lambda row: {"judge": row.whole.rater, **asdict(row.part)}),
     Column("Judgements", value="part.judgements"),
     Column("Kept from before", value="part.stored"),
     Column("Calls", value="part.calls"),
-    Column("Missing", value=_missing),
+    Column("Missing", value=lambda row: sum(getattr(row.part, reason) for reason in _MISSING if reason != "cut")),
     *_TOKENS,
 )
 

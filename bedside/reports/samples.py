@@ -723,8 +723,8 @@ def interval_note(samples: Iterable[tuple[Sample, SampleLevel]]) -> str:
     They stay within what the values can be, as :func:`interval_of` makes them.
     """
     shown = list(samples)
-    intervals = [interval_of(sample, level) for sample, level in shown]
-    kinds = {_kind(interval.method) for interval in intervals if interval is not None}
+    methods = [interval.method for each in shown if (interval := interval_of(*each)) is not None]
+    kinds = {next(word for begin, word in _METHODS if method.startswith(begin)) for method in methods}
     if not kinds:
         return ""
     words = [word for _, word in _METHODS if word in kinds]
@@ -733,7 +733,3 @@ def interval_note(samples: Iterable[tuple[Sample, SampleLevel]]) -> str:
     clustered = not all(sample.is_single for sample, _ in shown)
     over = "cases, whose transcripts are not independent" if clustered else "transcripts"
     return f"95 % intervals over {over}: {', '.join(words)}."
-
-
-def _kind(method: str) -> str:
-    return next(word for begin, word in _METHODS if method.startswith(begin))

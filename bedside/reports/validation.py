@@ -473,7 +473,9 @@ def validation_tables(cards: Sequence[JudgeCard], view: RatingsView | None = Non
     probes = {} if view is None else kept_probe_tables(view)
     tables: list[Table] = []
     for position, card in enumerate(cards, 1):
-        agreement = _agreement(card, position)
+        title = f"{card.rater} beside people"
+        agreement = table_of(f"validation_{position}", title, card.validations, AGREEMENT_COLUMNS,
+                             notes=tuple(_agreement_notes(card)))  # fmt: skip
         agreement = replace(agreement, notes=(*agreement.notes, *_tries_notes(card, view)))
         tables += [_card(card, position), agreement, _bias(card, position)]
         tables += accuracy_tables(card, position)
@@ -736,11 +738,6 @@ BIAS_NOTE = Note(
     "difference, by transcript, with the number of turns. Own α: Krippendorff's alpha of the judge's passes. Most used "
     "level: among the ratings compared, with its share.",
 )
-
-
-def _agreement(card: JudgeCard, position: int) -> Table:
-    return table_of(f"validation_{position}", f"{card.rater} beside people", card.validations, AGREEMENT_COLUMNS,
-                    notes=tuple(_agreement_notes(card)))  # fmt: skip
 
 
 def _bias(card: JudgeCard, position: int) -> Table:

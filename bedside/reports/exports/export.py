@@ -95,7 +95,9 @@ def write_export(
         citation=citation,
     )
     refusal = InputError(_why_refused(out), where=str(out), todo="choose another folder with `out`")
-    with replacing_folder(out, ours=_is_ours(out), refusal=refusal) as folder:
+    # What was added to an export may be somebody's work.
+    ours = _marked(out) is not None and _strange(out) is None
+    with replacing_folder(out, ours=ours, refusal=refusal) as folder:
         tables = entry.write(study, folder)
         files = _files(folder)
         write_json(folder / MARK, {"export": form, "bedside": bedside.__version__, "files": files})
@@ -128,11 +130,6 @@ def _files(folder: Path) -> dict[str, dict[str, Any]]:
         size = {"bytes": os.path.getsize(path), "sha256": file_digest(path)}
         files[path.relative_to(folder).as_posix()] = size
     return files
-
-
-def _is_ours(folder: Path) -> bool:
-    """Whether a folder holds an export as it was written, and nothing else: what was added may be somebody's work."""
-    return _marked(folder) is not None and _strange(folder) is None
 
 
 def _marked(folder: Path) -> dict[str, Any] | None:

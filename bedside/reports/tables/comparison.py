@@ -162,10 +162,6 @@ def comparison_table(
     return table_of("comparison", "Systems compared pair by pair", comparisons, columns, group=named.title, notes=notes)
 
 
-def _overall_effect(overall: Overall) -> str:
-    return f"{overall.test.name} {decimal(overall.test.estimate)}" if overall.test.estimate is not None else DASH
-
-
 OVERALL_COLUMNS = (
     Column("Metric", "left", text=lambda each: each.facts.title),
     Column("Rated by", "left", text=lambda each: rater_words(each.raters)),
@@ -173,7 +169,8 @@ OVERALL_COLUMNS = (
     Column("Statistic", text=lambda each: number(each.test.statistic)),
     Column("p", value="test", text=lambda each: p_value(each.test.p)),
     Column("p corrected", text=lambda each: p_value(each.test.p_adjusted)),
-    Column("Effect", "left", text=_overall_effect),
+    Column("Effect", "left",
+           text=lambda each: DASH if each.test.estimate is None else f"{each.test.name} {decimal(each.test.estimate)}"),
     recorded(
         "metric", "raters", systems=lambda each: ", ".join(each.systems), paired="paired", why="why",
         raters_like=lambda each: each.raters_like or None, n="test.n", of="of", dropped="test.dropped",

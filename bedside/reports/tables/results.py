@@ -402,7 +402,7 @@ def _table(cells: _ResultsCells, measured: MeasuredRows) -> Table:
     results = ShownResults(
         layout,
         shown,
-        [key for key in keys if _is_dash(cells, key)],
+        [key for key in keys if key not in cells.published.cells and _text(cells, key, 0) == DASH],
         cells.usual_counts,
         measured,
         cells.tests,
@@ -526,11 +526,6 @@ def _text(cells: _ResultsCells, key: CellKey, usual_count: int) -> str:
     if sample.n != usual_count and cells.layout.options.n:
         text += f" n={n_of(sample.n, sample.of)}"
     return text
-
-
-def _is_dash(cells: _ResultsCells, key: CellKey) -> bool:
-    """Whether neither the run nor the source has anything for a cell."""
-    return key not in cells.published.cells and _text(cells, key, 0) == DASH
 
 
 def _record(cells: _ResultsCells, key: CellKey) -> dict[str, Any]:
