@@ -11,6 +11,13 @@ from bedside.stats.arrays import Array, Indices
 # -- P-values of normal deviates ------------------------------------------------------------------------
 
 
+def deviate(level: float) -> float:
+    """The standard normal deviate within which, either way, a share ``level`` lies."""
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + level) / 2))
+
+
 def two_sided(z: float) -> float:
     """Two-sided p of a standard normal deviate."""
     from scipy.special import ndtr

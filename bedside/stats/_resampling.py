@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from bedside.core.errors import DataError
-from bedside.stats._blocks import BUDGET_BYTES, block_rows, blocks, sums_by_cluster
+from bedside.stats._blocks import BUDGET_BYTES, block_rows, blocks, deviate, sums_by_cluster
 from bedside.stats._exact import (
     pairwise_difference,
     rank_sum_distribution,
@@ -738,10 +738,8 @@ def _rank_sum_p(x: Array, y: Array) -> float:
 
 def _rejected_below(count: int, deviation: float, continuity: bool, level: float) -> int:
     """How many of the ordered values may lie below a shift that the normal approximation still rejects; −1 for none."""
-    from scipy.special import ndtri
-
     step = 0.5 if continuity else 0.0
-    return int(np.floor(count / 2 - step - float(ndtri((1 + level) / 2)) * deviation))
+    return int(np.floor(count / 2 - step - deviate(level) * deviation))
 
 
 def _inverted(

@@ -14,7 +14,7 @@ import numpy as np
 
 from bedside.core.errors import DataError, one_of
 from bedside.stats import sampled_means
-from bedside.stats._blocks import two_sided
+from bedside.stats._blocks import deviate, two_sided
 from bedside.stats._kappa_parts import chance_corrected, kappa_values, kappa_variances, penalties
 from bedside.stats._resampling import (
     COEFFICIENT_INTERVALS,
@@ -246,12 +246,10 @@ def _kappa(joint: _JointCounts, weights: str | Any, plan: ResamplingPlan) -> Res
 
 def _with_analytic_interval(blank: Result, estimate: float, error: float, level: float) -> Result:
     """A result with its estimate, and the normal interval of this standard error."""
-    from scipy.special import ndtri
-
     result = replace(blank, estimate=estimate)
     if error == 0.0:
         return replace(result, missing="no interval: the standard error is 0")
-    half = float(ndtri((1 + level) / 2)) * error
+    half = deviate(level) * error
     low, high = max(-1.0, estimate - half), min(1.0, estimate + half)
     return replace(result, interval=Interval(low, high, level, "analytic standard error, normal"))
 
@@ -387,9 +385,7 @@ def _centred_ranks(values: Array) -> Indices:
 
 def _fisher_interval(estimate: float, error: float, level: float) -> Interval:
     """A normal interval on Fisher's scale, where the standard error is ``error``."""
-    from scipy.special import ndtri
-
-    half = float(ndtri((1 + level) / 2) * error)
+    half = deviate(level) * error
     middle = np.arctanh(estimate)
     return Interval(float(np.tanh(middle - half)), float(np.tanh(middle + half)), level, "Fisher's scale")
 
