@@ -107,16 +107,6 @@ def _agreements(study: ReportedStudy, kind: str, *, of_judges: bool = False) -> 
     return "; ".join(best.values()) or None
 
 
-def _validation(study: ReportedStudy) -> str | None:
-    consensus = _agreements(study, "consensus", of_judges=True)
-    return consensus or _agreements(study, "mean", of_judges=True)
-
-
-def _statistics(study: ReportedStudy) -> str | None:
-    table = study.tables.get("agreement")
-    return " ".join(table.notes) if table is not None else None
-
-
 def _analysis(study: ReportedStudy) -> str | None:
     table = study.tables.get("comparison")
     versions = dict.fromkeys(entry["bedside"] for entry in study.run.manifest["scorings"])
@@ -180,10 +170,12 @@ FACTS: Mapping[str, Callable[[ReportedStudy], str | None]] = {
     "process": _of_plans(_process),
     "results": _results,
     "sampling": _of_plans(_sampling),
-    "statistics": _statistics,
+    "statistics": lambda study: " ".join(study.tables["agreement"].notes) if "agreement" in study.tables else None,
     "subjects": _subjects,
     "systems": _systems,
-    "validation": _validation,
+    "validation": lambda study: (
+        _agreements(study, "consensus", of_judges=True) or _agreements(study, "mean", of_judges=True)
+    ),
 }
 
 

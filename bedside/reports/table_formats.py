@@ -436,6 +436,7 @@ def word(tables: Sequence[TableContent]) -> bytes:
     """
     with from_extra("forms", "writing Word documents needs python-docx"):
         import docx
+        from docx.oxml import parse_xml
     document = docx.Document()
     document.core_properties.author, document.core_properties.title = "bedside", "Tables"
     document.core_properties.comments = ""
@@ -448,7 +449,8 @@ def word(tables: Sequence[TableContent]) -> bytes:
             shown = frame.name
         for place, part in enumerate(parts):
             _add_caption(document, number, table.title, continued=place > 0)
-            _add_table(document, part)
+            # After what the document has, before the properties of the last section.
+            document.element.body.insert_element_before(parse_xml(_table(part)), "w:sectPr")
         for note in table.notes or ("",):
             document.add_paragraph(xml_text(note), style="Table note")
     out = io.BytesIO()
@@ -505,14 +507,6 @@ def _add_caption(document: Document, number: int, title: str, *, continued: bool
         parse_xml(f'<w:fldSimple xmlns:w="{_NAMESPACE}" w:instr="{field}"><w:r><w:t>{number}</w:t></w:r></w:fldSimple>')
     )
     paragraph.add_run(f". {xml_text(title)}{CONTINUED if continued else ''}")
-
-
-def _add_table(document: Document, part: FittedTable) -> None:
-    """A part of a table, after what the document has."""
-    from docx.oxml import parse_xml
-
-    # Before the properties of the last section.
-    document.element.body.insert_element_before(parse_xml(_table(part)), "w:sectPr")
 
 
 def _table(part: FittedTable) -> str:

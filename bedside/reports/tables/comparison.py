@@ -54,11 +54,6 @@ def _cases(comparison: Comparison) -> str:
                        paired=comparison.paired)  # fmt: skip
 
 
-def _means(comparison: Comparison) -> str:
-    digits = comparison.facts.digits
-    return f"{number(comparison.mean_a, digits)}, {number(comparison.mean_b, digits)}"
-
-
 def _effect(comparison: Comparison) -> str:
     effect = comparison.test.effect
     if effect is None or effect.estimate is None:
@@ -150,7 +145,7 @@ def comparison_table(
         ENDS,
         Column("Systems", "left", text=partial(_compared, order=order), brief=True),
         Column("Cases", text=_cases, brief=True),
-        Column("Means", text=_means),
+        Column("Means", text=lambda pair: ", ".join(number(m, pair.facts.digits) for m in (pair.mean_a, pair.mean_b))),
         Column(f"Difference [{level} CI]", text=lambda pair: _estimate(pair.difference, pair), brief=True),
         *([over] if relative is not None else []),
         *([shift] if any(map(is_of_ranks, comparisons)) else []),
