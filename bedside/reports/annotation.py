@@ -30,7 +30,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.run_folder import MANIFEST
 from bedside.reports.columns import Column, Part, Recorded, bounded, interval_column, recorded, table_of
 from bedside.reports.notes import Note, note, noted
-from bedside.reports.number_text import DASH, between, decimal, number
+from bedside.reports.number_text import DASH, between, decimal, number, range_words
 from bedside.reports.renderers.html import html
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Row
@@ -153,8 +153,7 @@ class RaterItems(NamedTuple):
 
 
 def _shared_words(shared: Mapping[str, int]) -> str:
-    low, high = min(shared.values(), default=0), max(shared.values(), default=0)
-    return f"{low}" if low == high else f"{low}–{high}"
+    return range_words(min(shared.values(), default=0), max(shared.values(), default=0))
 
 
 RATER_COLUMNS = (
