@@ -302,7 +302,7 @@ SETTLING_COLUMNS = (Column("Adjudicator", "left", field="rater"), recorded("assi
 
 def _shares_table(plan: AnnotationPlan, progress: PlanProgress) -> Table:
     times = "Median time over the items done; time left: what the open ones take at that time."
-    said = (f"Plan {plan_hash(plan)}. {times}", *noted((others_answers, withdrawn, apart_yet), progress))
+    said = (f"Plan {plan_hash(plan)}. {times}", *noted((others_answers, WITHDRAWN, apart_yet), progress))
     table = table_of("status", "Where the raters are", progress.shares, SHARE_COLUMNS,
                      group=lambda share: share.rater, notes=said)  # fmt: skip
     rows = [
@@ -323,10 +323,8 @@ def others_answers(progress: PlanProgress) -> Iterator[str]:
         yield f"{progress.outside} answers are of items that their rater wasn't assigned; they count."
 
 
-@note("status.withdrawn")
-def withdrawn(progress: PlanProgress) -> Iterator[str]:
-    """What was removed because raters withdrew."""
-    yield from progress.removed
+#: What was removed because raters withdrew.
+WITHDRAWN = Note("status.withdrawn", lambda progress: progress.removed)
 
 
 @note("status.apart")

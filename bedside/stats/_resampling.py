@@ -659,7 +659,7 @@ def pseudo_median(d: Array, level: float, *, exact: bool, continuity: bool) -> S
     n = d.size
     count = n * (n + 1) // 2
     ordered = np.sort(d)
-    averages = _walsh_averages(ordered) if n <= _FEW else None
+    averages = ordered[np.array(np.triu_indices(n))].sum(axis=0) / 2 if n <= _FEW else None  # Walsh's
     if averages is None:
         middle = (walsh_average(ordered, (count + 1) // 2) + walsh_average(ordered, count // 2 + 1)) / 2
     else:
@@ -682,12 +682,6 @@ def pseudo_median(d: Array, level: float, *, exact: bool, continuity: bool) -> S
     if bounds is None or bounds[0] == bounds[1]:
         return middle, None, few if bounds is None else TIED
     return middle, Interval(*bounds, level, words), None
-
-
-def _walsh_averages(ordered: Array) -> Array:
-    first, second = np.triu_indices(ordered.size)
-    averages: Array = (ordered[first] + ordered[second]) / 2
-    return averages
 
 
 def _signed_rank_p(d: Array) -> float:

@@ -79,13 +79,10 @@ def place(shown: Sequence[SystemPreferences]) -> Iterator[str]:
         effect = preferences.position_effect
         if effect is None or effect.estimate is None:
             continue
-        ends = (
-            ""
-            if effect.interval is None
-            else f" [{decimal(float(expit(effect.interval.low)))}, {decimal(float(expit(effect.interval.high)))}]"
-        )
+        ends = (effect.interval.low, effect.interval.high) if effect.interval else ()
+        share, *bounds = (decimal(float(expit(value))) for value in (effect.estimate, *ends))
         own = heading(preferences.facts, preferences.raters)
-        words.append(f"{own} {decimal(float(expit(effect.estimate)))}{ends}")
+        words.append(f"{own} {share}{f' [{bounds[0]}, {bounds[1]}]' if bounds else ''}")
     if words:
         yield (
             "The place has a term of its own, and so isn't in the strengths. Of two equals, the one shown first has "
