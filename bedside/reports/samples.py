@@ -324,23 +324,14 @@ def _rated_measures(
     absent: dict[str, None] = {}
     for heading, measure in ((name, measure) for name, measures in headed.items() for measure in measures):
         single = measure
-        if measure.sum:
-            lacking = [name for name in (*measure.sum, *measure.over) if name not in names]
+        if measure.sum or measure.mean or measure.count is not None:
+            lacking = [name for name in (*measure.sum, *measure.over, *measure.mean) if name not in names]
             absent.update(dict.fromkeys(lacking))
             if not lacking:
                 rated_measures.append(_RatedMeasure(heading, measure.metric, measure))
-            if not case_level:
+            if not (measure.sum and case_level):
                 continue
             single = measure.model_copy(update={"sum": (), "over": ()})
-        if measure.count is not None:
-            rated_measures.append(_RatedMeasure(heading, measure.metric, measure))
-            continue
-        if measure.mean:
-            lacking = [name for name in measure.mean if name not in names]
-            absent.update(dict.fromkeys(lacking))
-            if not lacking:
-                rated_measures.append(_RatedMeasure(heading, measure.metric, measure))
-            continue
         metrics = [single.metric] if single.metric in names else view.metrics_like(single.metric)
         if not metrics:
             absent[single.metric] = None

@@ -84,6 +84,13 @@ class _JointCounts:
         """Number of items."""
         return int(self.counts.sum())
 
+    def blank(self, name: str, plan: ResamplingPlan, **options: Any) -> Result:
+        """What a statistic of the counts is called, and with which options it is made."""
+        return Result(
+            name=name, method=f"{name} on {len(self.scale)} levels", n=self.n, dropped=self.dropped,
+            options={**plan.options(), **options, "scale": tuple(self.scale)},
+        )  # fmt: skip
+
     def filled(self, blank: Result, estimate: float, statistic: Statistic, plan: ResamplingPlan) -> Result:
         """A result with its estimate and the interval of a statistic of joint counts (… × levels × levels)."""
         k = self.counts.shape[0]
@@ -206,13 +213,7 @@ def _kappa(joint: _JointCounts, weights: str | Any, plan: ResamplingPlan) -> Res
     disagreement, called = penalties(weights, positions) if k > 1 else (np.zeros((1, 1)), "unweighted")
     w = 1 - disagreement / (disagreement.max() or 1.0)
     name = "Cohen's kappa" if called == "unweighted" else f"Cohen's kappa ({called} weights)"
-    blank = Result(
-        name=name,
-        method=f"{name} on {k} levels",
-        n=joint.n,
-        dropped=joint.dropped,
-        options={**plan.options(), "weights": called, "scale": tuple(joint.scale)},
-    )
+    blank = joint.blank(name, plan, weights=called)
     if not joint.n:
         return blank.no_value(_NO_COMMON_ITEM)
     share = counts / joint.n
@@ -272,13 +273,7 @@ def scott_pi(
     one_of(interval, COEFFICIENT_INTERVALS, "interval", DataError)
     joint = _joint_ratings(a, b, scale, clusters).counts()
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
-    blank = Result(
-        name="Scott's pi",
-        method=f"Scott's pi on {len(joint.scale)} levels",
-        n=joint.n,
-        dropped=joint.dropped,
-        options={**plan.options(), "scale": tuple(joint.scale)},
-    )
+    blank = joint.blank("Scott's pi", plan)
     if not joint.n:
         return blank.no_value(_NO_COMMON_ITEM)
     estimate = float(_pi_values(joint.counts))
