@@ -62,8 +62,10 @@ def _first_options(options: list[Any]) -> list[Any]:
 def _write_options(command: Any, context: Any, formatter: Any) -> None:
     """Arguments, then the options that are typed most, then the others under their headings, and ``--help`` last."""
     arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
-    others = [parameter for parameter in command.get_params(context) if parameter not in arguments]
-    *options, last = [option for option in others if not option.hidden]
+    *options, last = [
+        parameter for parameter in command.get_params(context)
+        if parameter not in arguments and not getattr(parameter, "hidden", False)
+    ]  # fmt: skip
     first = _first_options(options)
     headings = {ARGUMENTS: arguments, OPTIONS: first}
     for option in options:
