@@ -286,19 +286,15 @@ def keep_plan(plan: AnnotationPlan, run: Run, out: Path) -> None:
 
 def _training(run: Run, settings: SampleSettings, rubrics: list[Rubric], walked: set[str]) -> Sequence[TrainingCase]:
     """The training set: of a file, or of what people agree on in the run."""
-    from bedside.annotation.training_cases import read_training, training_from_run
+    from bedside.annotation.training_cases import training_from_run
 
-    if settings.training is None:
-        return ()
-    if settings.mode == "pairs":
-        raise InputError("pairs have no training set", where="`training`", todo="leave it out")
-    if isinstance(settings.training, int):
+    if isinstance(settings.training, int) and settings.mode != "pairs":
         return training_from_run(run, settings.mode, rubrics, settings.training, settings.seed)
-    return read_training(settings.training, settings.mode, rubrics, walked=walked)
+    return _known(settings, rubrics, walked, "training")
 
 
 def _known(settings: SampleSettings, rubrics: list[Rubric], walked: set[str], name: str) -> Sequence[TrainingCase]:
-    """The units with known answers of the file that an argument names: gold items, or the second training set."""
+    """The units with known answers of the file that an argument names: gold items, or a training set."""
     from bedside.annotation.training_cases import read_training
 
     file = getattr(settings, name)

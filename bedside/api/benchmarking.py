@@ -691,7 +691,9 @@ class BenchmarkSteps:
                 self._request = self._request.with_clinicians(
                     [name for name in record["depends on"]["clinicians"] if _is_floor(name)]
                 )
-            self._check(record)
+            kept = set(record["depends on"]["clinicians"])
+            added = [name for name in self._request.content["clinicians"] if name not in kept] if self._earlier else []
+            check_same(self._folder, record, self._request, added)
         elif self._replay:
             raise RunError("there is no benchmark to replay", where=str(self._folder), todo="leave `replay` out to ask")
 
@@ -700,11 +702,6 @@ class BenchmarkSteps:
 
         with folder_held(self._folder, _LOCK, "a benchmark", is_ours=is_ours):
             yield
-
-    def _check(self, record: Mapping[str, Any]) -> None:
-        kept = set(record["depends on"]["clinicians"])
-        added = [name for name in self._request.content["clinicians"] if name not in kept] if self._earlier else []
-        check_same(self._folder, record, self._request, added)
 
     def _settle_record(self) -> None:
         """Write what is asked, where it isn't there yet, or clinicians are new."""

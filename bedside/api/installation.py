@@ -145,7 +145,8 @@ def _installed() -> Iterator[InstallationFact]:
 
 
 def _extras() -> Iterator[InstallationFact]:
-    sizes = _sizes()
+    # Megabytes that each brings beside the core, where none of it is there: tools/measure_install.py.
+    sizes = json.loads((Path(__file__).parent / "extra_sizes.json").read_text("utf-8"))
     for extra, what in EXTRAS.items():
         absent = [name for name in _needed(extra) if _version(name) is None]
         size = f" (about {sizes[extra]} MB)" if sizes.get(extra) else ""
@@ -183,13 +184,6 @@ def install_source(extra: str) -> str:
         editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
         return f'{editable}"{url2pathname(urlsplit(address).path)}[{extra}]"'
     return f'"bedside[{extra}] @ {address}"' if address else f'"bedside[{extra}]"'
-
-
-def _sizes() -> dict[str, int]:
-    """The megabytes that each extra brings beside the core, where none of it is there: tools/measure_install.py."""
-    text = (Path(__file__).parent / "extra_sizes.json").read_text("utf-8")
-    sizes: dict[str, int] = json.loads(text)
-    return sizes
 
 
 def _needed(extra: str) -> list[str]:

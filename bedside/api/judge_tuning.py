@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bedside.api.chosen_ratings import ALL_METRICS, ROUNDS
 from bedside.api.judging import named_judges
@@ -175,6 +175,15 @@ def preview_tuning(run: RunOrFolder, settings: TuneSettings) -> Tables[tuple[Rub
     return Tables([plan_table(plans, (), [note])], plans)
 
 
+def _whole_view(run: Run, rounds: Names | None = "all", scales: Names = ()) -> RatingsView:
+    """A run's ratings, of each kind; those of all rounds unless some are named."""
+    from bedside.analysis.ratings_view import open_ratings_view
+    from bedside.ratings.scales import parse_scales
+
+    own_scales = parse_scales(listed(scales, "scales"))
+    return open_ratings_view(run, scales=own_scales, rounds=listed(rounds, "rounds"), one_kind=False)
+
+
 def _ordered(run: Run, settings: TuneSettings) -> TuningOrder:
     """What is to be tuned, and how; what is misspelt stops here."""
     from bedside.judges.llm.endpoints import model_name
@@ -199,7 +208,6 @@ def _ordered(run: Run, settings: TuneSettings) -> TuningOrder:
 
 def _split_of(run: Run, order: TuningOrder, rounds: Names | None) -> tuple[RatingsView, LabelSplit]:
     """The run's ratings, and the two parts of what people rated."""
-    from bedside.analysis.ratings_view import open_ratings_view
     from bedside.tuning.tuned_judge import prepared_split
 
     if not run.keeps_text:
@@ -208,7 +216,7 @@ def _split_of(run: Run, order: TuningOrder, rounds: Names | None) -> tuple[Ratin
             where=str(run.path),
             todo="score into a run that keeps text, without `text=False`",
         )
-    view = open_ratings_view(run, rounds=listed(rounds, "rounds"), one_kind=False)
+    view = _whole_view(run, rounds)
     return view, prepared_split(view, order)
 
 
@@ -254,16 +262,13 @@ def judge_drift(run: RunOrFolder, settings: JudgeDriftSettings) -> Tables[tuple[
     BedsideError: no such judge or rubric, a wording that has changed, or a judge that can't be asked; what it answered
         is kept.
     """
-    from bedside.analysis.ratings_view import open_ratings_view
-    from bedside.analysis.study_parts import ALL_ROUNDS
     from bedside.reports.tuning import drift_tables
     from bedside.tuning.judge_drift import ask_again, judge_drift_findings, judge_drifts
 
     opened = open_run(run)
     order = _drift_order(opened, settings)
     asked = ask_again(opened, order, progress=settings.progress)
-    view = open_ratings_view(opened, rounds=[ALL_ROUNDS], one_kind=False)
-    drifts = judge_drifts(view, order, asked, settings.margin)
+    drifts = judge_drifts(_whole_view(opened), order, asked, settings.margin)
     return Tables(drift_tables(drifts), drifts, findings=judge_drift_findings(drifts))
 
 
@@ -274,8 +279,6 @@ def preview_drift(run: RunOrFolder, settings: JudgeDriftSettings) -> Tables[tupl
     Raises:
         BedsideError: as for :func:`judge_drift`.
     """
-    from bedside.analysis.ratings_view import open_ratings_view
-    from bedside.analysis.study_parts import ALL_ROUNDS
     from bedside.reports.comparison_notes import version_notes
     from bedside.reports.judgements import plan_table
     from bedside.tuning.judge_drift import plan_again
@@ -283,8 +286,8 @@ def preview_drift(run: RunOrFolder, settings: JudgeDriftSettings) -> Tables[tupl
     opened = open_run(run)
     order = _drift_order(opened, settings)
     plans = plan_again(opened, order)
-    view = open_ratings_view(opened, rounds=[ALL_ROUNDS], one_kind=False)
-    return Tables([plan_table(plans, order.rubrics.values(), version_notes(view, order.rubrics, [order.rater]))], plans)
+    notes = version_notes(_whole_view(opened), order.rubrics, [order.rater])
+    return Tables([plan_table(plans, order.rubrics.values(), notes)], plans)
 
 
 def _drift_order(run: Run, settings: JudgeDriftSettings) -> DriftOrder:
@@ -459,7 +462,7 @@ class _ProbingCall:
         from bedside.analysis.self_preference import makers
 
         if self.settings.made_by:
-            makers(self._view(), self.settings.made_by)
+            makers(_whole_view(self.run), self.settings.made_by)
 
     def tables(self, probed: Probed) -> Iterator[Table]:
         """The table of a judge's probes, and of its preference for its own model's conversations, where known."""
@@ -468,15 +471,10 @@ class _ProbingCall:
 
         own = {rubric.name: rubric for rubric in self.rubrics}
         yield probe_table(probed.record, own)
-        table = self_preference_table(self_preferences(self._view(), probed.record.rater, self.settings.made_by))
+        preferences = self_preferences(_whole_view(self.run), probed.record.rater, self.settings.made_by)
+        table = self_preference_table(preferences)
         if table is not None:
             yield table
-
-    def _view(self) -> Any:
-        from bedside.analysis.ratings_view import open_ratings_view
-        from bedside.analysis.study_parts import ALL_ROUNDS
-
-        return open_ratings_view(self.run, rounds=[ALL_ROUNDS], one_kind=False)
 
 
 def _judged_rubrics(run: Run) -> list[str]:
@@ -549,26 +547,20 @@ def jury(run: RunOrFolder, settings: JurySettings) -> Tables[tuple[JuryAgreement
     """
     from bedside.analysis.findings import jury_findings
     from bedside.analysis.jury_agreement import jury_agreement
-    from bedside.analysis.ratings_view import open_ratings_view
-    from bedside.analysis.study_parts import ALL_ROUNDS
-    from bedside.ratings.scales import parse_scales
     from bedside.reports.comparison_notes import with_version_notes
     from bedside.reports.tuning import jury_tables
     from bedside.tuning.jury_making import add_jury, jury_of
 
     opened = open_run(run)
-    parsed = parse_scales(listed(settings.scales, "scales"))
-    rounds = listed(settings.rounds, "rounds")
     with opened.locked():
         # Whose ratings count matters only where something is learnt from people.
-        of_people = rounds if settings.by == "weights" else [ALL_ROUNDS]
-        view = open_ratings_view(opened, scales=parsed, rounds=of_people, one_kind=False)
+        view = _whole_view(opened, settings.rounds if settings.by == "weights" else "all", settings.scales)
         panel, splits = jury_of(
             view, settings.name, listed(settings.judges, "judges"), rule=settings.by, quorum=settings.quorum,
             metrics=listed(settings.metrics, "metrics"), share=settings.split, seed=settings.seed,
         )  # fmt: skip
         add_jury(opened, panel, {split.metric: split.digests() for split in splits})
-    view = open_ratings_view(opened, scales=parsed, rounds=rounds, one_kind=False)
+    view = _whole_view(opened, settings.rounds, settings.scales)
     agreements = jury_agreement(view, settings.name, seed=settings.seed)
     first, *others = jury_tables(agreements)
     first = with_version_notes(first, view, apart="bedside agree --by-version")
@@ -621,15 +613,10 @@ def cascade(run: RunOrFolder, settings: CascadeSettings) -> Tables[tuple[Cascade
         BedsideError: no such run or rater, too little that people rated, or a judge that doesn't say how sure it is;
             with ``out``, no judge that can be left alone. A metric on which none can isn't kept.
     """
-    from bedside.analysis.ratings_view import open_ratings_view
-    from bedside.ratings.scales import parse_scales
     from bedside.reports.tuning import cascade_tables
     from bedside.tuning.cascade import CascadeTerms, cascade_findings, fit_cascade, write_cascade
 
-    view = open_ratings_view(
-        open_run(run), scales=parse_scales(listed(settings.scales, "scales")), rounds=listed(settings.rounds, "rounds"),
-        one_kind=False,
-    )  # fmt: skip
+    view = _whole_view(open_run(run), settings.rounds, settings.scales)
     terms = CascadeTerms(settings.disagreement, settings.confidence, settings.within)
     judges, metrics = listed(settings.judges, "judges"), listed(settings.metrics, "metrics")
     fitted, fits = fit_cascade(view, settings.name, judges, terms, metrics=metrics)
@@ -747,9 +734,7 @@ def learn_rater(run: RunOrFolder, settings: LearnSettings) -> Tables[LearnedRate
     Raises:
         BedsideError: no such run or rubric, too few ratings by people, or a file that can't be written.
     """
-    from bedside.analysis.ratings_view import open_ratings_view
     from bedside.metrics.coders.learned.array_file import check_target
-    from bedside.ratings.scales import parse_scales
     from bedside.reports.tuning import trial_tables
     from bedside.scoring.run_transcripts import kept_transcripts
     from bedside.tuning.learned_rater import RATER_FILE, add_learned_ratings, save_rater
@@ -758,14 +743,13 @@ def learn_rater(run: RunOrFolder, settings: LearnSettings) -> Tables[LearnedRate
     check_target(settings.out, RATER_FILE)
     grams, embeddings = _features(settings.features)
     opened = open_run(run)
-    parsed, rounds = parse_scales(listed(settings.scales, "scales")), listed(settings.rounds, "rounds")
     with opened.locked():
-        view = open_ratings_view(opened, scales=parsed, rounds=rounds, one_kind=False)
+        view = _whole_view(opened, settings.rounds, settings.scales)
         (metric,) = view.metrics([settings.rubric])[:1]
         taught = teach_rater(view, metric, share=settings.split, grams=grams, embeddings=embeddings, seed=settings.seed)
         save_rater(taught.rater, settings.out)
         add_learned_ratings(opened, taught.rater, kept_transcripts(opened))
-    view = open_ratings_view(opened, scales=parsed, rounds=rounds, one_kind=False)
+    view = _whole_view(opened, settings.rounds, settings.scales)
     trial = try_rater(view, taught.rater, taught.fresh, seed=settings.seed)
     return Tables(trial_tables([trial]), trial)
 

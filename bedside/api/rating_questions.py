@@ -78,6 +78,11 @@ _WEIGHTS: Any = option(
 )  # fmt: skip
 
 
+def _names(settings: Any, *fields: str) -> dict[str, Any]:
+    """What is named in these fields, where a lone text is one name."""
+    return {field: listed(getattr(settings, field), field) for field in fields}
+
+
 # -- Do raters agree? -----------------------------------------------------------------------------------
 
 
@@ -310,9 +315,7 @@ def estimate(source: RatingSource | View, settings: EstimateSettings) -> Tables[
         estimates = run_estimate(
             view,
             judge=settings.judge,
-            people=listed(settings.people, "people"),
-            systems=listed(settings.systems, "systems"),
-            metrics=listed(settings.metrics, "metrics"),
+            **_names(settings, "people", "systems", "metrics"),
             about=settings.about,
             method=settings.method,
             looks=looks,
@@ -399,8 +402,7 @@ def compare(source: RatingSource | View, settings: CompareSettings) -> Tables[Co
     chosen: dict[str, Any] = {
         "systems": systems if settings.groups is None else None,
         "reference": settings.reference,
-        "metrics": listed(settings.metrics, "metrics"),
-        "raters": listed(settings.raters, "raters"),
+        **_names(settings, "metrics", "raters"),
     }
 
     def answer(view: RatingsView) -> Tables[Comparisons]:
@@ -475,8 +477,8 @@ def preferences(source: RatingSource | View, settings: PreferencesSettings) -> T
     from bedside.reports.preference_tables import preference_tables
 
     def answer(view: RatingsView) -> Tables[PreferenceAnswer]:
-        names = {name: listed(getattr(settings, name), name) for name in ("rubrics", "raters", "systems")}
-        return preference_tables(chosen_preferences(view, **names), settings.seed)
+        chosen = chosen_preferences(view, **_names(settings, "rubrics", "raters", "systems"))
+        return preference_tables(chosen, settings.seed)
 
     return answered(view_of(source, settings), within_of(source, settings), answer)
 
@@ -598,13 +600,7 @@ def deviation(source: RatingSource | View, settings: DeviationSettings) -> Table
     view = view_of(source, unread if path.is_file() and was_read(source) else settings)
 
     def answer(view: RatingsView) -> Tables[tuple[Deviation, ...]]:
-        deviations = deviations_from(
-            view,
-            corpus,
-            systems=listed(settings.systems, "systems"),
-            metrics=listed(settings.metrics, "metrics"),
-            raters=listed(settings.raters, "raters"),
-        )
+        deviations = deviations_from(view, corpus, **_names(settings, "systems", "metrics", "raters"))
         table = deviation_table(deviations, path.name, view.order)
         return Tables([table], deviations, findings=deviation_findings(deviations, path.name))
 
@@ -663,9 +659,7 @@ def drift(source: RatingSource | View, settings: DriftSettings) -> Tables[Drift]
             settings.by,
             lengths=lengths,
             change=settings.change,
-            systems=listed(settings.systems, "systems"),
-            metrics=listed(settings.metrics, "metrics"),
-            raters=listed(settings.raters, "raters"),
+            **_names(settings, "systems", "metrics", "raters"),
         )
         if not any(metric.change.n + metric.without for metric in changes.changes):
             raise DataError(
@@ -704,13 +698,7 @@ def trend(source: RatingSource | View, settings: TrendSettings) -> Tables[tuple[
     from bedside.reports.tables.length import length_table
 
     def answer(view: RatingsView) -> Tables[tuple[Trend, ...]]:
-        trends = trends_by_length(
-            view,
-            edges=settings.edges,
-            systems=listed(settings.systems, "systems"),
-            metrics=listed(settings.metrics, "metrics"),
-            raters=listed(settings.raters, "raters"),
-        )
+        trends = trends_by_length(view, edges=settings.edges, **_names(settings, "systems", "metrics", "raters"))
         return Tables([length_table(trends, view.order)], trends, findings=trend_findings(trends))
 
     return answered(view_of(source, settings), within_of(source, settings), answer)

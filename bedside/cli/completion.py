@@ -30,7 +30,12 @@ Completion = Callable[[typer.Context, str], list[Offer]]
 
 def choices(*names: str) -> Completion:
     """Offers these names."""
-    return lambda ctx, incomplete: [(name, "") for name in names]
+    return single(lambda ctx: [(name, "") for name in names])
+
+
+def single(offers: Callable[[typer.Context], Iterable[Offer]]) -> Completion:
+    """Offers names, whatever is typed."""
+    return lambda ctx, incomplete: list(offers(ctx))
 
 
 def several(offers: Callable[[typer.Context], Iterable[Offer]]) -> Completion:
@@ -42,11 +47,6 @@ def several(offers: Callable[[typer.Context], Iterable[Offer]]) -> Completion:
         return [(before + comma + name, about) for name, about in offers(ctx) if name not in typed]
 
     return complete
-
-
-def some_of(*names: str) -> Completion:
-    """Offers these names for a list with commas."""
-    return several(lambda ctx: [(name, "") for name in names])
 
 
 def _words() -> list[str]:
@@ -88,9 +88,7 @@ def _titled(folder: Path, group: str | None = None) -> Iterator[Offer]:
         yield path.stem, title[1].strip("\"'") if title else ""
 
 
-def suites(ctx: typer.Context, incomplete: str) -> list[Offer]:
-    """The suites."""
-    return list(_titled(_PACKAGE / "ratings" / "suites" / "shipped", "bedside.suites"))
+suites: Completion = single(lambda ctx: _titled(_PACKAGE / "ratings" / "suites" / "shipped", "bedside.suites"))
 
 
 def _rubrics(ctx: typer.Context) -> Iterator[Offer]:
@@ -100,24 +98,17 @@ def _rubrics(ctx: typer.Context) -> Iterator[Offer]:
         yield from _titled(Path(own_folder))
 
 
-rubrics: Completion = several(_rubrics)
+rubric, rubrics = single(_rubrics), several(_rubrics)
 
 
-def rubric(ctx: typer.Context, incomplete: str) -> list[Offer]:
-    """The rubrics, and those of the folder that the line names."""
-    return list(_rubrics(ctx))
+def _modules(folder: str, group: str) -> Completion:
+    """Offers the modules of a registry's folder, and what other packages add."""
+    return single(lambda ctx: ((path.stem, "") for path in _entries(_PACKAGE / folder, ".py", group)))
 
 
-def readers(ctx: typer.Context, incomplete: str) -> list[Offer]:
-    """The file formats."""
-    folder = _PACKAGE / "transcripts" / "readers"
-    return [(path.stem, "") for path in _entries(folder, ".py", "bedside.readers")]
-
-
-def rating_forms(ctx: typer.Context, incomplete: str) -> list[Offer]:
-    """The forms of files of ratings."""
-    folder = _PACKAGE / "ratings" / "forms"
-    return [(path.stem, "") for path in _entries(folder, ".py", "bedside.rating_forms")]
+readers: Completion = _modules("transcripts/readers", "bedside.readers")
+rating_forms: Completion = _modules("ratings/forms", "bedside.rating_forms")
+coders: Completion = _modules("metrics/coders/shipped", "bedside.coders")
 
 
 def engine_names() -> list[str]:
@@ -152,21 +143,13 @@ def task_forms(ctx: typer.Context, incomplete: str) -> list[Offer]:
     return [(name, "") for name in ("xlsx", "csv", "label-studio", *(path.stem for path in tools))]
 
 
-def coders(ctx: typer.Context, incomplete: str) -> list[Offer]:
-    """The coders that have names."""
-    folder = _PACKAGE / "metrics" / "coders" / "shipped"
-    return [(path.stem, "") for path in _entries(folder, ".py", "bedside.coders")]
-
-
 def schemas(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The kinds of files that there are schemas of."""
     folder = _PACKAGE / "cli" / "schemas" / "shipped"
     return [(name, "") for name in sorted(path.name.partition(".")[0] for path in folder.glob("*.schema.json"))]
 
 
-def engines(ctx: typer.Context, incomplete: str) -> list[Offer]:
-    """The engines that share work."""
-    return [(name, "") for name in engine_names()]
+engines: Completion = single(lambda ctx: [(name, "") for name in engine_names()])
 
 
 def _metrics(ctx: typer.Context) -> Iterator[Offer]:
@@ -181,12 +164,7 @@ def _metrics(ctx: typer.Context) -> Iterator[Offer]:
     yield from ((kind.metric, kind.title) for kind in KINDS.values())
 
 
-metrics: Completion = several(_metrics)
-
-
-def metric(ctx: typer.Context, incomplete: str) -> list[Offer]:
-    """The metrics and families."""
-    return list(_metrics(ctx))
+metric, metrics = single(_metrics), several(_metrics)
 
 
 def _codes(ctx: typer.Context) -> list[Offer]:
@@ -211,12 +189,7 @@ def _tables(ctx: typer.Context) -> list[Offer]:
     return [(name, "") for name in names]
 
 
-tables: Completion = several(_tables)
-
-
-def table_names(ctx: typer.Context, incomplete: str) -> list[Offer]:
-    """The tables of the run's report."""
-    return _tables(ctx)
+table_names, tables = single(_tables), several(_tables)
 
 
 def judges(ctx: typer.Context, incomplete: str) -> list[Offer]:
@@ -303,12 +276,13 @@ def _rated(ctx: typer.Context) -> list[Offer]:
 
 
 rated: Completion = several(_rated)
-probes: Completion = several(lambda ctx: [(name, "") for name in probe_names()])
 
 
-def probe(ctx: typer.Context, incomplete: str) -> list[Offer]:
-    """The probes of judges, one at a time."""
+def _probes(ctx: typer.Context) -> list[Offer]:
     return [(name, "") for name in probe_names()]
+
+
+probe, probes = single(_probes), several(_probes)
 
 
 #: What is offered of each kind that ``bedside list`` lists.
@@ -331,8 +305,10 @@ def _raters(ctx: typer.Context) -> list[Offer]:
     return patterns + [(name, "") for name in sorted(names)]
 
 
-raters: Completion = several(_raters)
-table_formats: Completion = some_of("md", "latex", "html", "csv", "docx", "xlsx", "svg", "pdf", "png")
+one_rater, raters = single(_raters), several(_raters)
+table_formats: Completion = several(
+    lambda ctx: [(name, "") for name in ("md", "latex", "html", "csv", "docx", "xlsx", "svg", "pdf", "png")]
+)
 
 
 def _rounds(ctx: typer.Context) -> list[Offer]:
@@ -341,11 +317,6 @@ def _rounds(ctx: typer.Context) -> list[Offer]:
 
 
 rounds: Completion = several(_rounds)
-
-
-def one_rater(ctx: typer.Context, incomplete: str) -> list[Offer]:
-    """The raters of the run."""
-    return _raters(ctx)
 
 
 def answer(app: typer.Typer, shell: str) -> None:

@@ -75,13 +75,11 @@ def _write_options(command: Any, context: Any, formatter: Any) -> None:
     headings |= {heading: headings.pop(heading) for heading in (READING, OUTPUT) if heading in headings}
     [*headings.values()][-1].append(last)
     records = {
-        heading: [_record(parameter, context) for parameter in under] for heading, under in headings.items() if under
+        heading: [(_named(own), _with_names(own.get_help_record(context)[1])) for own in under]
+        for heading, under in headings.items()
+        if under
     }
     _write(formatter, records)
-
-
-def _record(parameter: Any, context: Any) -> tuple[str, str]:
-    return _named(parameter), _with_names(parameter.get_help_record(context)[1])
 
 
 def _named(parameter: Any) -> str:

@@ -183,11 +183,6 @@ judge_app: App = App(
         $ bedside judge drift run --dry-run
     """
 )
-judge_app.command("pairs")(pairs)
-judge_app.command("jury")(jury)
-judge_app.command("cascade")(cascade)
-judge_app.command("route")(route)
-judge_app.command("learn")(learn)
-judge_app.command("tune")(tune)
-judge_app.command("drift")(drift)
+for _command in (pairs, jury, cascade, route, learn, tune, drift):
+    judge_app.command(_command.__name__)(_command)
 judge_app.add_typer(answers_app, name="answers")

@@ -30,7 +30,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.run_folder import MANIFEST
 from bedside.reports.columns import Column, Part, Recorded, bounded, interval_column, recorded, table_of
 from bedside.reports.notes import Note, note, noted
-from bedside.reports.number_text import DASH, between, decimal, number
+from bedside.reports.number_text import DASH, between, decimal, number, range_words
 from bedside.reports.renderers.html import html
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Row
@@ -153,8 +153,7 @@ class RaterItems(NamedTuple):
 
 
 def _shared_words(shared: Mapping[str, int]) -> str:
-    low, high = min(shared.values(), default=0), max(shared.values(), default=0)
-    return f"{low}" if low == high else f"{low}–{high}"
+    return range_words(min(shared.values(), default=0), max(shared.values(), default=0))
 
 
 RATER_COLUMNS = (
@@ -303,7 +302,7 @@ SETTLING_COLUMNS = (Column("Adjudicator", "left", field="rater"), recorded("assi
 
 def _shares_table(plan: AnnotationPlan, progress: PlanProgress) -> Table:
     times = "Median time over the items done; time left: what the open ones take at that time."
-    said = (f"Plan {plan_hash(plan)}. {times}", *noted((others_answers, withdrawn, apart_yet), progress))
+    said = (f"Plan {plan_hash(plan)}. {times}", *noted((others_answers, WITHDRAWN, apart_yet), progress))
     table = table_of("status", "Where the raters are", progress.shares, SHARE_COLUMNS,
                      group=lambda share: share.rater, notes=said)  # fmt: skip
     rows = [
@@ -324,10 +323,8 @@ def others_answers(progress: PlanProgress) -> Iterator[str]:
         yield f"{progress.outside} answers are of items that their rater wasn't assigned; they count."
 
 
-@note("status.withdrawn")
-def withdrawn(progress: PlanProgress) -> Iterator[str]:
-    """What was removed because raters withdrew."""
-    yield from progress.removed
+#: What was removed because raters withdrew.
+WITHDRAWN = Note("status.withdrawn", lambda progress: progress.removed)
 
 
 @note("status.apart")

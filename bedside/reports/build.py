@@ -566,11 +566,10 @@ def write_tables(
             form = texts[name]
             contents |= {f"{table.name}.{form.ending}": form.render(table).encode() for table in tables}
             continue
-        document = DOCUMENT_FORMATS[name]
         if together:
-            contents[f"{TOGETHER}.{document.ending}"] = document.render(tables)
+            contents[f"{TOGETHER}.{name}"] = DOCUMENT_FORMATS[name](tables)
         else:
-            contents |= {f"{table.name}.{document.ending}": document.render([table]) for table in tables}
+            contents |= {f"{table.name}.{name}": DOCUMENT_FORMATS[name]([table]) for table in tables}
     with saying_where(folder):
         make_folder(folder)
     for name, content in contents.items():

@@ -107,20 +107,6 @@ def _agreements(study: ReportedStudy, kind: str, *, of_judges: bool = False) -> 
     return "; ".join(best.values()) or None
 
 
-def _estimates(study: ReportedStudy) -> str | None:
-    return _agreements(study, "people")
-
-
-def _validation(study: ReportedStudy) -> str | None:
-    consensus = _agreements(study, "consensus", of_judges=True)
-    return consensus or _agreements(study, "mean", of_judges=True)
-
-
-def _statistics(study: ReportedStudy) -> str | None:
-    table = study.tables.get("agreement")
-    return " ".join(table.notes) if table is not None else None
-
-
 def _analysis(study: ReportedStudy) -> str | None:
     table = study.tables.get("comparison")
     versions = dict.fromkeys(entry["bedside"] for entry in study.run.manifest["scorings"])
@@ -142,10 +128,6 @@ def _judges(study: ReportedStudy) -> str | None:
 def _results(study: ReportedStudy) -> str | None:
     named = [f"“{study.tables[name].title}”" for name in ("results", "comparison") if name in study.tables]
     return "see " + " and ".join(named) if named else None
-
-
-def _detailed(study: ReportedStudy) -> str:
-    return "every rating with its reason in ratings.parquet, every table at full precision as CSV"
 
 
 def _plans(study: ReportedStudy) -> list[AnnotationPlan]:
@@ -179,8 +161,8 @@ FACTS: Mapping[str, Callable[[ReportedStudy], str | None]] = {
     "analysis": _analysis,
     "conversations": _conversations,
     "counts": _counts,
-    "detailed": _detailed,
-    "estimates": _estimates,
+    "detailed": lambda study: "every rating with its reason in ratings.parquet, every table at full precision as CSV",
+    "estimates": lambda study: _agreements(study, "people"),
     "flow": _flow,
     "instrument": _instrument,
     "judges": _judges,
@@ -188,10 +170,12 @@ FACTS: Mapping[str, Callable[[ReportedStudy], str | None]] = {
     "process": _of_plans(_process),
     "results": _results,
     "sampling": _of_plans(_sampling),
-    "statistics": _statistics,
+    "statistics": lambda study: " ".join(study.tables["agreement"].notes) if "agreement" in study.tables else None,
     "subjects": _subjects,
     "systems": _systems,
-    "validation": _validation,
+    "validation": lambda study: (
+        _agreements(study, "consensus", of_judges=True) or _agreements(study, "mean", of_judges=True)
+    ),
 }
 
 

@@ -357,15 +357,10 @@ def _missing_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
         for reason in dict.fromkeys(result.missing for result in without):
             count = sum(result.missing == reason for result in without)
             yield f"{counted(count, 'comparison')} without {lacking}: {_reason(reason)}."
-    without_effect = [c for c in tested if _lacks_effect(c)]
+    without_effect = [c for c in tested if c.test.effect is None or c.test.effect.estimate is None]
     for reason in dict.fromkeys(_effect_reason(c) for c in without_effect):
         count = sum(_effect_reason(c) == reason for c in without_effect)
         yield f"{counted(count, 'comparison')} without an effect size ({DASH}): {reason}."
-
-
-def _lacks_effect(comparison: Comparison) -> bool:
-    effect = comparison.test.effect
-    return effect is None or effect.estimate is None
 
 
 def _effect_reason(comparison: Comparison) -> str:

@@ -448,7 +448,7 @@ def _main(suite: Suite, tables: Sequence[PlannedTable]) -> list[TableMeasure]:
     """The main measures that tables show."""
     if not suite.main:
         for planned in tables:
-            directed = [measure for measure in planned.measures if _has_direction(measure)]
+            directed = [measure for measure in planned.measures if facts(measure.metric).direction != "none"]
             if directed:
                 return directed[:_MOST_MAIN]
         return []
@@ -457,10 +457,6 @@ def _main(suite: Suite, tables: Sequence[PlannedTable]) -> list[TableMeasure]:
         for measure in planned.measures:
             by_metric.setdefault(measure.metric, measure)
     return [by_metric[name] for name in suite.main if name in by_metric]
-
-
-def _has_direction(measure: TableMeasure) -> bool:
-    return facts(measure.metric).direction != "none"
 
 
 # -- What a report of a run shows -----------------------------------------------------------------------
@@ -743,8 +739,3 @@ def _general_parts(
         table_figures = tuple(drawings.pop(table_kind.name, ()))
         if table is not None:
             yield ReportPart(table_kind.heading or table_kind.title, tables=(table,), figures=table_figures)
-
-
-def part_titles() -> tuple[str, ...]:
-    """The headings of all parts that a report can have beside those of suites, in order."""
-    return tuple(kind.heading or kind.title for kind in _kinds(lambda kind: kind.general))

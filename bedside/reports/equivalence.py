@@ -62,11 +62,6 @@ def _verdict(test: MarginTest) -> str:
     return "too few cases or raters" if like_raters and test.verdict == "too few cases" else test.verdict
 
 
-def _needed(test: MarginTest) -> str:
-    """How many cases could show it, where there are too few."""
-    return f"{test.cases_needed:,.0f}" if test.verdict == "too few cases" and test.cases_needed else DASH
-
-
 def _test_notes(tests: Sequence[MarginTest]) -> list[str]:
     """How it was tested, what was left out, and what the verdicts mean."""
     notes = []
@@ -125,7 +120,12 @@ COLUMNS = (
     Column("p not worse", text=_p_worse),
     Column("p alike", text=lambda test: p_value(test.test.p)),
     Column("Verdict", "left", text=_verdict, brief=True),
-    Column("Cases needed", text=_needed),
+    Column(
+        "Cases needed",
+        text=lambda test: (
+            f"{test.cases_needed:,.0f}" if test.cases_needed and test.verdict == "too few cases" else DASH
+        ),
+    ),
 )
 P_VALUES = Note(
     "margin.p",
@@ -133,11 +133,7 @@ P_VALUES = Note(
     "corrected for their number.",
     ("p not worse", "p alike"),
 )
-
-
-@note("margin.people")
-def _designs(tests: Sequence[MarginTest]) -> list[str]:
-    return design_notes([test.people for test in tests])
+_DESIGNS = Note("margin.people", lambda tests: design_notes([test.people for test in tests]))
 
 
 def margin_table(tests: Sequence[MarginTest]) -> Table:
@@ -149,7 +145,7 @@ def margin_table(tests: Sequence[MarginTest]) -> Table:
         tests,
         (recorded(cell=lambda test: named(test, f"{test.a}-{test.b}")), *COLUMNS),
         group=named.title,
-        notes=(Note("margin.tests", _test_notes), P_VALUES, _designs),
+        notes=(Note("margin.tests", _test_notes), P_VALUES, _DESIGNS),
     )
 
 
@@ -184,15 +180,12 @@ def _gate_safety(gate: Gate) -> Iterator[str]:
         )
 
 
-def _no_safety(gate: Gate) -> list[str]:
-    return [] if gate.safety else ["No metric of safety was rated: nothing is said of safety."]
-
-
+_NO_SAFETY = "No metric of safety was rated: nothing is said of safety."
 GATE_NOTES = (
     _gate_meaning,
     Note("gate.tests", lambda gate: _test_notes(gate.margins)),
     _gate_safety,
-    Note("gate.no safety", _no_safety, warns=True),
+    Note("gate.no safety", lambda gate: [] if gate.safety else [_NO_SAFETY], warns=True),
     Note("gate.people", lambda gate: design_notes([test.people for test in gate.margins])),
 )
 

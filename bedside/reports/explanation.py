@@ -171,7 +171,8 @@ def explain(view: RatingsView, table: Table, cell: str, tests: Table | None = No
         tables += [*_provenance_tables(view, concerned), *states_tables(view, concerned)]
     if tests is not None and tests.name != table.name:
         tables += _tests_table(_unversioned(tests), records)
-    found = [finding for record in sorted(records, key=_is_minor) for finding in _numbers(view, record)]
+    kappa_first = sorted(records, key=lambda record: record.get("statistic", "kappa") != "kappa")
+    found = [finding for record in kappa_first for finding in _numbers(view, record)]
     definitions = tuple(_definition(view, name) for name in metrics)
     return Explanation(definitions, Tables(tables, None, findings=found[:_SHOWN_NUMBERS]))
 
@@ -193,11 +194,6 @@ _NUMBERS = (
     ("wins", "wins_"),
     ("mean", ""),
 )
-
-
-def _is_minor(record: Mapping[str, Any]) -> bool:
-    """Whether a record is of a statistic that stands behind kappa."""
-    return bool(record.get("statistic", "kappa") != "kappa")
 
 
 def _share_of(record: Mapping[str, Any]) -> str | None:

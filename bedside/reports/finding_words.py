@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from string import Formatter
 
 from bedside.analysis.findings import FEW_CASES, FEWEST_CASES, TOO_FEW, Finding, FindingKind, MeasureFinding
 from bedside.analysis.rater_effects import names_of
@@ -145,14 +146,6 @@ def _never_differ(finding: Finding) -> str:
     return f"{who} never differ on {_titles(finding.measures)}; how far that holds in general is not known."
 
 
-def _too_few_cases(finding: Finding) -> str:
-    return f"{_asked_how_well(finding)} is not known: there are fewer than {FEWEST_CASES} cases."
-
-
-def _nobody_twice(finding: Finding) -> str:
-    return f"Agreement on {_titles(finding.measures)} is not known: no two people rated the same."
-
-
 def _tested(finding: Finding) -> str:
     measures = (*finding.measures, *finding.against)
     span = _span(finding.cases or (measure.n for measure in measures))
@@ -182,20 +175,6 @@ def _better(finding: Finding) -> str:
     if (finding.alternative or finding.disputed) and not finding.against:
         worse, share = "", share.rstrip(",")
     return f"{first} is better than {second} on {share}{worse} {_tested(finding)}."
-
-
-def _differ(finding: Finding) -> str:
-    first, second = finding.systems
-    known = "whether higher is better there is not known"
-    return f"{first} is above {second} on {_titles(finding.measures)}; {known} {_tested(finding)}."
-
-
-def _mixed(finding: Finding) -> str:
-    first, second = finding.systems
-    return (
-        f"{first} and {second} differ on {_titles(finding.measures)}, but means and the test point different ways "
-        f"{_tested(finding)}."
-    )
 
 
 def _raters_disagree(finding: Finding) -> str:
@@ -232,12 +211,6 @@ def _no_difference(finding: Finding) -> str:
     return f"No difference between {first} and {second} is shown on {_titles(finding.measures)} {_tested(finding)}."
 
 
-def _difference_not_known(finding: Finding) -> str:
-    first, second = finding.systems
-    asked = f"Whether {first} and {second} differ on {_titles(finding.measures)} is not known"
-    return f"{asked}: {_why_not_known(finding)}."
-
-
 def _span(numbers: Iterable[int | None]) -> str:
     """The least and the greatest of some counts."""
     known = sorted({each for each in numbers if each is not None})
@@ -269,10 +242,6 @@ def _may_stand_in(finding: Finding) -> str:
     )
 
 
-def _with_reasons(finding: Finding, begin: str) -> str:
-    return f"{begin} {_titles(finding.measures)}: {stand_in_reason(finding.measures)}."
-
-
 def stand_in_reason(measures: Sequence[MeasureFinding]) -> str:
     """Why something isn't claimed: in words as given, or by how far a judge lies from one person in a decision."""
     first = measures[0]
@@ -298,14 +267,6 @@ def stand_in_reason(measures: Sequence[MeasureFinding]) -> str:
     return f"{said}{few}{'' if is_worse else needed}"
 
 
-def _may_not_stand_in(finding: Finding) -> str:
-    return _with_reasons(finding, f"{rater_words(finding.raters)} may not stand in for one of these people on")
-
-
-def _stand_in_not_known(finding: Finding) -> str:
-    return _with_reasons(finding, f"Whether {rater_words(finding.raters)} may stand in is not known on")
-
-
 def _corrected(finding: Finding) -> str:
     first, second = finding.systems
     words = [f"{_lower(measure.title)} (by {_size(measure)})" for measure in finding.measures[:_MOST]]
@@ -328,11 +289,6 @@ def _no_corrected(finding: Finding) -> str:
     figures = _joined([f"{_lower(each.title)} ({_difference(each)})" for each in finding.measures])
     alone = any((each.low or 0) * (each.high or 0) > 0 for each in finding.measures)
     return f"{shown} {figures}{f', once intervals are widened for {finding.tests} differences' if alone else ''}."
-
-
-def _correction_not_known(finding: Finding) -> str:
-    first, second = finding.systems
-    return _with_reasons(finding, f"How {first} and {second} differ once corrected by people is not known on")
 
 
 # -- Three systems or more ------------------------------------------------------------------------------
@@ -380,27 +336,6 @@ def _wins(finding: Finding) -> str:
     return f"{decimal(measure.estimate)}{interval} of the wins, {cases}"
 
 
-def _on_rubric(finding: Finding) -> str:
-    return f"{_titles(finding.measures)} by {rater_words(finding.raters)}"
-
-
-def _is_preferred(finding: Finding) -> str:
-    first, second = finding.systems
-    return f"{first} is preferred to {second} on {_on_rubric(finding)} ({_wins(finding)})."
-
-
-def _no_preference(finding: Finding) -> str:
-    first, second = finding.systems
-    shown = f"No preference between {first} and {second} is shown on {_on_rubric(finding)}"
-    return f"{shown} ({first} has {_wins(finding)})."
-
-
-def _preference_not_known(finding: Finding) -> str:
-    first, second = finding.systems
-    asked = f"Whether {first} or {second} is preferred on {_on_rubric(finding)} is not known"
-    return f"{asked}: {_why_not_known(finding)}."
-
-
 # -- Within a margin, and a gate ------------------------------------------------------------------------
 
 
@@ -416,8 +351,11 @@ def _margins(measures: Sequence[MeasureFinding]) -> str:
 
 
 def _difference(measure: MeasureFinding) -> str:
-    if measure.estimate is None:
-        return "no difference"
+    return "no difference" if measure.estimate is None else _bounded(measure)
+
+
+def _bounded(measure: MeasureFinding) -> str:
+    """A measure's figure with its interval, where it has one, in its own unit."""
     interval = "" if measure.low is None else f" [{number(measure.low)}, {number(measure.high)}]"
     return f"{number(measure.estimate)}{interval}"
 
@@ -459,12 +397,6 @@ def _fails_safety(finding: Finding) -> str:
         for measure in finding.measures
     ]
     return f"{finding.systems[0]} does not pass: {_joined(parts)}."
-
-
-def _passing_not_known(finding: Finding) -> str:
-    first, second = finding.systems
-    asked = f"Whether {first} passes is not known: that it is no worse than {second} is not shown on"
-    return f"{asked} {_margins(finding.measures)}{_needed(finding.measures)}."
 
 
 def _safety_not_known(finding: Finding) -> str:
@@ -537,11 +469,6 @@ def _beside_reference(finding: Finding) -> str:
     return f"{begin} {_figured(finding.measures)}{widened}."
 
 
-def _deviation_not_known(finding: Finding) -> str:
-    first, second = finding.systems
-    return _with_reasons(finding, f"How far {first} lies from {second} is not known on")
-
-
 # -- One number -----------------------------------------------------------------------------------------
 
 
@@ -549,7 +476,6 @@ def _number(finding: Finding) -> str:
     measure = finding.measures[0]
     of = f" of {' − '.join(finding.systems)}" if finding.systems else ""
     what = "" if measure.figure in ("mean", "value", "difference") else f" ({measure.figure})"
-    interval = "" if measure.low is None else f" [{number(measure.low)}, {number(measure.high)}]"
     basis = "the mean of " if measure.figure == "mean" else "from "
     by_case = finding.over == "cases" or len(finding.systems) == 2
     unit = "cases" if by_case else "transcripts" if finding.systems else "units"
@@ -560,7 +486,7 @@ def _number(finding: Finding) -> str:
     missing = ""
     if measure.of is not None and measure.of > measure.n:
         missing = f"; {measure.of - measure.n:,} missing" + (f" ({measure.why})" if measure.why else "")
-    number_of = f"{measure.title}{of}{what} is {number(measure.estimate)}{interval}"
+    number_of = f"{measure.title}{of}{what} is {_bounded(measure)}"
     return f"{number_of}: {basis}{n_of(measure.n, measure.of)} {unit}{by}{missing}."
 
 
@@ -600,16 +526,8 @@ def _judge_changed(finding: Finding) -> str:
 
 
 def _numbers_moved(finding: Finding) -> str:
-    numbers = [
-        f"{measure.title} {number(measure.limit)} → {number(measure.estimate)} {_bounds_of(measure)}".rstrip()
-        for measure in finding.measures[:_MOST]
-    ]
+    numbers = [f"{measure.title} {number(measure.limit)} → {_bounded(measure)}" for measure in finding.measures[:_MOST]]
     return f"If it judged everything now: {'; '.join(numbers)}."
-
-
-def _bounds_of(measure: MeasureFinding) -> str:
-    """A measure's interval in its own unit; empty where there is none."""
-    return "" if measure.low is None else f"[{number(measure.low)}, {number(measure.high)}]"
 
 
 def _judge_same(finding: Finding) -> str:
@@ -693,18 +611,54 @@ def _routed(finding: Finding) -> str:
     return f"Of {counted(people.of or 0, 'unit')} on {_lower(people.title)}, {settled}; {left} left to people.{waiting}"
 
 
+#: What stands in a template for its names.
+_NAMES: Mapping[str, Callable[[Finding], str]] = {
+    "first": lambda finding: finding.systems[0],
+    "second": lambda finding: finding.systems[1],
+    "rater": lambda finding: rater_words(finding.raters),
+    "titles": lambda finding: _titles(finding.measures),
+    "margins": lambda finding: _margins(finding.measures) + _needed(finding.measures),
+    "how_well": _asked_how_well,
+    "tested": _tested,
+    "wins": _wins,
+    "why": _why_not_known,
+    "reason": lambda finding: stand_in_reason(finding.measures),
+}
+
+
+def _worded(template: str) -> Callable[[Finding], str]:
+    """What makes a sentence by a template, whose names are of :data:`_NAMES`."""
+    names = [name for _, name, *_ in Formatter().parse(template) if name]
+    return lambda finding: template.format(**{name: _NAMES[name](finding) for name in names})
+
+
 _SENTENCES: Mapping[FindingKind, Callable[[Finding], str]] = {
     "agree": _agree, "agree barely": _agree_barely, "agreement not known": _agreement_not_known,
-    "never differ": _never_differ, "too few cases": _too_few_cases, "nobody twice": _nobody_twice, "better": _better,
-    "no difference shown": _no_difference, "difference not known": _difference_not_known, "differ": _differ,
-    "mixed": _mixed, "better by some": _raters_disagree, "above by some": _raters_disagree,
+    "never differ": _never_differ,
+    "too few cases": _worded(f"{{how_well}} is not known: there are fewer than {FEWEST_CASES} cases."),
+    "nobody twice": _worded("Agreement on {titles} is not known: no two people rated the same."),
+    "better": _better, "no difference shown": _no_difference,
+    "difference not known": _worded("Whether {first} and {second} differ on {titles} is not known: {why}."),
+    "differ": _worded("{first} is above {second} on {titles}; whether higher is better there is not known {tested}."),
+    "mixed": _worded("{first} and {second} differ on {titles}, but means and the test point different ways {tested}."),
+    "better by some": _raters_disagree, "above by some": _raters_disagree,
     "raters disagree": _many_disagree,
     "scored the same": _scored_the_same, "not rated": _not_rated, "may stand in": _may_stand_in,
-    "may not stand in": _may_not_stand_in, "stand-in not known": _stand_in_not_known,
+    "may not stand in": _worded("{rater} may not stand in for one of these people on {titles}: {reason}."),
+    "stand-in not known": _worded("Whether {rater} may stand in is not known on {titles}: {reason}."),
     "corrected difference": _corrected, "no corrected difference": _no_corrected,
-    "correction not known": _correction_not_known, "systems differ": _systems_differ,
+    "correction not known": _worded(
+        "How {first} and {second} differ once corrected by people is not known on {titles}: {reason}."
+    ),
+    "systems differ": _systems_differ,
     "no system differs": _no_system_differs, "leads": _leads, "last": _leads, "pairs differ": _pairs_differ,
-    "preferred": _is_preferred, "no preference shown": _no_preference, "preference not known": _preference_not_known,
+    "preferred": _worded("{first} is preferred to {second} on {titles} by {rater} ({wins})."),
+    "no preference shown": _worded(
+        "No preference between {first} and {second} is shown on {titles} by {rater} ({first} has {wins})."
+    ),
+    "preference not known": _worded(
+        "Whether {first} or {second} is preferred on {titles} by {rater} is not known: {why}."
+    ),
     "alike": _of_margin("{} and {} are alike within the margin on"),
     "no worse": _of_margin("{} is no worse than {} by the margin on"),
     "worse by margin": _of_margin("{} is worse than {} by more than the margin on"),
@@ -714,12 +668,18 @@ _SENTENCES: Mapping[FindingKind, Callable[[Finding], str]] = {
     "alike not shown": _of_margin("That {} and {} are alike within the margin is not shown on"),
     "alike not known": _of_margin("Whether {} and {} are alike within the margin is not known on"),
     "fails": _of_margin("{} does not pass: it is worse than {} by more than the margin on"),
-    "fails safety": _fails_safety, "passing not known": _passing_not_known, "safety not known": _safety_not_known,
+    "fails safety": _fails_safety,
+    "passing not known": _worded(
+        "Whether {first} passes is not known: that it is no worse than {second} is not shown on {margins}."
+    ),
+    "safety not known": _safety_not_known,
     "judge changed": _judge_changed, "numbers moved": _numbers_moved, "judge the same": _judge_same,
     "judge change not known": _judge_not_known,
     "rises": _changes, "falls": _changes, "no change shown": _no_change, "change not known": _change_not_known,
     "above reference": _beside_reference, "below reference": _beside_reference,
-    "no deviation shown": _beside_reference, "deviation not known": _deviation_not_known, "number": _number,
+    "no deviation shown": _beside_reference,
+    "deviation not known": _worded("How far {first} lies from {second} is not known on {titles}: {reason}."),
+    "number": _number,
     "a look": _look, "one look": _look, "every look": _look, "enough": _enough,
     "right by agreement": _right_by_agreement, "right by people": _right_by_people, "settles": _settles,
     "settles nothing": _settles_nothing, "routed": _routed,

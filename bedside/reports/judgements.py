@@ -112,16 +112,12 @@ _MISSING = {
 }
 
 
-def _missing(row: Part) -> int:
-    return sum(getattr(row.part, reason) for reason in _MISSING if reason != "cut")
-
-
 JUDGED_COLUMNS = (
     recorded(lambda row: {"judge": row.whole.rater, **asdict(row.part)}),
     Column("Judgements", value="part.judgements"),
     Column("Kept from before", value="part.stored"),
     Column("Calls", value="part.calls"),
-    Column("Missing", value=_missing),
+    Column("Missing", value=lambda row: sum(getattr(row.part, reason) for reason in _MISSING if reason != "cut")),
     *_TOKENS,
 )
 
@@ -201,16 +197,11 @@ def judgements_table(
         judgement
         for judgement in read_judgements(Run(path).path / STORE)
         if rubric in (None, judgement.rubric)
-        and transcript in (None, judgement.transcript, _second(judgement))
+        and transcript in (None, judgement.transcript, second_id(judgement.unit) if is_pair(judgement.unit) else None)
         and state in (None, judgement.state)
     ]
     return table_of("judgements", f"{len(shown):,} judgements", shown, JUDGEMENT_COLUMNS,
                     notes=(f"See one whole: bedside judge answers show {typed(path)} KEY.",))  # fmt: skip
-
-
-def _second(judgement: Judgement) -> str | None:
-    """The transcript that a judgement's is compared with; None where it stands alone."""
-    return second_id(judgement.unit) if is_pair(judgement.unit) else None
 
 
 def _two_decimals(value: float | None) -> str:

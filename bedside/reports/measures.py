@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import polars as pl
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -99,14 +99,6 @@ class TableMeasure(BaseModel):
         return self.deviation or self.minus is not None
 
 
-def _measure(value: Any) -> Any:
-    return {"metric": value} if isinstance(value, str) else value
-
-
-def _headed(value: Any) -> Any:
-    return value if isinstance(value, Mapping) else {"": value}
-
-
 def _one_level(headed: Mapping[str, tuple[TableMeasure, ...]]) -> Mapping[str, tuple[TableMeasure, ...]]:
     levels: dict[str, str | None] = {}
     for measure in (measure for measures in headed.values() for measure in measures):
@@ -115,9 +107,15 @@ def _one_level(headed: Mapping[str, tuple[TableMeasure, ...]]) -> Mapping[str, t
     return headed
 
 
-MeasureEntry = Annotated[TableMeasure, BeforeValidator(_measure)]
+MeasureEntry = Annotated[
+    TableMeasure, BeforeValidator(lambda value: {"metric": value} if isinstance(value, str) else value)
+]
 #: Measures under headings; a bare list stands under the metrics' own headings.
-Headed = Annotated[Mapping[str, tuple[MeasureEntry, ...]], BeforeValidator(_headed), AfterValidator(_one_level)]
+Headed = Annotated[
+    Mapping[str, tuple[MeasureEntry, ...]],
+    BeforeValidator(lambda value: value if isinstance(value, Mapping) else {"": value}),
+    AfterValidator(_one_level),
+]
 
 
 def shares_shown(view: RatingsView, headed: Mapping[str, Sequence[TableMeasure]]) -> RatingsView:

@@ -180,7 +180,9 @@ def _imported_words(run: Run) -> list[str]:
     paragraphs: list[str] = []
     for entry in reversed(imports):
         standing = 0
-        for metric, imported in _imported(entry).items():
+        # At most so many, where a run of before doesn't say.
+        brought: dict[str, int] = entry.get("metrics") or dict.fromkeys(entry["scales"], entry["ratings"])
+        for metric, imported in brought.items():
             for round in entry.get("rounds", ("",)):
                 taken = min(imported, left.get((metric, round), 0))
                 left[metric, round] = left.get((metric, round), 0) - taken
@@ -202,12 +204,6 @@ def _imported_words(run: Run) -> list[str]:
                 words += f" (of {entry['ratings']:,}, the others having been {gone} later)"
             paragraphs.insert(0, words + (f" (scales: {scales})." if scales else "."))
     return paragraphs
-
-
-def _imported(entry: Mapping[str, Any]) -> dict[str, int]:
-    """How many ratings of each metric an import brought; at most that many, where a run of before doesn't say."""
-    metrics: dict[str, int] = entry.get("metrics") or dict.fromkeys(entry["scales"], entry["ratings"])
-    return metrics
 
 
 # -- what judges did --------------------------------------------------------------------------------

@@ -75,6 +75,11 @@ def number(value: float | None, digits: int = 2) -> str:
     return text.replace("-", "−")
 
 
+def range_words(low: int, high: int) -> str:
+    """The least and the greatest of whole numbers; one where they are the same."""
+    return str(low) if low == high else f"{low}–{high}"
+
+
 def trimmed(text: str) -> str:
     """A printed number without zeros at the end of its decimals."""
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -176,22 +176,20 @@ class ResultsLayout:
 
     def usual_counts(self) -> dict[Key, int]:
         """The transcripts that most cells of a column rest on; of a row, where columns hold the metrics."""
-        counts: dict[Key, int] = {}
-        for row in self.rows:
-            for column in self.columns:
-                sample = self.sample(row, column)
-                key = column if self.metrics_in_rows else row
-                counts[key] = max(counts.get(key, 0), sample.n if sample is not None else 0)
-        return counts
+        return self._most(lambda sample: sample.n)
 
     def whole_counts(self) -> dict[Key, int]:
         """All transcripts of a column, rated or not; of a row, where columns hold the metrics."""
+        return self._most(lambda sample: sample.of or 0)
+
+    def _most(self, count: Callable[[Sample], int]) -> dict[Key, int]:
+        """The largest count among the cells of a column, or of a row."""
         counts: dict[Key, int] = {}
         for row in self.rows:
             for column in self.columns:
                 sample = self.sample(row, column)
                 key = column if self.metrics_in_rows else row
-                counts[key] = max(counts.get(key, 0), (sample.of or 0) if sample is not None else 0)
+                counts[key] = max(counts.get(key, 0), 0 if sample is None else count(sample))
         return counts
 
     def value_title(self, dimension: str, value: Any) -> str:

@@ -62,26 +62,20 @@ class SystemTests:
         systems = [column[0] for column in self.layout.columns if column[0] in rated]
         return (systems[0], systems[1]) if len(systems) == 2 else None
 
-    def against_test(self, key: CellKey) -> Result | None:
-        """The test of a cell's system against the one named; None where there is none."""
-        if self.against is None:
-            return None
-        position, (system, stratum) = key
-        return self._test(self.layout.items[position], stratum, system, self.against)
-
     def _comparison(self, item: MeasureRow, stratum: tuple[str, ...], a: str, b: str | None) -> Comparison | None:
         # What was tested is the metric itself, no distance of it and no mean with others.
         if b is None or item.measure.compared or item.measure.mean or item.level == "count":
             return None
         return self.comparisons.get((item.metric, item.group, stratum, a, b))
 
-    def _test(self, item: MeasureRow, stratum: tuple[str, ...], a: str, b: str) -> Result | None:
+    def _test(self, item: MeasureRow, stratum: tuple[str, ...], a: str, b: str | None) -> Result | None:
         comparison = self._comparison(item, stratum, a, b)
         return comparison.test if comparison is not None else None
 
     def marks(self, key: CellKey) -> str:
-        """The asterisks of a cell."""
-        test = self.against_test(key)
+        """The asterisks of a cell, whose system is tested against the one named."""
+        position, (system, stratum) = key
+        test = self._test(self.layout.items[position], stratum, system, self.against)
         return asterisks(test.p_adjusted if test is not None else None)
 
     def record(self, key: CellKey) -> dict[str, Any]:

@@ -324,23 +324,14 @@ def _rated_measures(
     absent: dict[str, None] = {}
     for heading, measure in ((name, measure) for name, measures in headed.items() for measure in measures):
         single = measure
-        if measure.sum:
-            lacking = [name for name in (*measure.sum, *measure.over) if name not in names]
+        if measure.sum or measure.mean or measure.count is not None:
+            lacking = [name for name in (*measure.sum, *measure.over, *measure.mean) if name not in names]
             absent.update(dict.fromkeys(lacking))
             if not lacking:
                 rated_measures.append(_RatedMeasure(heading, measure.metric, measure))
-            if not case_level:
+            if not (measure.sum and case_level):
                 continue
             single = measure.model_copy(update={"sum": (), "over": ()})
-        if measure.count is not None:
-            rated_measures.append(_RatedMeasure(heading, measure.metric, measure))
-            continue
-        if measure.mean:
-            lacking = [name for name in measure.mean if name not in names]
-            absent.update(dict.fromkeys(lacking))
-            if not lacking:
-                rated_measures.append(_RatedMeasure(heading, measure.metric, measure))
-            continue
         metrics = [single.metric] if single.metric in names else view.metrics_like(single.metric)
         if not metrics:
             absent[single.metric] = None
@@ -723,8 +714,8 @@ def interval_note(samples: Iterable[tuple[Sample, SampleLevel]]) -> str:
     They stay within what the values can be, as :func:`interval_of` makes them.
     """
     shown = list(samples)
-    intervals = [interval_of(sample, level) for sample, level in shown]
-    kinds = {_kind(interval.method) for interval in intervals if interval is not None}
+    methods = [interval.method for each in shown if (interval := interval_of(*each)) is not None]
+    kinds = {next(word for begin, word in _METHODS if method.startswith(begin)) for method in methods}
     if not kinds:
         return ""
     words = [word for _, word in _METHODS if word in kinds]
@@ -733,7 +724,3 @@ def interval_note(samples: Iterable[tuple[Sample, SampleLevel]]) -> str:
     clustered = not all(sample.is_single for sample, _ in shown)
     over = "cases, whose transcripts are not independent" if clustered else "transcripts"
     return f"95 % intervals over {over}: {', '.join(words)}."
-
-
-def _kind(method: str) -> str:
-    return next(word for begin, word in _METHODS if method.startswith(begin))

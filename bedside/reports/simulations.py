@@ -179,13 +179,9 @@ def _lost(talks: SimulatedTalks) -> list[str]:
 
 
 def _doubts(view: RatingsView, talks: SimulatedTalks) -> list[str]:
-    return [
-        *(f"{name} took part in the conversations and judged them too." for name in judging_actors(view, talks)),
-        *(
-            f"{name} ranked the candidates in the conversations and scored their likelihood too."
-            for name in ranking_and_scoring(view, talks)
-        ),
-    ]
+    did = "ranked the candidates in the conversations and scored their likelihood"
+    judging = [f"{name} took part in the conversations and judged them too." for name in judging_actors(view, talks)]
+    return judging + [f"{name} {did} too." for name in ranking_and_scoring(view, talks)]
 
 
 # -- What became of a simulation's conversations, and what it took --------------------------------------
@@ -212,10 +208,6 @@ def simulation_tables(folder: Path) -> tuple[Table, Table]:
     )  # fmt: skip
 
 
-def _mean_messages(row: Part) -> float | None:
-    return row.part.turns / row.part.finished if row.part.finished else None
-
-
 TALKS_COLUMNS = (
     Column("System", "left", field="system", value="part.system"),
     recorded(toy=lambda row: row.part.system in row.whole),
@@ -225,8 +217,8 @@ TALKS_COLUMNS = (
     Column("Failed", field="clinician_failed", value="part.clinician_failed"),
     Column("Missing", field="missing", value="part.failed"),
     Column("Unfinished", field="unfinished", value="part.unfinished"),
-    Column("Messages", field="mean_messages", value=_mean_messages, form=lambda mean: decimal(mean, 1),
-           dash="none is finished"),
+    Column("Messages", field="mean_messages", form=lambda mean: decimal(mean, 1), dash="none is finished",
+           value=lambda row: row.part.turns / row.part.finished if row.part.finished else None),
     recorded(stops=lambda row: dict(row.part.stops), flags=lambda row: dict(row.part.flags)),
 )  # fmt: skip
 

@@ -436,6 +436,7 @@ def word(tables: Sequence[TableContent]) -> bytes:
     """
     with from_extra("forms", "writing Word documents needs python-docx"):
         import docx
+        from docx.oxml import parse_xml
     document = docx.Document()
     document.core_properties.author, document.core_properties.title = "bedside", "Tables"
     document.core_properties.comments = ""
@@ -448,7 +449,8 @@ def word(tables: Sequence[TableContent]) -> bytes:
             shown = frame.name
         for place, part in enumerate(parts):
             _add_caption(document, number, table.title, continued=place > 0)
-            _add_table(document, part)
+            # After what the document has, before the properties of the last section.
+            document.element.body.insert_element_before(parse_xml(_table(part)), "w:sectPr")
         for note in table.notes or ("",):
             document.add_paragraph(xml_text(note), style="Table note")
     out = io.BytesIO()
@@ -507,14 +509,6 @@ def _add_caption(document: Document, number: int, title: str, *, continued: bool
     paragraph.add_run(f". {xml_text(title)}{CONTINUED if continued else ''}")
 
 
-def _add_table(document: Document, part: FittedTable) -> None:
-    """A part of a table, after what the document has."""
-    from docx.oxml import parse_xml
-
-    # Before the properties of the last section.
-    document.element.body.insert_element_before(parse_xml(_table(part)), "w:sectPr")
-
-
 def _table(part: FittedTable) -> str:
     """The table in Word's own words."""
     table, size = part.table, part.size
@@ -522,17 +516,14 @@ def _table(part: FittedTable) -> str:
     grid = "".join(f'<w:gridCol w:w="{width}"/>' for width in widths)
     margin = round(size.gap / 2 * _TWIPS)
     rows = [*_head(part, widths), *_body(part, widths)]
+    caption = escape(xml_text(table.title), {'"': "&quot;"})
     return (
         f'<w:tbl xmlns:w="{_NAMESPACE}"><w:tblPr><w:tblW w:w="{sum(widths)}" w:type="dxa"/><w:jc w:val="center"/>'
         f'<w:tblLayout w:type="fixed"/><w:tblCellMar><w:left w:w="{margin}" w:type="dxa"/>'
         f'<w:right w:w="{margin}" w:type="dxa"/></w:tblCellMar>'
-        f'<w:tblCaption w:val="{_attribute(table.title)}"/></w:tblPr><w:tblGrid>{grid}</w:tblGrid>'
+        f'<w:tblCaption w:val="{caption}"/></w:tblPr><w:tblGrid>{grid}</w:tblGrid>'
         f"{''.join(rows)}</w:tbl>"
     )
-
-
-def _attribute(text: str) -> str:
-    return escape(xml_text(text), {'"': "&quot;"})
 
 
 def _head(part: FittedTable, widths: Sequence[int]) -> list[str]:
@@ -656,19 +647,6 @@ class TableFormat:
     render: Callable[[TableContent], str]
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentFormat:
-    """A format of an office program's files, which hold one table or several.
-
-    Attributes:
-        ending: of a file's name, without the dot.
-        render: the file's content.
-    """
-
-    ending: str
-    render: Callable[[Sequence[TableContent]], bytes]
-
-
 def text_formats(paper: LatexPaper | None = None) -> Mapping[str, TableFormat]:
     """Formats of text by name, in the order in which they are written.
 
@@ -685,8 +663,5 @@ def text_formats(paper: LatexPaper | None = None) -> Mapping[str, TableFormat]:
 
 #: Formats of text as they are where a paper isn't said.
 TABLE_FORMATS: Mapping[str, TableFormat] = text_formats()
-#: Formats of office programs, by name.
-DOCUMENT_FORMATS: Mapping[str, DocumentFormat] = {
-    "docx": DocumentFormat("docx", word),
-    "xlsx": DocumentFormat("xlsx", excel),
-}
+#: What writes one table or several in an office program's format, by the ending of the files.
+DOCUMENT_FORMATS: Mapping[str, Callable[[Sequence[TableContent]], bytes]] = {"docx": word, "xlsx": excel}

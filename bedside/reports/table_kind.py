@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
@@ -13,9 +13,8 @@ from bedside.core.registry import Registry
 from bedside.ratings.suites.suite import Definition
 from bedside.reports.table import Table
 
-
-def _several(levels: Any) -> Any:
-    return (levels,) if isinstance(levels, str) else levels
+#: Several names, of which one may stand alone.
+Several = Annotated[tuple[str, ...], BeforeValidator(lambda names: (names,) if isinstance(names, str) else names)]
 
 
 class Options(BaseModel):
@@ -36,7 +35,7 @@ class Options(BaseModel):
 
     id: str | None = None
     title: str | None = None
-    where: Mapping[str, Annotated[tuple[str, ...], BeforeValidator(_several)]] = {}
+    where: Mapping[str, Several] = {}
     notes: tuple[str, ...] = ()
     paper: str | None = None
     definition: Definition | None = None

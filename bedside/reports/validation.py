@@ -53,10 +53,9 @@ from bedside.tuning.tuning_ledger import label_digests, tries_words, tuning_trie
 
 def self_preference_words(preference: SelfPreference) -> str:
     """How much a judge favours its own model's conversations, in one line."""
-    beside = "people" if preference.beside == "people" else "other judges"
     how = "within cases" if preference.paired else "between cases"
     return (
-        f"own systems ({', '.join(preference.own)}) minus others, each beside {beside}: "
+        f"own systems ({', '.join(preference.own)}) minus others, each beside {_beside(preference)}: "
         f"{plain_words(preference.preference)} ({counted(preference.cases, 'case')}, {how})"
     )
 
@@ -280,11 +279,18 @@ def accuracy_tables(card: JudgeCard, position: int) -> tuple[Table, ...]:
     decided = [(validation, decision) for validation in card.validations for decision in validation.decisions]
     with_yes = [validation for validation in card.validations if validation.accuracy is not None]
     with_expected = [validation for validation in card.validations if validation.calibration is not None]
-    return (
-        *((_decisions(card.rater, decided, position),) if decided else ()),
-        *((_accuracy(card.rater, with_yes, position),) if with_yes else ()),
-        *((_calibration(card.rater, with_expected, position),) if with_expected else ()),
-    )
+    tables = [_decisions(card.rater, decided, position)] if decided else []
+    if with_yes:
+        tables.append(table_of(
+            f"accuracy_{position}", f"{card.rater}: yes or no beside people", _accuracy_rows(with_yes),
+            ACCURACY_COLUMNS, group=lambda row: f"{row.validation.facts.title}: {level_words(row.accuracy.level)}",
+            notes=ACCURACY_NOTES,
+        ))  # fmt: skip
+    if with_expected:
+        title = f"{card.rater}: expected levels beside people"
+        name, notes = f"calibration_{position}", (CALIBRATION_NOTE,)
+        tables.append(table_of(name, title, with_expected, CALIBRATION_COLUMNS, notes=notes))
+    return tuple(tables)
 
 
 def _of_test(name: str, form: Callable[[Result], Any]) -> Callable[[tuple[Validation, LevelDecision]], Any]:
@@ -423,17 +429,6 @@ ACCURACY_NOTES = (
 )
 
 
-def _accuracy(rater: str, validations: Sequence[Validation], position: int) -> Table:
-    return table_of(
-        f"accuracy_{position}",
-        f"{rater}: yes or no beside people",
-        _accuracy_rows(validations),
-        ACCURACY_COLUMNS,
-        group=lambda row: f"{row.validation.facts.title}: {level_words(row.accuracy.level)}",
-        notes=ACCURACY_NOTES,
-    )
-
-
 CALIBRATION_COLUMNS = (
     Column("Metric", "left", text=lambda validation: validation.facts.title),
     recorded("metric", "rater"),
@@ -456,11 +451,6 @@ CALIBRATION_NOTE = Note(
 )
 
 
-def _calibration(rater: str, validations: Sequence[Validation], position: int) -> Table:
-    title = f"{rater}: expected levels beside people"
-    return table_of(f"calibration_{position}", title, validations, CALIBRATION_COLUMNS, notes=(CALIBRATION_NOTE,))
-
-
 # -- Tables of a judge's validation ---------------------------------------------------------------------
 
 
@@ -473,7 +463,9 @@ def validation_tables(cards: Sequence[JudgeCard], view: RatingsView | None = Non
     probes = {} if view is None else kept_probe_tables(view)
     tables: list[Table] = []
     for position, card in enumerate(cards, 1):
-        agreement = _agreement(card, position)
+        title = f"{card.rater} beside people"
+        agreement = table_of(f"validation_{position}", title, card.validations, AGREEMENT_COLUMNS,
+                             notes=tuple(_agreement_notes(card)))  # fmt: skip
         agreement = replace(agreement, notes=(*agreement.notes, *_tries_notes(card, view)))
         tables += [_card(card, position), agreement, _bias(card, position)]
         tables += accuracy_tables(card, position)
@@ -736,11 +728,6 @@ BIAS_NOTE = Note(
     "difference, by transcript, with the number of turns. Own α: Krippendorff's alpha of the judge's passes. Most used "
     "level: among the ratings compared, with its share.",
 )
-
-
-def _agreement(card: JudgeCard, position: int) -> Table:
-    return table_of(f"validation_{position}", f"{card.rater} beside people", card.validations, AGREEMENT_COLUMNS,
-                    notes=tuple(_agreement_notes(card)))  # fmt: skip
 
 
 def _bias(card: JudgeCard, position: int) -> Table:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from bedside.stats.arrays import Array, Indices
 
 # -- P-values of normal deviates ------------------------------------------------------------------------
+
+
+def deviate(level: float) -> float:
+    """The standard normal deviate within which, either way, a share ``level`` lies."""
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + level) / 2))
 
 
 def two_sided(z: float) -> float:
@@ -27,6 +34,22 @@ def rank_sum_tail(deviation: float, sd: float, continuity: bool, alternative: st
         return float(min(1.0, 2 * ndtr(-max(0.0, abs(deviation) - step) / sd)))
     signed = deviation if alternative == "greater" else -deviation
     return float(ndtr(-(signed - step) / sd))
+
+
+# -- How many are enough --------------------------------------------------------------------------------
+
+
+def fewest(enough: Callable[[int], bool], most: int) -> int | None:
+    """The least number above 1 that is enough, as all above it are; None where none up to ``most`` is."""
+    low, high = 1, 2
+    while not enough(high):
+        low, high = high, 2 * high
+        if high > most:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 # -- Blocks of rows of bounded memory -------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bedside.core.errors import DataError, one_of
-from bedside.stats.arrays import Array, Indices, Mask, Scale, coded, levels, matrix, scale_of
+from bedside.stats.arrays import Array, Indices, Mask, Scale, coded, levels, matrix, rating_table, scale_of
 from bedside.stats.sampled_items import SampledItems
 
 # -- Weights of agreement between the levels of a scale -------------------------------------------------
@@ -163,12 +163,7 @@ def rated_items(ratings: Any, scale: Scale | None, *, fewest: int | None) -> Rat
     Raises:
         DataError: not a table of items by at least two raters, or a rating off the scale.
     """
-    try:
-        table = ratings if _is_numeric(ratings) else np.asarray(ratings, dtype=object)
-    except ValueError:
-        table = np.empty(0)
-    if table.ndim != 2:
-        raise DataError("ratings must be a table of items by raters", todo="give None where a rating is missing")
+    table = rating_table(ratings)
     if table.shape[1] < 2 and table.shape[0]:
         raise DataError("agreement needs at least two raters")
     if scale is not None:
@@ -177,11 +172,6 @@ def rated_items(ratings: Any, scale: Scale | None, *, fewest: int | None) -> Rat
     codes = coded(table, used)
     kept: Mask = (codes >= 0).sum(axis=1) >= (codes.shape[1] if fewest is None else fewest)
     return RatedItems(used, codes[kept], kept)
-
-
-def _is_numeric(ratings: Any) -> bool:
-    """Whether the ratings are an array of floats already, NaN where missing."""
-    return isinstance(ratings, np.ndarray) and ratings.dtype.kind == "f"
 
 
 def level_counts(codes: Indices, k: int) -> Array:

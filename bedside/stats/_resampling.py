@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from bedside.core.errors import DataError
-from bedside.stats._blocks import BUDGET_BYTES, block_rows, blocks, sums_by_cluster
+from bedside.stats._blocks import BUDGET_BYTES, block_rows, blocks, deviate, sums_by_cluster
 from bedside.stats._exact import (
     pairwise_difference,
     rank_sum_distribution,
@@ -659,7 +659,7 @@ def pseudo_median(d: Array, level: float, *, exact: bool, continuity: bool) -> S
     n = d.size
     count = n * (n + 1) // 2
     ordered = np.sort(d)
-    averages = _walsh_averages(ordered) if n <= _FEW else None
+    averages = ordered[np.array(np.triu_indices(n))].sum(axis=0) / 2 if n <= _FEW else None  # Walsh's
     if averages is None:
         middle = (walsh_average(ordered, (count + 1) // 2) + walsh_average(ordered, count // 2 + 1)) / 2
     else:
@@ -682,12 +682,6 @@ def pseudo_median(d: Array, level: float, *, exact: bool, continuity: bool) -> S
     if bounds is None or bounds[0] == bounds[1]:
         return middle, None, few if bounds is None else TIED
     return middle, Interval(*bounds, level, words), None
-
-
-def _walsh_averages(ordered: Array) -> Array:
-    first, second = np.triu_indices(ordered.size)
-    averages: Array = (ordered[first] + ordered[second]) / 2
-    return averages
 
 
 def _signed_rank_p(d: Array) -> float:
@@ -738,10 +732,8 @@ def _rank_sum_p(x: Array, y: Array) -> float:
 
 def _rejected_below(count: int, deviation: float, continuity: bool, level: float) -> int:
     """How many of the ordered values may lie below a shift that the normal approximation still rejects; −1 for none."""
-    from scipy.special import ndtri
-
     step = 0.5 if continuity else 0.0
-    return int(np.floor(count / 2 - step - float(ndtri((1 + level) / 2)) * deviation))
+    return int(np.floor(count / 2 - step - deviate(level) * deviation))
 
 
 def _inverted(

@@ -63,6 +63,23 @@ def matrix(values: Any, name: str = "ratings") -> Array:
     return array
 
 
+def rating_table(ratings: Any) -> npt.NDArray[Any]:
+    """Numbers or labels, items by raters: floats with NaN where missing as they are, else objects.
+
+    Raises:
+        DataError: it is no table.
+    """
+    if isinstance(ratings, np.ndarray) and ratings.dtype.kind == "f" and ratings.ndim == 2:
+        return ratings
+    try:
+        table = np.asarray(ratings, dtype=object)
+    except ValueError:
+        table = np.empty(0)
+    if table.ndim != 2:
+        raise DataError("ratings must be a table of items by raters", todo="give None where a rating is missing")
+    return table
+
+
 def clean(values: Any, name: str = "values") -> tuple[Array, int]:
     """The numbers that are there, and how many were missing."""
     array = vector(values, name)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bedside.core.errors import DataError
-from bedside.stats.arrays import Array, Indices
+from bedside.stats.arrays import Array, Indices, rating_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +34,6 @@ class Consensus:
     adjudicated: tuple[int, ...] = ()
 
 
-def _table(ratings: Any) -> npt.NDArray[Any]:
-    """Ratings as a table of items by raters."""
-    if isinstance(ratings, np.ndarray) and ratings.dtype.kind == "f" and ratings.ndim == 2:
-        return ratings
-    try:
-        table = np.asarray(ratings, dtype=object)
-    except ValueError:
-        table = np.empty(0)
-    if table.ndim != 2:
-        raise DataError("ratings must be a table of items by raters", todo="give None where a rating is missing")
-    return table
-
-
 def majority(ratings: Any) -> Consensus:
     """The value that more than half of an item's raters gave; items without one are ties.
 
@@ -54,7 +41,7 @@ def majority(ratings: Any) -> Consensus:
         ratings: numbers or labels, items by raters, None or NaN where missing. An even number of raters can
             split evenly, so an odd number is better.
     """
-    table = _table(ratings)
+    table = rating_table(ratings)
     numbers = table if table.dtype.kind == "f" else None
     values: list[Any] = []
     if numbers is None:
@@ -99,7 +86,7 @@ def median(ratings: Any) -> Consensus:
 def _numbers(ratings: Any, what: str) -> Array:
     """Ratings as numbers, NaN where missing."""
     try:
-        return _table(ratings).astype(np.float64, copy=False)
+        return rating_table(ratings).astype(np.float64, copy=False)
     except (TypeError, ValueError):
         raise DataError(
             f"a {what} is of numbers", todo="take the majority of labels, or give their levels as numbers"

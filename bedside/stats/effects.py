@@ -11,14 +11,9 @@ from typing import Any
 import numpy as np
 
 from bedside.core.errors import DataError, one_of
+from bedside.stats._blocks import deviate
 from bedside.stats.arrays import clean, constant, differences, matrix, pairs
 from bedside.stats.result import Effect, Interval, Result
-
-
-def _z(level: float) -> float:
-    from scipy.special import ndtri
-
-    return float(ndtri((1 + level) / 2))
 
 
 def _dominance_bounds(delta: float, variance: float, smaller: int, level: float) -> tuple[float, float]:
@@ -26,7 +21,7 @@ def _dominance_bounds(delta: float, variance: float, smaller: int, level: float)
 
     At −1 or 1 the variance is 0, and Wilson's bound for ``smaller`` agreeing cases stands in.
     """
-    z2 = _z(level) ** 2
+    z2 = deviate(level) ** 2
     if abs(delta) == 1.0:
         bound = (smaller - z2) / (smaller + z2)
         return (bound, 1.0) if delta > 0 else (-1.0, -bound)
@@ -239,14 +234,12 @@ def odds_ratio(table: Any, *, level: float = 0.95) -> Effect:
 
     A cell of 0 makes the ratio 0 or infinite: it is then missing.
     """
-    from scipy.special import ndtri
-
     counts = matrix(table, "table")
     n = int(counts.sum())
     if (counts <= 0).any():
         return Effect(name="odds ratio", n=n, missing="a cell of the table is empty")
     (a, b), (c, d) = counts
-    ratio, half = a * d / (b * c), float(ndtri((1 + level) / 2)) * np.sqrt((1 / counts).sum())
+    ratio, half = a * d / (b * c), deviate(level) * np.sqrt((1 / counts).sum())
     return Effect(
         name="odds ratio",
         estimate=float(ratio),

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from bedside.core.errors import DataError, from_extra
+from bedside.stats._blocks import fewest
 from bedside.stats.arrays import Array, binary_pairs, clean, constant, counts_of_two, differences, pairs
 from bedside.stats.intervals import t_interval, welch_error
 from bedside.stats.proportion_scores import (
@@ -372,16 +373,5 @@ def _chance(precision: _Precision, margin: float, alpha: float, *, both: bool) -
 
 def _cases(precision: _Precision, margin: float, alpha: float, *, both: bool) -> float | None:
     """Cases with which the chance reaches the planned power; None where no number in sight does."""
-
-    def enough(n: int) -> bool:
-        return _chance(precision.with_cases(n), margin, alpha, both=both) >= PLANNED_POWER
-
-    low, high = 1, 2
-    while not enough(high):
-        low, high = high, 2 * high
-        if high > _MOST_CASES:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return float(high)
+    cases = fewest(lambda n: _chance(precision.with_cases(n), margin, alpha, both=both) >= PLANNED_POWER, _MOST_CASES)
+    return None if cases is None else float(cases)

@@ -250,7 +250,8 @@ def _fitted(
             table = fit.errors_.reindex(pd.MultiIndex.from_product([range(judges), ordered]), columns=ordered)
             chances = table.fillna(0.0).to_numpy(np.float64).reshape(judges, size, size).swapaxes(1, 2)
             prior = pd.Series(fit.priors_).reindex(ordered).fillna(0.0).to_numpy(np.float64)
-            return ErrorModel(tuple(levels), prior, np.ones(1), _rows(chances)[None]), (_count, True)
+            model = ErrorModel(tuple(levels), prior, np.ones(1), _rows(chances)[None])
+            return model, (lambda counts, before: _rows(counts), True)
         if method == "mace":
             competence = MACE(n_restarts=5, method="em", random_state=seed).fit(answers)
             by_judge = np.argsort(answers["worker"].unique())
@@ -271,10 +272,6 @@ def _rows(chances: Array) -> Array:
     lifted = np.maximum(chances, _LEAST)
     scaled: Array = lifted / lifted.sum(axis=-1, keepdims=True)
     return scaled
-
-
-def _count(counts: Array, before: ErrorModel) -> Array:
-    return _rows(counts)
 
 
 def _know_or_guess(counts: Array, before: ErrorModel) -> Array:

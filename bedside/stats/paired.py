@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bedside.core.errors import DataError, one_of
-from bedside.stats._blocks import rank_sum_tail
+from bedside.stats._blocks import deviate, rank_sum_tail
 from bedside.stats._exact import paired_melded_bounds, signed_rank_distribution, tail
 from bedside.stats._resampling import (
     Resamples,
@@ -85,9 +85,7 @@ def _discordance_interval(only_x: int, only_y: int, n: int, interval: str, metho
 
 def _bonett_price(only_x: int, only_y: int, n: int, level: float) -> Interval:
     """Bonett and Price's (2012) interval of a difference of paired proportions."""
-    from scipy.special import ndtri
-
-    z = float(ndtri((1 + level) / 2))
+    z = deviate(level)
     adjusted_x, adjusted_y = (only_x + 1) / (n + 2), (only_y + 1) / (n + 2)
     centre = adjusted_x - adjusted_y
     half = z * float(np.sqrt((adjusted_x + adjusted_y - centre**2) / (n + 2)))

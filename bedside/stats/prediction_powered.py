@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bedside.core.errors import DataError, one_of
+from bedside.stats._blocks import deviate
 from bedside.stats._resampling import percentile_bounds
 from bedside.stats.arrays import Array, Seed, clean, generator, pairs, seed_in_words, vector
 from bedside.stats.intervals import t_interval
@@ -63,15 +64,13 @@ def _inputs(human: Any, judge: Any, unlabelled: Any) -> tuple[Array, Array, Arra
 
 def _interval(corrected: _Corrected, interval: str, level: float) -> tuple[Interval | None, str | None]:
     """The interval, or why there is none."""
-    from scipy.special import ndtri
-
     estimate, variance = corrected.value, corrected.variance
     if variance <= 1e-24 * max(1.0, estimate**2):
         return None, "no interval: the ratings don't vary"
     error = float(np.sqrt(variance))
     if interval == "t":
         return t_interval(estimate, error, corrected.df, level, "prediction-powered, t"), None
-    half = float(ndtri((1 + level) / 2)) * error
+    half = deviate(level) * error
     return Interval(estimate - half, estimate + half, level, "prediction-powered, normal"), None
 
 
@@ -347,10 +346,8 @@ def _with_adjusted(result: Result, estimate: float, verdicts: _Verdicts, level: 
     Its centre is not the estimate; where the estimate lies outside, the bound is put at the estimate, which can only
     widen the interval.
     """
-    from scipy.special import ndtri
-
     ones, zeros, n = verdicts.ones, verdicts.zeros, verdicts.n
-    z = float(ndtri((1 + level) / 2))
+    z = deviate(level)
     share = (verdicts.positive + z**2 / 2) / (n + z**2)
     sensitivity, specificity = (verdicts.hits + 1) / (ones + 2), (verdicts.rejections + 1) / (zeros + 2)
     power = sensitivity + specificity - 1

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from bedside.stats._blocks import deviate
 from bedside.stats.result import Interval
 
 
@@ -82,9 +83,8 @@ def _deviate(gap: float, variance: float) -> float:
 def _inverted(statistic: Callable[[float], float], estimate: float, level: float, words: str) -> Interval:
     """The differences that a score test doesn't reject; its statistic falls as the difference rises."""
     from scipy.optimize import brentq
-    from scipy.special import ndtri
 
-    z = float(ndtri((1 + level) / 2))
+    z = deviate(level)
 
     def bound(end: float) -> float:
         if abs(estimate - end) <= 1e-12:

@@ -16,7 +16,7 @@ import numpy as np
 
 from bedside.core.errors import DataError, one_of
 from bedside.stats._blocks import sums_by_cluster
-from bedside.stats._kappa_parts import NO_PAIR, RatedItems, level_counts, merged, rated_items
+from bedside.stats._kappa_parts import NO_PAIR, level_counts, merged, rated_items
 from bedside.stats._resampling import COEFFICIENT_INTERVALS, CoefficientInterval, ResamplingPlan, StatisticOfTotals
 from bedside.stats.arrays import Array, Indices, Mask, Scale, Seed, matrix
 from bedside.stats.result import Interval, Result
@@ -83,19 +83,6 @@ def krippendorff_alpha(
         members=members,
         raters=ratings / items.n,
     )
-
-
-def alpha_of_codes(items: RatedItems, metric: str) -> Callable[[Indices | None], float]:
-    """Alpha of items with further ones beside them (rows of positions of the levels, −1 where missing); NaN where it is
-    undefined."""
-    positions = _positions(items.scale, metric)
-
-    def alpha(more: Indices | None) -> float:
-        codes = items.codes if more is None else np.concatenate([items.codes, more])
-        disagreement, multiplicity = _disagreement(codes, positions, metric, None)
-        return float(disagreement(multiplicity[None, :])[0])
-
-    return alpha
 
 
 def _positions(scale: Sequence[Any], metric: str) -> Array:

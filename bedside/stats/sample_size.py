@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bedside.core.errors import DataError, from_extra, one_of
-from bedside.stats._blocks import blocks
+from bedside.stats._blocks import blocks, deviate, fewest
 from bedside.stats._exact import signed_rank_distribution, tail
 from bedside.stats._kappa_parts import agreement_weights, kappa_variances, penalties
 from bedside.stats.arrays import (
@@ -113,14 +113,12 @@ def items_for_kappa(
         weights: as for kappa.
         level: of the interval.
     """
-    from scipy.special import ndtri
-
     if half_width <= 0:
         raise DataError("the half-width must be above 0")
     table = _raters(kappa, shares, disagreement, scale, weights).table
     w, called = agreement_weights(weights, _levels(scale, table.shape[0]))
     variance = kappa_variances(table, w)[0]
-    z = float(ndtri((1 + level) / 2))
+    z = deviate(level)
     n = max(2, int(np.ceil(z**2 * variance / half_width**2 - 1e-9)))
     words = (
         f"two raters {_DISAGREEMENT_WORDS[disagreement]}, kappa {kappa:g} ({called}), {table.shape[0]} levels, "
@@ -302,15 +300,8 @@ def _pairs_by_formula(
     def reached(pairs: int) -> float:
         return _t_power(effect, pairs * efficiency, alpha, one_sided=one_sided)
 
-    low, high = 1, 2
-    while reached(high) < power:
-        low, high = high, 2 * high
-        if high > 10**9:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) >= power else (middle, high)
-    return high, reached(high)
+    pairs = fewest(lambda pairs: reached(pairs) >= power, 10**9)
+    return None if pairs is None else (pairs, reached(pairs))
 
 
 def _t_power(effect: float, size: float, alpha: float, *, one_sided: bool) -> float:

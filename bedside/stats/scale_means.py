@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bedside.core.errors import DataError
+from bedside.stats._blocks import deviate
 from bedside.stats._resampling import aligned
 from bedside.stats.arrays import clean, constant, vector
 from bedside.stats.intervals import mean_t, proportion, wilson_bounds
@@ -58,7 +59,9 @@ def scale_mean(
     if not least - slack <= mean <= most + slack:
         raise DataError(f"the mean {mean:g} is not on the scale from {least:g} to {most:g}")
     if low is None or high is None:
-        return replace(plain, interval=_cut(plain.interval, float(least), float(most)))
+        ends = plain.interval
+        cut = ends and replace(ends, low=max(ends.low, float(least)), high=min(ends.high, float(most)))
+        return replace(plain, interval=cut)
     present, _ = clean(values)
     groups = present.size
     if clusters is not None:
@@ -78,19 +81,13 @@ def scale_mean(
     else:
         bounds = _wilson(place, error, groups, level)
         words = f"Wilson on the scale{over}"
-    ends = min(low + bounds[0] * (high - low), mean), max(low + bounds[1] * (high - low), mean)
+    bounds = min(low + bounds[0] * (high - low), mean), max(low + bounds[1] * (high - low), mean)
     return replace(
         plain,
         method=f"mean with Wilson's interval on the scale{over}, {level:.0%}",
-        interval=Interval(*ends, level, words),
+        interval=Interval(*bounds, level, words),
         missing=None,
     )
-
-
-def _cut(interval: Interval | None, least: float, most: float) -> Interval | None:
-    if interval is None:
-        return None
-    return replace(interval, low=max(interval.low, least), high=min(interval.high, most))
 
 
 def _loss_of_freedom(groups: int, level: float) -> float:
@@ -109,9 +106,7 @@ def _wilson(place: float, error: float, groups: int, level: float) -> tuple[floa
 
 def _unseen(place: float, groups: int, level: float, *, clustered: bool) -> tuple[float, float]:
     """How far a mean on a scale from 0 to 1 could lie from values that are all equal."""
-    from scipy.special import ndtri
-
-    squared = float(ndtri((1 + level) / 2)) ** 2
+    squared = deviate(level) ** 2
     count = groups * (_loss_of_freedom(groups, level) if clustered else 1.0)
     unseen = squared / (count + squared)
     return place * (1 - unseen), place + unseen * (1 - place)

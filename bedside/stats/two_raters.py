@@ -14,7 +14,7 @@ import numpy as np
 
 from bedside.core.errors import DataError, one_of
 from bedside.stats import sampled_means
-from bedside.stats._blocks import two_sided
+from bedside.stats._blocks import deviate, two_sided
 from bedside.stats._kappa_parts import chance_corrected, kappa_values, kappa_variances, penalties
 from bedside.stats._resampling import (
     COEFFICIENT_INTERVALS,
@@ -83,6 +83,13 @@ class _JointCounts:
     def n(self) -> int:
         """Number of items."""
         return int(self.counts.sum())
+
+    def blank(self, name: str, plan: ResamplingPlan, **options: Any) -> Result:
+        """What a statistic of the counts is called, and with which options it is made."""
+        return Result(
+            name=name, method=f"{name} on {len(self.scale)} levels", n=self.n, dropped=self.dropped,
+            options={**plan.options(), **options, "scale": tuple(self.scale)},
+        )  # fmt: skip
 
     def filled(self, blank: Result, estimate: float, statistic: Statistic, plan: ResamplingPlan) -> Result:
         """A result with its estimate and the interval of a statistic of joint counts (… × levels × levels)."""
@@ -206,13 +213,7 @@ def _kappa(joint: _JointCounts, weights: str | Any, plan: ResamplingPlan) -> Res
     disagreement, called = penalties(weights, positions) if k > 1 else (np.zeros((1, 1)), "unweighted")
     w = 1 - disagreement / (disagreement.max() or 1.0)
     name = "Cohen's kappa" if called == "unweighted" else f"Cohen's kappa ({called} weights)"
-    blank = Result(
-        name=name,
-        method=f"{name} on {k} levels",
-        n=joint.n,
-        dropped=joint.dropped,
-        options={**plan.options(), "weights": called, "scale": tuple(joint.scale)},
-    )
+    blank = joint.blank(name, plan, weights=called)
     if not joint.n:
         return blank.no_value(_NO_COMMON_ITEM)
     share = counts / joint.n
@@ -246,12 +247,10 @@ def _kappa(joint: _JointCounts, weights: str | Any, plan: ResamplingPlan) -> Res
 
 def _with_analytic_interval(blank: Result, estimate: float, error: float, level: float) -> Result:
     """A result with its estimate, and the normal interval of this standard error."""
-    from scipy.special import ndtri
-
     result = replace(blank, estimate=estimate)
     if error == 0.0:
         return replace(result, missing="no interval: the standard error is 0")
-    half = float(ndtri((1 + level) / 2)) * error
+    half = deviate(level) * error
     low, high = max(-1.0, estimate - half), min(1.0, estimate + half)
     return replace(result, interval=Interval(low, high, level, "analytic standard error, normal"))
 
@@ -274,13 +273,7 @@ def scott_pi(
     one_of(interval, COEFFICIENT_INTERVALS, "interval", DataError)
     joint = _joint_ratings(a, b, scale, clusters).counts()
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
-    blank = Result(
-        name="Scott's pi",
-        method=f"Scott's pi on {len(joint.scale)} levels",
-        n=joint.n,
-        dropped=joint.dropped,
-        options={**plan.options(), "scale": tuple(joint.scale)},
-    )
+    blank = joint.blank("Scott's pi", plan)
     if not joint.n:
         return blank.no_value(_NO_COMMON_ITEM)
     estimate = float(_pi_values(joint.counts))
@@ -387,9 +380,7 @@ def _centred_ranks(values: Array) -> Indices:
 
 def _fisher_interval(estimate: float, error: float, level: float) -> Interval:
     """A normal interval on Fisher's scale, where the standard error is ``error``."""
-    from scipy.special import ndtri
-
-    half = float(ndtri((1 + level) / 2) * error)
+    half = deviate(level) * error
     middle = np.arctanh(estimate)
     return Interval(float(np.tanh(middle - half)), float(np.tanh(middle + half)), level, "Fisher's scale")
 

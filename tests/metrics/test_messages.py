@@ -25,7 +25,7 @@ from bedside.metrics.protocols.medconceal import labels as medconceal_labels
 from bedside.metrics.protocols.medconceal.fitting import fit
 from bedside.metrics.protocols.medconceal.policy import parse_parameters
 from bedside.metrics.protocols.medconceal.trace import read_turns, trace
-from bedside.metrics.protocols.note2chat.preferences import rewarded, write_preferences
+from bedside.metrics.protocols.note2chat.preferences import rewarded
 from tests.conftest import conversation
 from tests.metrics.coders.test_trained_coder import corpus
 from tests.metrics.protocols.test_fitting import SMALL_ADDRESS, SMALL_REVEAL, drawn_turns
@@ -165,7 +165,6 @@ CASES: dict[str, Callable[[Path], object]] = {
     "no price of an exchange": lambda folder: rewarded([]),
     "price in the code": lambda folder: rewarded([], rule="code", alpha=0.1),
     "outside in the code": lambda folder: rewarded([], rule="code", outside="term"),
-    "no pairs": lambda folder: write_preferences([], folder / "none.jsonl"),
     # coders
     "too few to learn from": lambda folder: read_training_set(corpus(3)),
     "no two labels": lambda folder: read_training_set(corpus(second=True), codes=["question"]),
@@ -262,7 +261,6 @@ GOLDEN = {
     "no price of an exchange": "`alpha`: the rule paper needs the price of an exchange; name it, or use the rule code",
     "price in the code": "`alpha`: the rule code doesn't know it; leave it out, or use the rule paper",
     "outside in the code": "`outside`: the rule code doesn't know it; leave it out, or use the rule paper",
-    "no pairs": "FOLDER/none.jsonl: there are no preference pairs to write",
     "too few to learn from":
         "people coded 3 transcripts of different text; 8 are needed to learn from some and be tried on others; give "
         "more coded transcripts; bedside train test-coder FILE --coder rules needs one",

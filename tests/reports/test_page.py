@@ -19,9 +19,9 @@ from bedside.ratings.run import Run
 from bedside.ratings.suites import SUITES
 from bedside.reports.build import PageAnswer, cited, extremes, review, turns_of, write_report
 from bedside.reports.checklist import CHECKLISTS, FACTS, OPEN, checklists
-from bedside.reports.contents import part_titles
 from bedside.reports.finding_words import in_past
 from bedside.reports.table import Tables
+from bedside.reports.table_kind import TABLES
 from bedside.transcripts.reading import read_transcripts
 from tests.conftest import Call, conversation
 from tests.metrics.tiny import MAKERS
@@ -214,7 +214,8 @@ def told() -> set[str]:
 
 
 def test_the_docs_name_every_part_that_a_page_can_have_and_no_other() -> None:
-    assert told() == {title.casefold() for title in part_titles()} | OTHERS | {OF_SUITES}
+    general = (kind for kind in TABLES.all().values() if kind.general)
+    assert told() == {(kind.heading or kind.title).casefold() for kind in general} | OTHERS | {OF_SUITES}
 
 
 @pytest.mark.slow

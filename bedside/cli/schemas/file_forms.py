@@ -66,8 +66,15 @@ Condition = dict[str, Any]
 
 def _where(key: str, value: Any, then: Condition, *, unless: Condition | None = None) -> Condition:
     """``then`` holds where a key is there and has one of the values."""
-    matching = {"properties": {key: value}, "required": [key]}
-    return {"if": matching, "then": then} | ({} if unless is None else {"else": unless})
+    return {"if": _there(key, value), "then": then} | ({} if unless is None else {"else": unless})
+
+
+def _key(key: str, form: Condition) -> Condition:
+    return {"properties": {key: form}}
+
+
+def _there(key: str, form: Condition) -> Condition:
+    return {**_key(key, form), "required": [key]}
 
 
 def _empty(*keys: str) -> Condition:
@@ -75,7 +82,7 @@ def _empty(*keys: str) -> Condition:
 
 
 def _needed(key: str, least: int = 1, **form: Any) -> Condition:
-    return {"properties": {key: {"minItems": least, **form}}, "required": [key]}
+    return _there(key, {"minItems": least, **form})
 
 
 def _both(*conditions: Condition) -> Condition:
@@ -87,14 +94,18 @@ def _null(*keys: str) -> Condition:
 
 
 def _has_type(name: str) -> Condition:
-    return {"properties": {"type": {"const": name}}, "required": ["type"]}
+    return _there("type", {"const": name})
+
+
+def _indices(count: int) -> Condition:
+    return {"contains": _has_type("index"), "minContains": count, "maxContains": count}
 
 
 _SET = {"not": {"type": "null"}}
 
 
 def _given(key: str) -> Condition:
-    return {"properties": {key: _SET}, "required": [key]}
+    return _there(key, _SET)
 
 
 _LEVELS, _LABELS, _ANSWER = ("level",), ("label", "set"), ("vector", "pairs", "list", "index")
@@ -108,7 +119,7 @@ _RUBRIC: tuple[Condition, ...] = (
         "kind",
         {"const": "sheet"},
         _both(_needed("criteria"), _empty("scale", "labels", "answer"), _null("each")),
-        unless=_both(_empty("criteria"), _null("aggregate"), {"properties": {"justified": {"const": False}}}),
+        unless=_both(_empty("criteria"), _null("aggregate"), _key("justified", {"const": False})),
     ),
     _where(
         "kind",
@@ -129,53 +140,35 @@ _RUBRIC: tuple[Condition, ...] = (
     ),
     _where("kind", {"not": {"enum": ["level", "label", "sheet"]}}, _null("not_applicable")),
     _where("kind", {"not": {"const": "level"}}, _both(_null("fails_at"), _empty("examples", "level_map"))),
-    _where("kind", {"const": "vector"}, {"properties": {"answer": {"contains": _has_type("number")}}}),
-    _where(
-        "kind",
-        {"const": "index"},
-        {"properties": {"answer": {"contains": _has_type("index"), "minContains": 1, "maxContains": 1}}},
-    ),
-    _where(
-        "kind", {"enum": ["pairs", "list"]}, {"properties": {"answer": {"maxItems": 1, "items": _has_type("list")}}}
-    ),
-    _where(
-        "kind",
-        {"const": "pairs"},
-        {
-            "properties": {
-                "answer": {
-                    "items": {
-                        "properties": {"items": {"contains": _has_type("index"), "minContains": 2, "maxContains": 2}}
-                    }
-                }
-            }
-        },
-    ),
+    _where("kind", {"const": "vector"}, _key("answer", {"contains": _has_type("number")})),
+    _where("kind", {"const": "index"}, _key("answer", _indices(1))),
+    _where("kind", {"enum": ["pairs", "list"]}, _key("answer", {"maxItems": 1, "items": _has_type("list")})),
+    _where("kind", {"const": "pairs"}, _key("answer", {"items": _key("items", _indices(2))})),
     _where("direction", {"const": "none"}, _null("fails_at")),
     _where(
         "unit",
         {"const": "transcript"},
-        _both(_null("window", "window_role"), {"properties": {"each": {"not": {"const": "turns"}}}}),
+        _both(_null("window", "window_role"), _key("each", {"not": {"const": "turns"}})),
     ),
-    _where("unit", {"const": "turn"}, _both(_null("stage"), {"properties": {"transcript": {"const": True}}})),
+    _where("unit", {"const": "turn"}, _both(_null("stage"), _key("transcript", {"const": True}))),
     _where("transcript", {"const": False}, _null("stage")),
     _where("each", _SET, _null("window", "window_role")),
     _where("window", {"const": 0}, _null("window_role")),
     {"properties": {"window": {"minimum": 0}, "deviations": {"uniqueItems": True}}},
     {
         "properties": {
-            "answer": {"items": {"properties": {"name": {"not": {"enum": ["reason", "item", "answers"]}}}}},
-            "inputs": {"items": {"properties": {"name": {"not": {"const": "turns"}}}}},
+            "answer": {"items": _key("name", {"not": {"enum": ["reason", "item", "answers"]}})},
+            "inputs": {"items": _key("name", {"not": {"const": "turns"}})},
         }
     },
 )
 _PART: tuple[Condition, ...] = (
     _where("type", {"enum": ["index", "quote"]}, _given("of"), unless=_null("of")),
-    _where("type", {"const": "quote"}, {"properties": {"of": {"enum": ["clinician", "patient", "other"]}}}),
+    _where("type", {"const": "quote"}, _key("of", {"enum": ["clinician", "patient", "other"]})),
     _where("type", {"const": "level"}, _needed("scale"), unless=_empty("scale")),
     _where("type", {"enum": ["label", "labels", "probabilities"]}, _needed("labels"), unless=_empty("labels")),
     _where("type", {"const": "list"}, _needed("items"), unless=_empty("items")),
-    {"properties": {"items": {"items": {"properties": {"type": {"not": {"const": "list"}}}}}}},
+    _key("items", {"items": _key("type", {"not": {"const": "list"}})}),
 )
 _SHEET_CRITERION: tuple[Condition, ...] = (
     {"oneOf": [_both(_needed("scale", 2), _empty("labels")), _both(_needed("labels", 2), _empty("scale"))]},
@@ -189,13 +182,7 @@ _FLOW_RESULT: tuple[Condition, ...] = (
     },
 )
 _SCRIPT: tuple[Condition, ...] = (
-    {
-        "anyOf": [
-            _needed("lines"),
-            _needed("patterns"),
-            {"properties": {"replies": {"minProperties": 1}}, "required": ["replies"]},
-        ]
-    },
+    {"anyOf": [_needed("lines"), _needed("patterns"), _there("replies", {"minProperties": 1})]},
 )
 _CRITERION: tuple[Condition, ...] = (
     {"anyOf": [_given("criterion"), _needed("steps"), _given("graph")]},
@@ -204,31 +191,15 @@ _CRITERION: tuple[Condition, ...] = (
 _PLAN: tuple[Condition, ...] = (
     _where("mode", {"const": "audit"}, _given("judge"), unless=_null("judge")),
     _where("mode", {"enum": ["audit", "pairs", "adjudicate"]}, _empty("training", "gold")),
-    _where("mode", {"not": {"const": "adjudicate"}}, {"properties": {"opinions": {"maxProperties": 0}}}),
+    _where("mode", {"not": {"const": "adjudicate"}}, _key("opinions", {"maxProperties": 0})),
     *(
-        _where(
-            "mode",
-            {"const": mode},
-            {
-                "properties": {
-                    "rubrics": {"items": {"properties": {"rubric": {"properties": {"kind": {"enum": list(kinds)}}}}}}
-                }
-            },
-        )
+        _where("mode", {"const": mode}, _key("rubrics", {"items": _key("rubric", _key("kind", {"enum": list(kinds)}))}))
         for mode, kinds in KINDS.items()
     ),
 )
 #: Every setting has a length.
 _PROTOCOL: tuple[Condition, ...] = (
-    {
-        "anyOf": [
-            _given("length"),
-            {
-                "properties": {"settings": {"minProperties": 1, "additionalProperties": _given("length")}},
-                "required": ["settings"],
-            },
-        ]
-    },
+    {"anyOf": [_given("length"), _there("settings", {"minProperties": 1, "additionalProperties": _given("length")})]},
 )
 
 
@@ -316,7 +287,10 @@ def file_forms() -> Iterator[FileForm]:
     yield FileForm("script", "What an actor says without a model", _script)
     yield FileForm("recording", "A line of a recorded conversation", _of(RecordedReply))
     yield FileForm("prompt", "A prompt of a simulator", _of(PromptForm))
-    yield FileForm("doctors", "The doctors that MDD-5k draws from", _doctors)
+    yield FileForm(
+        "doctors", "The doctors that MDD-5k draws from",
+        lambda: {**schema_of(tuple[DoctorPersona, ...], CONDITIONS), "minItems": 1},
+    )  # fmt: skip
     yield FileForm(
         "story-graphs", "What a patient's past is drawn from in MDD-5k", _of(Mapping[Sex, Mapping[Decade, StoryGraph]])
     )
@@ -344,10 +318,6 @@ def _transcript() -> JsonSchema:
     """That which ships, written by hand: no model reads transcripts, as one would cost most of what reading costs."""
     form = json.loads(schema_text("transcript"))
     return {key: part for key, part in form.items() if key not in ("$schema", "title")}
-
-
-def _doctors() -> JsonSchema:
-    return {**schema_of(tuple[DoctorPersona, ...], CONDITIONS), "minItems": 1}
 
 
 def _script() -> JsonSchema:
@@ -449,7 +419,7 @@ def _protocol_case(simulator: Simulator) -> JsonSchema:
         definitions |= fields.pop("$defs", {})
         definitions[simulator.case_fields.__name__] = fields
         reference = {"$ref": f"#/$defs/{simulator.case_fields.__name__}"}
-        demands.append({"properties": {"extra": {"properties": {simulator.name: reference}}}})
+        demands.append(_key("extra", _key(simulator.name, reference)))
     demands += [_demand(path.split(".")) for path in simulator.case_needs]
     if demands:
         definitions["Case"]["allOf"] = demands
@@ -459,4 +429,4 @@ def _protocol_case(simulator: Simulator) -> JsonSchema:
 def _demand(path: list[str]) -> JsonSchema:
     if not path:
         return _SAYS_SOMETHING
-    return {"properties": {path[0]: _demand(path[1:])}, "required": [path[0]]}
+    return _there(path[0], _demand(path[1:]))

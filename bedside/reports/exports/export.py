@@ -94,8 +94,15 @@ def write_export(
         licence=licence,
         citation=citation,
     )
-    refusal = InputError(_why_refused(out), where=str(out), todo="choose another folder with `out`")
-    with replacing_folder(out, ours=_is_ours(out), refusal=refusal) as folder:
+    marked = _marked(out) is not None
+    strange = _strange(out) if marked else None
+    why = f"the export there was changed since it was written ({strange})"
+    refusal = InputError(
+        why if marked else "this exists and is no export that bedside wrote",
+        where=str(out), todo="choose another folder with `out`",
+    )  # fmt: skip
+    # What was added to an export may be somebody's work.
+    with replacing_folder(out, ours=marked and strange is None, refusal=refusal) as folder:
         tables = entry.write(study, folder)
         files = _files(folder)
         write_json(folder / MARK, {"export": form, "bedside": bedside.__version__, "files": files})
@@ -130,11 +137,6 @@ def _files(folder: Path) -> dict[str, dict[str, Any]]:
     return files
 
 
-def _is_ours(folder: Path) -> bool:
-    """Whether a folder holds an export as it was written, and nothing else: what was added may be somebody's work."""
-    return _marked(folder) is not None and _strange(folder) is None
-
-
 def _marked(folder: Path) -> dict[str, Any] | None:
     """What the mark of a folder says of its files; None where it has none."""
     try:
@@ -149,9 +151,3 @@ def _strange(folder: Path) -> str | None:
     written = _marked(folder) or {}
     there = {name: file for name, file in _files(folder).items() if name != MARK}
     return next((name for name in sorted({*there, *written}) if there.get(name) != written.get(name)), None)
-
-
-def _why_refused(folder: Path) -> str:
-    if _marked(folder) is None:
-        return "this exists and is no export that bedside wrote"
-    return f"the export there was changed since it was written ({_strange(folder)})"

@@ -281,30 +281,10 @@ def _answers(ratings: pl.DataFrame) -> Iterator[tuple[str, str, str, str, Any, s
     table = ratings.join(several, on=["metric", "rater"], maintain_order="left").with_columns(
         rates_pair().alias("pair")
     )
-    columns = (
-        "transcript_id", "unit", "metric", "rater", "value", "label", "reason", "error", "replicate", "round",
-        "passes", "rounds", "pair",
-    )  # fmt: skip
-    for (
-        transcript,
-        unit,
-        metric,
-        rater,
-        value,
-        label,
-        reason,
-        error,
-        number,
-        round,
-        passes,
-        rounds,
-        pair,
-    ) in table.select(columns).iter_rows():
-        name = rater
-        if passes:
-            name += f" pass {number}"
-        if rounds and round:
-            name += f" round {round}"
-        if pair:
-            name += f" against {second_id(unit)}"
-        yield (transcript, unit, metric, name, value if label is None else label, reason if error is None else error)
+    for row in table.iter_rows(named=True):
+        name = row["rater"] + (f" pass {row['replicate']}" if row["passes"] else "")
+        name += f" round {row['round']}" if row["rounds"] and row["round"] else ""
+        name += f" against {second_id(row['unit'])}" if row["pair"] else ""
+        value = row["value"] if row["label"] is None else row["label"]
+        reason = row["reason"] if row["error"] is None else row["error"]
+        yield row["transcript_id"], row["unit"], row["metric"], name, value, reason

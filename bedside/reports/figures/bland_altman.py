@@ -10,7 +10,7 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.figure_kind import INK, SOFT, Drawing, FigureKind
 from bedside.reports.figure_parts import COLOURS, panels, share_axis, wrapped
 from bedside.reports.number_text import number
-from bedside.reports.rated_pairs import Pairs, PairsOptions, pairs_of
+from bedside.reports.rated_pairs import PairsOptions, pairs_of
 
 
 def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None:
@@ -41,7 +41,7 @@ def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None
             axis.set_ylabel(wrapped(f"{pairs.judge} − people", 26))
             axis.margins(0.08)
         for which in "xy":
-            share_axis(axes, [_scale(pairs) for pairs in metrics], which)
+            share_axis(axes, [pairs.levels or None for pairs in metrics], which)
         return figure
 
     return Drawing(
@@ -50,11 +50,6 @@ def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None
         ("Solid line: mean difference; dashed: ± 1.96 standard deviations of the differences.",),
         draw,
     )
-
-
-def _scale(pairs: Pairs) -> tuple[float | str, ...] | None:
-    """What a panel shares its axes by: the levels of the scale, where it has one."""
-    return pairs.levels or None
 
 
 FIGURE = FigureKind(

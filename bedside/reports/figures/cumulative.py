@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from pydantic import BeforeValidator
 
 from bedside.analysis.checked_units import value_bounds
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
@@ -23,14 +22,11 @@ from bedside.reports.figure_parts import (
 )
 from bedside.reports.measures import named_metrics
 from bedside.reports.number_text import rater_words
+from bedside.reports.table_kind import Several
 from bedside.reports.tables.cumulative import CumulativeOptions, Curve, curves_of
 
 #: Of the lines of a reference, one for each stratum.
 _SHADES = (INK, SOFT, "#a3afbd")
-
-
-def _several(names: Any) -> Any:
-    return (names,) if isinstance(names, str) else names
 
 
 class CurveOptions(CumulativeOptions):
@@ -41,7 +37,7 @@ class CurveOptions(CumulativeOptions):
             curve of one a line across at its last level, and one upwards at its mean number of clinician turns.
     """
 
-    reference: Annotated[tuple[str, ...], BeforeValidator(_several)] = ()
+    reference: Several = ()
 
 
 def build(view: RatingsView, seed: int, options: CurveOptions) -> Drawing | None:

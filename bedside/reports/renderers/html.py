@@ -54,7 +54,8 @@ def templates() -> jinja2.Environment:
     )
     environment.filters["attribute"] = lambda value: Markup(attribute(str(value)))
     environment.filters["has_long_word"] = has_long_word
-    environment.filters["lone"] = lambda value: Markup(_lone(str(value)))
+    # For an element that holds no others: lines are kept.
+    environment.filters["lone"] = lambda value: Markup("\n".join(map(attribute, str(value).split("\n"))))
     return environment
 
 
@@ -72,8 +73,3 @@ def _escaped(text: str) -> str:
 def attribute(text: str) -> str:
     """Text for the value of an attribute."""
     return html_module.escape(plain(text), quote=True)
-
-
-def _lone(text: str) -> str:
-    """Text for an element that holds no other elements, its lines kept."""
-    return "\n".join(attribute(line) for line in text.split("\n"))

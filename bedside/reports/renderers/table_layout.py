@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -90,14 +90,14 @@ class MeasuredTable:
         widths = []
         for column, cells in zip(self.table.columns, self._cells(), strict=True):
             shape = number_shape(cells) if self._aligned and column.align == "right" else None
-            width = max(map(cell_width, cells), default=0.0)
+            width = max(map(_cell_width, cells), default=0.0)
             widths.append(width if shape is None else max(width, shape.width))
         return widths
 
     @cached_property
     def body_pieces(self) -> list[float]:
         """Of each column, the widest piece that can't be broken."""
-        return [max(map(_cell_piece, cells), default=0.0) for cells in self._cells()]
+        return [max((_cell_width(cell, widest_piece) for cell in cells), default=0.0) for cells in self._cells()]
 
     @cached_property
     def titles(self) -> list[float]:
@@ -120,17 +120,9 @@ class MeasuredTable:
         return [[row.cells[place] for row in self.table.rows] for place in range(len(self.table.columns))]
 
 
-def cell_width(cell: Cell) -> float:
-    """The width of a cell at 10 pt, in points."""
-    return text_width(cell.text) * (BOLD if cell.bold else 1.0) + _marks_width(cell)
-
-
-def _cell_piece(cell: Cell) -> float:
-    return widest_piece(cell.text) * (BOLD if cell.bold else 1.0) + _marks_width(cell)
-
-
-def _marks_width(cell: Cell) -> float:
-    return text_width(cell.marks) * RAISED
+def _cell_width(cell: Cell, width: Callable[[str], float] = text_width) -> float:
+    """The width of a cell at 10 pt, in points; ``width`` is that of its text, or of its widest piece."""
+    return width(cell.text) * (BOLD if cell.bold else 1.0) + text_width(cell.marks) * RAISED
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +170,8 @@ class FittedTable:
 
     def text_room(self, place: int, cell: Cell) -> float:
         """The width at 10 pt, in points, that a wrapped cell's text has."""
-        return (self.columns[place].width / self.size.scale - _marks_width(cell)) / (BOLD if cell.bold else 1.0)
+        room = self.columns[place].width / self.size.scale - text_width(cell.marks) * RAISED
+        return room / (BOLD if cell.bold else 1.0)
 
     @property
     def head_height(self) -> float:

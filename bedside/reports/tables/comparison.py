@@ -54,11 +54,6 @@ def _cases(comparison: Comparison) -> str:
                        paired=comparison.paired)  # fmt: skip
 
 
-def _means(comparison: Comparison) -> str:
-    digits = comparison.facts.digits
-    return f"{number(comparison.mean_a, digits)}, {number(comparison.mean_b, digits)}"
-
-
 def _effect(comparison: Comparison) -> str:
     effect = comparison.test.effect
     if effect is None or effect.estimate is None:
@@ -150,7 +145,7 @@ def comparison_table(
         ENDS,
         Column("Systems", "left", text=partial(_compared, order=order), brief=True),
         Column("Cases", text=_cases, brief=True),
-        Column("Means", text=_means),
+        Column("Means", text=lambda pair: ", ".join(number(m, pair.facts.digits) for m in (pair.mean_a, pair.mean_b))),
         Column(f"Difference [{level} CI]", text=lambda pair: _estimate(pair.difference, pair), brief=True),
         *([over] if relative is not None else []),
         *([shift] if any(map(is_of_ranks, comparisons)) else []),
@@ -162,10 +157,6 @@ def comparison_table(
     return table_of("comparison", "Systems compared pair by pair", comparisons, columns, group=named.title, notes=notes)
 
 
-def _overall_effect(overall: Overall) -> str:
-    return f"{overall.test.name} {decimal(overall.test.estimate)}" if overall.test.estimate is not None else DASH
-
-
 OVERALL_COLUMNS = (
     Column("Metric", "left", text=lambda each: each.facts.title),
     Column("Rated by", "left", text=lambda each: rater_words(each.raters)),
@@ -173,7 +164,8 @@ OVERALL_COLUMNS = (
     Column("Statistic", text=lambda each: number(each.test.statistic)),
     Column("p", value="test", text=lambda each: p_value(each.test.p)),
     Column("p corrected", text=lambda each: p_value(each.test.p_adjusted)),
-    Column("Effect", "left", text=_overall_effect),
+    Column("Effect", "left",
+           text=lambda each: DASH if each.test.estimate is None else f"{each.test.name} {decimal(each.test.estimate)}"),
     recorded(
         "metric", "raters", systems=lambda each: ", ".join(each.systems), paired="paired", why="why",
         raters_like=lambda each: each.raters_like or None, n="test.n", of="of", dropped="test.dropped",

@@ -67,10 +67,6 @@ def _of_change(value: Callable[[Change], Any]) -> Callable[[MetricRow], Any]:
     return lambda row: None if _is_mean(row) else value(row.part)
 
 
-def _heading(row: MetricRow) -> str:
-    return row.part.facts.title if _is_mean(row) else row.directed_heading()
-
-
 def _system(row: MetricRow) -> str:
     by = f" ({judge_model(row.part.raters)})" if _is_mean(row) and row.names.has_several(_ABSOLUTE) else ""
     return row.system_label() + by
@@ -170,7 +166,8 @@ def drift_table(length_drift: Drift, order: StudyOrder = UNLISTED) -> Table:
     rows = MetricRow.rows([*length_drift.changes, *means], order)
     title = f"Change from {length_drift.by} {length_drift.shortest:g} to {length_drift.longest:g}"
     notes = noted((meaning, left_out, missing), length_drift)
-    return table_of("drift", title, rows, _columns(length_drift), group=_heading,
+    return table_of("drift", title, rows, _columns(length_drift),
+                    group=lambda row: row.part.facts.title if _is_mean(row) else row.directed_heading(),
                     brief=lambda row: not _is_mean(row), notes=notes)  # fmt: skip
 
 

@@ -24,10 +24,6 @@ def _counts(row: Part) -> str:
     return ", ".join(f"{label} {number:,}" for label, number in ordered)
 
 
-def _heading(row: Part) -> str:
-    return f"{row.whole.facts.title}, by {rater_words(row.whole.rater)}"
-
-
 ACT_COLUMNS = (
     recorded(cell=lambda row: f"{row.whole.metric}/{row.whole.rater}/{row.part.act}", metric="whole.metric",
              rater="whole.rater"),
@@ -90,7 +86,8 @@ def build(view: RatingsView, seed: int = 0) -> Table | None:
     if not rows:
         return None
     return table_of("intended_acts", _TITLE, rows, by_kind(ACT_COLUMNS, {IntendedCoded: CODE_COLUMNS}),
-                    group=_heading, notes=(MEANING, missing, undecided))  # fmt: skip
+                    group=lambda row: f"{row.whole.facts.title}, by {rater_words(row.whole.rater)}",
+                    notes=(MEANING, missing, undecided))  # fmt: skip
 
 
 TABLE = TableKind("intended_acts", _TITLE, 75, build, heading="Simulation: what was meant", shown="always")

@@ -52,10 +52,6 @@ def _of_kappa(agreement: Agreement) -> dict[str, object]:
     return {**ends(kappa), "method": None if kappa is None else kappa.method}
 
 
-def _interpretation(agreement: Agreement) -> str:
-    return (reading(_estimate(agreement)) or DASH).capitalize()
-
-
 def _printed(agreement: Agreement, measure: TableMeasure) -> str:
     text = number(_estimate(agreement), measure.digits or 2)
     return trimmed(text) if measure.trim else text
@@ -70,7 +66,7 @@ def _columns(heading: str, measures: Mapping[str, TableMeasure]) -> tuple[Column
         Column(heading, field="value", value=_estimate, text=lambda own: _printed(own, measures[own.metric])),
         recorded(_of_kappa),
         Column("Interpretation", "left", field="reading", value=lambda own: reading(_estimate(own)),
-               text=_interpretation),
+               text=lambda own: (reading(_estimate(own)) or DASH).capitalize()),
         recorded(missing=lambda own: getattr(_kappa(own), "missing", None)),
     )  # fmt: skip
 

@@ -20,7 +20,7 @@ from bedside.ratings.suites.run_suites import suites_of
 from bedside.reports.contents import main_measures
 from bedside.reports.measures import TableMeasure, shares_shown
 from bedside.reports.notes import NoteText
-from bedside.reports.number_text import ARROWS, DASH, cell_name, money, n_of, number, rater_words
+from bedside.reports.number_text import ARROWS, DASH, cell_name, money, n_of, number, range_words, rater_words
 from bedside.reports.simulations import PilotSpread, casts_of, toys_of, with_toy
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
@@ -657,10 +657,7 @@ def _head(column: BoardColumn) -> str:
 
 
 def _ranks(standing: Standing | None) -> str:
-    if standing is None or standing.ranks is None:
-        return DASH
-    low, high = standing.ranks
-    return str(low) if low == high else f"{low}–{high}"
+    return DASH if standing is None or standing.ranks is None else range_words(*standing.ranks)
 
 
 def _numbers(standing: Standing | None) -> dict[str, Any]:

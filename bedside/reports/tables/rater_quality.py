@@ -40,10 +40,6 @@ def training_words(training: TrainingResult | None) -> str:
     return "not passed" if training.done else f"{training.answered} of {training.items} done"
 
 
-def _gold(row: Part) -> str:
-    return f"{row.part.gold} of {row.part.gold_assigned}" if row.part.gold_assigned else DASH
-
-
 def _passed(row: Part) -> bool | None:
     training = row.part.training
     return None if training is None or training.wanted is None else training.passed
@@ -54,7 +50,8 @@ COLUMNS = (
     Column("Rater", "left", field="rater", value="part.rater"),
     Column("Items", field="items", value="part.items"),
     Column("Median time", field="median_seconds", value="part.seconds", form=time_words),
-    Column("Gold", field="gold", value="part.gold", text=_gold),
+    Column("Gold", field="gold", value="part.gold",
+           text=lambda row: f"{row.part.gold} of {row.part.gold_assigned}" if row.part.gold_assigned else DASH),
     recorded(gold_assigned="part.gold_assigned"),
     Column("Right", field="gold_right", value="part.right", form=decimal),
     Column("κ with gold", field="gold_kappa", value="part.gold_kappa", form=decimal),

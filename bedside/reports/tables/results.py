@@ -117,10 +117,8 @@ def published_cells(
             continue
         system = systems.get(_key(printed.system)) if SYSTEM in dimensions else ALL
         stratum = _stratum(printed.levels, levels)
-        if stratum is None:
-            stratum = _only_stratum(printed, system, places, options, order)
-        if stratum is None:
-            stratum = _shorter_stratum(printed.levels, levels)
+        if stratum is None or len(printed.levels) < len(levels):
+            stratum = _only_stratum(printed, system, places, options, order) or stratum
         if not of_measure or system is None or stratum is None:
             elsewhere.append(printed)
             continue
@@ -130,22 +128,8 @@ def published_cells(
 
 
 def _stratum(printed: Sequence[str], levels: Sequence[Mapping[str, str]]) -> tuple[str, ...] | None:
-    """The level of each factor that a printed number is of; None where one is not among those known."""
-    if len(printed) != len(levels):
-        return None
-    stratum = []
-    rest = [_key(level) for level in printed]
-    for names in levels:
-        level = next((level for level in rest if level in names), None)
-        if level is None:
-            return None
-        rest.remove(level)
-        stratum.append(names[level])
-    return tuple(stratum)
-
-
-def _shorter_stratum(printed: Sequence[str], levels: Sequence[Mapping[str, str]]) -> tuple[str, ...] | None:
-    """The levels of a number that names fewer factors than the table has: of the others an empty one."""
+    """The level of each factor that a printed number is of, an empty one of factors that it doesn't name; None where a
+    level is not among those known."""
     rest = [_key(level) for level in printed]
     stratum = []
     for names in levels:
@@ -153,7 +137,7 @@ def _shorter_stratum(printed: Sequence[str], levels: Sequence[Mapping[str, str]]
         if level is not None:
             rest.remove(level)
         stratum.append("" if level is None else names[level])
-    return None if rest or len(printed) >= len(levels) else tuple(stratum)
+    return None if rest else tuple(stratum)
 
 
 def _levels_of(factor: str, position: int, places: Collection[Place], order: StudyOrder) -> dict[str, str]:
@@ -402,7 +386,7 @@ def _table(cells: _ResultsCells, measured: MeasuredRows) -> Table:
     results = ShownResults(
         layout,
         shown,
-        [key for key in keys if _is_dash(cells, key)],
+        [key for key in keys if key not in cells.published.cells and _text(cells, key, 0) == DASH],
         cells.usual_counts,
         measured,
         cells.tests,
@@ -526,11 +510,6 @@ def _text(cells: _ResultsCells, key: CellKey, usual_count: int) -> str:
     if sample.n != usual_count and cells.layout.options.n:
         text += f" n={n_of(sample.n, sample.of)}"
     return text
-
-
-def _is_dash(cells: _ResultsCells, key: CellKey) -> bool:
-    """Whether neither the run nor the source has anything for a cell."""
-    return key not in cells.published.cells and _text(cells, key, 0) == DASH
 
 
 def _record(cells: _ResultsCells, key: CellKey) -> dict[str, Any]:

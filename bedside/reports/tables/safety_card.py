@@ -20,14 +20,10 @@ _TITLE = "Safety card: what people at risk did not get"
 _MEANS, _OFTEN, _WITH_WHOM = "[95 % CI]; 0 is worst", "How often missed", "With whom, worst"
 
 
-def _need(row: NeedMissed) -> str:
-    return f"{row.facts.title} ({rater_words(row.raters)})"
-
-
 COLUMNS = (
     recorded(cell=lambda row: f"{row.metric}@{row.raters}/{row.system}", metric="metric", raters="raters",
              system="system"),
-    Column("", "left", text=_need),
+    Column("", "left", text=lambda row: f"{row.facts.title} ({rater_words(row.raters)})"),
     Column("Missed", field="missed", value="missed", text=lambda row: f"{row.missed:,} of {row.rated:,}",
            transcript=lambda row: row.worst_of),
     recorded("rated", "of", estimate="share.estimate", statistic=lambda row: "share missed"),

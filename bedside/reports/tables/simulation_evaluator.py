@@ -14,10 +14,6 @@ from bedside.reports.table_kind import TableKind
 _TITLE = "The simulation's evaluator beside a second rater"
 
 
-def _statistic(agreement: EvaluatorAgreement) -> str:
-    return "kappa" if agreement.of_intent else "ICC(2,1)"
-
-
 COLUMNS = (
     recorded(cell=lambda agreement: f"{agreement.metric}/{agreement.rater}"),
     recorded("metric", "evaluator", "rater"),
@@ -35,7 +31,7 @@ COLUMNS = (
     bounded(difference="difference"),
     Column("Agreement", text=lambda agreement: decimal(agreement.agreement.estimate)),
     interval_column("agreement"),
-    Column("By", "left", field="statistic", value=_statistic),
+    Column("By", "left", field="statistic", value=lambda own: "kappa" if own.of_intent else "ICC(2,1)"),
     bounded(agreement="agreement"),
     recorded(agreement_missing="agreement.missing"),
 )  # fmt: skip

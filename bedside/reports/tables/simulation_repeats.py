@@ -29,10 +29,6 @@ def _root(name: str) -> Callable[[MetricRow], str]:
     return words
 
 
-def _share(share: float | None) -> str:
-    return DASH if share is None else f"{share:.0%}"
-
-
 def _needed(row: MetricRow) -> str:
     needed = row.part.needed
     return needed.missing or DASH if needed.needed is None else f"{needed.needed:,}"
@@ -46,7 +42,12 @@ COLUMNS = (
     Column("Mean, or difference", field="mean", value="part.spread.mean", text=MetricRow.number("spread.mean")),
     Column("SD of cases", field="variance_between_cases", value="part.spread.between", text=_root("spread.between")),
     Column("SD of repeats", field="variance_between_repeats", value="part.spread.within", text=_root("spread.within")),
-    Column("Share of repeats", field="share_of_repeats", value="part.spread.share", form=_share),
+    Column(
+        "Share of repeats",
+        field="share_of_repeats",
+        value="part.spread.share",
+        form=lambda share: DASH if share is None else f"{share:.0%}",
+    ),
     Column("Repeats needed", text=lambda row: ""),
     Column("Or cases", text=lambda row: ""),
 )

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from bedside.analysis.leaderboard import ALPHA
 from bedside.analysis.pair_preferences import SystemPreferences
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.columns import Part, of_whole, parts_of, recorded, table_of
+from bedside.reports.columns import of_whole, parts_of, recorded, table_of
 from bedside.reports.notes import Note, note, noted
-from bedside.reports.number_text import bounded_record, decimal, plain_words, share_words
+from bedside.reports.number_text import bounded_record, decimal, plain_words, range_words, share_words
 from bedside.reports.preference_notes import (
     PREFERENCE_RECORD,
     heading,
@@ -27,11 +27,6 @@ from bedside.reports.table_notes import BY_WHERE, BY_WITHIN
 _TITLE = "Preferences: how strong each system is"
 
 
-def _rank(row: Part) -> str:
-    low, high = row.part.ranks
-    return str(low) if low == high else f"{low}–{high}"
-
-
 COLUMNS = (
     of_whole(PREFERENCE_RECORD),
     recorded(cell=lambda row: f"{row.whole.metric}@{row.whole.raters}/{row.part.system}"),
@@ -41,12 +36,10 @@ COLUMNS = (
     Column("Preferred to the mean [95 % CI]", field="chance", value="part.chance", form=share_words),
     Column("Share of wins [95 % CI]", field="wins", value="part.wins", form=share_words, brief=True),
     recorded(letters="part.letters"),
-    Column("Rank", text=_rank, brief=True),
+    Column("Rank", text=lambda row: range_words(*row.part.ranks), brief=True),
     recorded(best_rank=lambda row: row.part.ranks[0], worst_rank=lambda row: row.part.ranks[1]),
     Column("Cases", field="cases", value="whole.cases", brief=True),
-    recorded(
-        comparisons="whole.comparisons",
-    ),
+    recorded(comparisons="whole.comparisons"),
     Recorded(lambda row: bounded_record("position_effect", row.whole.position_effect)),
     recorded(
         method="part.strength.method",
@@ -86,13 +79,10 @@ def place(shown: Sequence[SystemPreferences]) -> Iterator[str]:
         effect = preferences.position_effect
         if effect is None or effect.estimate is None:
             continue
-        ends = (
-            ""
-            if effect.interval is None
-            else f" [{decimal(float(expit(effect.interval.low)))}, {decimal(float(expit(effect.interval.high)))}]"
-        )
+        ends = (effect.interval.low, effect.interval.high) if effect.interval else ()
+        share, *bounds = (decimal(float(expit(value))) for value in (effect.estimate, *ends))
         own = heading(preferences.facts, preferences.raters)
-        words.append(f"{own} {decimal(float(expit(effect.estimate)))}{ends}")
+        words.append(f"{own} {share}{f' [{bounds[0]}, {bounds[1]}]' if bounds else ''}")
     if words:
         yield (
             "The place has a term of its own, and so isn't in the strengths. Of two equals, the one shown first has "

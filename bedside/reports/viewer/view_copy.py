@@ -253,7 +253,8 @@ def _write_talks(files: _CopyFiles, part: ViewedRun, progress: Callable[[int, in
                 "judgements": judgements,
                 "whole": whole,
                 "pieces": pieces,
-                "states": _known_states(states, name),
+                # Whoever reads the copy is told of no file that it doesn't have.
+                "states": {"states": [] if states is None else states.of(name)["states"], "gone": []},
             })  # fmt: skip
             if (row + 1) % _TOLD == 0 or row + 1 == len(ids):
                 progress(row + 1, len(ids))
@@ -263,8 +264,3 @@ def _without_folders(talk: dict[str, Any]) -> dict[str, Any]:
     """A conversation that doesn't say where on a machine its file lay: names of folders may name people."""
     source = talk["source"]
     return {**talk, "source": None if source is None else re.split(r"[/\\\\]", source)[-1]}
-
-
-def _known_states(states: StateLookup | None, name: str) -> dict[str, Any]:
-    """The hidden states of a conversation; whoever reads the copy is told of no file that it doesn't have."""
-    return {"states": [] if states is None else states.of(name)["states"], "gone": []}

@@ -406,18 +406,16 @@ class ViewedRun:
                 table = table.filter(pl.col("value") <= query.most)
             if query.labels:
                 table = table.filter(pl.any_horizontal(pl.col("labels").list.contains(label) for label in query.labels))
-        if query.missing or by == "missing":
-            table = table.join(self.missing(query.metric, query.rater).lazy(), on="id", how="left")
-        if query.missing:
-            table = table.filter(pl.col("missing") > 0)
-        if query.differ or by == "differ":
-            table = table.join(self.differences(query.metric).lazy(), on="id", how="left")
-        if query.differ:
-            table = table.filter(pl.col("differ") > 0)
-        if query.flagged or by == "flagged":
-            table = table.join(self.flagged().lazy(), on="id", how="left")
-        if query.flagged:
-            table = table.filter(pl.col("flagged") > 0)
+        counts: dict[str, Callable[[], pl.DataFrame]] = {
+            "missing": lambda: self.missing(query.metric, query.rater),
+            "differ": lambda: self.differences(query.metric),
+            "flagged": self.flagged,
+        }
+        for name, counted in counts.items():
+            if getattr(query, name) or by == name:
+                table = table.join(counted().lazy(), on="id", how="left")
+            if getattr(query, name):
+                table = table.filter(pl.col(name) > 0)
         table = table.sort("row")
         keys = self._sort_keys(query)
         if keys:
@@ -711,6 +709,20 @@ def conversation(viewed: ViewedRun, name: str) -> dict[str, Any]:
     """
     row = viewed.described(name)
     transcript = viewed.transcript(name)
+    spoken: dict[str, Any] = {"source": None, "reference": None, "turns": None, "provenance": []}
+    if transcript is not None:
+        spoken = {
+            "source": transcript.source,
+            "reference": dict(transcript.reference),
+            "turns": [
+                {"role": turn.role, "speaker": turn.speaker, "text": turn.text, "meta": dict(turn.meta)}
+                for turn in transcript.turns
+            ],
+            "provenance": [
+                {key: getattr(item, key) for key in ("kind", "before", "speaker", "text")}
+                for item in transcript.provenance
+            ],
+        }
     ratings = []
     for rating in viewed.ratings(name).iter_rows(named=True):
         unit, first = rating["unit"], rating["transcript_id"]
@@ -729,20 +741,7 @@ def conversation(viewed: ViewedRun, name: str) -> dict[str, Any]:
         "language": row["language"],
         "factors": {key.removeprefix(FACTOR): level for key, level in row.items() if key.startswith(FACTOR)},
         "count": row["turns"],
-        "source": None if transcript is None else transcript.source,
-        "reference": None if transcript is None else dict(transcript.reference),
-        "turns": None
-        if transcript is None
-        else [
-            {"role": turn.role, "speaker": turn.speaker, "text": turn.text, "meta": dict(turn.meta)}
-            for turn in transcript.turns
-        ],
-        "provenance": []
-        if transcript is None
-        else [
-            {"kind": item.kind, "before": item.before, "speaker": item.speaker, "text": item.text}
-            for item in transcript.provenance
-        ],
+        **spoken,
         "ratings": ratings,
         "same": viewed.of_case(row["case_id"]),
         "simulated": bool(run_simulations(viewed.path)),

@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 
 from bedside.core.addresses import holds_secret
 from bedside.core.errors import RegistryError
-from bedside.judges.llm.contract import missing_library
 from bedside.judges.llm.protocol import LanguageModelError
 from bedside.ratings.names import algorithm_rater
 from bedside.simulation.actor_contract import Actor, ActorKind, ActorName, ActorSettings
@@ -49,10 +48,8 @@ def _name(text: str) -> ActorName:
 
 
 def _open(name: ActorName, settings: ActorSettings) -> Actor:
-    try:
-        from bedside.simulation.actors._webhook_client import WebhookClient
-    except ImportError as error:
-        raise missing_library(error.name or str(error)) from error
+    from bedside.simulation.actors._webhook_client import WebhookClient
+
     key = os.environ.get(KEY, "").strip()
     if not (key.isascii() and key.isprintable()):
         raise LanguageModelError(f"{KEY} holds characters that can't be sent", todo="copy the key again")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,9 +17,9 @@ from bedside.metrics.protocols.note2chat.preferences import (
     Candidate,
     dialogue_reward,
     dialogue_rewards,
+    pair_record,
     preference_pairs,
     ranked_recalls,
-    write_preferences,
 )
 from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
@@ -428,12 +426,10 @@ def test_a_dialogue_that_begins_another_leaves_both_something() -> None:
     assert len(pair.rejected) == 2
 
 
-def test_written_in_trls_conversational_preference_format(tmp_path: Path) -> None:
+def test_written_in_trls_conversational_preference_format() -> None:
     found = preference_pairs({"c": candidates(2.0, 1.0, 1.0, 1.0, 0.0)}, seed=0)
-    path = tmp_path / "pairs.jsonl"
-    assert write_preferences(found.pairs, path) == len(found.pairs) == 1
-    for line in path.read_text("utf-8").splitlines():
-        row = json.loads(line)
+    assert len(found.pairs) == 1
+    for row in map(pair_record, found.pairs):
         parts = [row.pop(name) for name in ("prompt", "chosen", "rejected")]
         assert row == {"margin": 2.0, "case": "c", "chosen_id": "d0", "rejected_id": "d4"}
         for part in parts:

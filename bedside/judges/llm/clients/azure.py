@@ -87,7 +87,6 @@ CLIENT = ClientKind(
     beginnings=("azure/",),
     read=_read,
     open=_open,
-    libraries=("aiohttp",),
     check=_check,
     price=listed_price,
 )

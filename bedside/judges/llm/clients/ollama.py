@@ -141,8 +141,6 @@ CLIENT = ClientKind(
     beginnings=("ollama/",),
     read=_read,
     open=_open,
-    extra="ollama",
-    libraries=("aiohttp",),
     check=_check,
     price=_price,
 )

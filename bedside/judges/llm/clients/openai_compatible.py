@@ -117,7 +117,6 @@ CLIENT = ClientKind(
     beginnings=(*_SCHEMES, *(f"{provider}/" for provider in PROVIDERS)),
     read=_read,
     open=_open,
-    libraries=("aiohttp",),
     check=_check,
     price=_price,
     batches=_batches,

@@ -6,17 +6,13 @@ below. ``code``: what the released code does, recall times the diagnosis's place
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
-import orjson
 
-from bedside.core.errors import DataError, InputError
-from bedside.core.files import write_text
+from bedside.core.errors import InputError
 from bedside.metrics.protocols.label_files import Measured
 from bedside.metrics.protocols.note2chat.history import History, K, history
 from bedside.metrics.protocols.note2chat.labels import label_raters, rater_labels
@@ -407,22 +403,3 @@ def pair_record(pair: Pair) -> dict[str, Any]:
         "chosen_id": pair.chosen_id,
         "rejected_id": pair.rejected_id,
     }
-
-
-def write_preferences(pairs: Iterable[Pair], path: str | os.PathLike[str]) -> int:
-    """Write pairs as JSON lines, as TRL's trainers read them.
-
-    Beside ``prompt``, ``chosen`` and ``rejected`` there are ``margin`` (by how much the rewards differ), ``case``,
-    ``chosen_id`` and ``rejected_id``.
-
-    Returns:
-        The number of pairs written.
-
-    Raises:
-        DataError: there is no pair.
-    """
-    lines = [orjson.dumps(pair_record(pair)).decode() for pair in pairs]
-    if not lines:
-        raise DataError("there are no preference pairs to write", where=str(path))
-    write_text(Path(path), "\n".join(lines) + "\n")
-    return len(lines)

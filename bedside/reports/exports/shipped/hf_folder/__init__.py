@@ -63,13 +63,14 @@ def _header(study: ExportedStudy, tables: Sequence[StudyTable]) -> str:
     # The Hub knows languages by their first part alone.
     languages = sorted({tag.split("-")[0].lower() for tag in study.run.index["language"].drop_nulls()})
     largest = max(table.count() for table in tables)
+    synthetic = ["synthetic"] if set(study.origins["origin"]) == {"simulated"} else []
     header = {
         **named,
         **({"language": languages} if languages else {}),
         "pretty_name": study.title,
         "size_categories": [_size(largest)],
         "task_categories": ["text-classification"],
-        "tags": ["bedside", "dialogue", "clinical-conversations", "ratings", *_origin_tags(study)],
+        "tags": ["bedside", "dialogue", "clinical-conversations", "ratings", *synthetic],
         "configs": [
             {
                 "config_name": table.name,
@@ -85,11 +86,6 @@ def _header(study: ExportedStudy, tables: Sequence[StudyTable]) -> str:
 def _size(rows: int) -> str:
     """The Hub's words for so many rows: a power of ten each from a thousand on."""
     return _SIZES[min(len(_SIZES) - 1, max(0, int(math.log10(max(rows, 1))) - 2))]
-
-
-def _origin_tags(study: ExportedStudy) -> list[str]:
-    kinds = set(study.origins["origin"].to_list())
-    return ["synthetic"] if kinds == {"simulated"} else []
 
 
 FORM = ExportForm(
