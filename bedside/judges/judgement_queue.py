@@ -227,7 +227,7 @@ class JudgementAsker:
             prompt.text,
             prompt.form,
             schema_name="judgement",
-            seed=self._sampling.pass_seed(ask.group.number),
+            seed=self._sampling.seed + ask.group.number if self._sampling.temperature else None,
             items=prompt.asked,
             choices=prompt.choices,
             key=ask.key,
@@ -510,7 +510,10 @@ class JudgementQueue(Generic[Group]):
                 if len(block) >= (4 * size if alike else size):
                     await self._admit(block)
                     block = []
-                    await self._wait_for_room(group)
+                    # The group that must come out first is always let in whole, or nothing would ever come out.
+                    while self._open >= self._window and self._waiting[0] is not group:
+                        self._room.clear()
+                        await self._room.wait()
                 block.append(ask)
             group.complete = True
             self._come_out()
@@ -560,12 +563,6 @@ class JudgementQueue(Generic[Group]):
             if rest:
                 self._deferred.setdefault(key, []).extend(rest)
         await self._queue.room()
-
-    async def _wait_for_room(self, group: AnswerGroup) -> None:
-        # The group that must come out first is always let in whole, or nothing would ever come out.
-        while self._open >= self._window and self._waiting[0] is not group:
-            self._room.clear()
-            await self._room.wait()
 
     async def _follow(self) -> None:
         """Ask what answers lead to."""
