@@ -66,7 +66,8 @@ def occurs(quote: str, text: str) -> bool:
         return False
     start = text.find(quote)
     while start >= 0:
-        if _whole_words(text, start, start + len(quote)):
+        end = start + len(quote)
+        if not (start > 0 and _joined(text, start)) and not (end < len(text) and _joined(text, end)):
             return True
         start = text.find(quote, start + 1)
     allowed = edits_allowed(quote)
@@ -94,10 +95,6 @@ def _joined(text: str, position: int) -> bool:
     """Whether the characters before and at a position belong to one word of a script with spaces."""
     before, after = text[position - 1], text[position]
     return all(each.isalnum() and each < "\u0e00" for each in (before, after))
-
-
-def _whole_words(text: str, start: int, end: int) -> bool:
-    return not (start > 0 and _joined(text, start)) and not (end < len(text) and _joined(text, end))
 
 
 def endings(pattern: str, text: str) -> Iterator[tuple[int, int]]:

@@ -449,7 +449,8 @@ class TopicInterview(ProtocolTalk):
 
     def _free_course(self) -> Exchange[str]:
         while self.exchanges < FREE_EXCHANGES:
-            if self.spoken and (yield from self.interview_ends()):
+            material = {"dialogue": self._dialogue()}
+            if self.spoken and (yield from self._asked("interview_end", material, flag_reader("ended"))):
                 return "evaluator ends"
             stop = yield from self.ask(AskedTopic(opening=not self.spoken))
             if stop:
@@ -508,8 +509,10 @@ class TopicInterview(ProtocolTalk):
             return ledger.silence(spoken.flags)
         ledger.say("clinician", spoken, about)
         # The story goes to the patient once the evaluator says that it is to be told, and stays there.
-        if self.story.text and self.told_at is None and (yield from self.story_is_due()):
-            self.told_at = self.spoken
+        if self.story.text and self.told_at is None:
+            material = {"dialogue": self._dialogue()}
+            if (yield from self._asked("trigger", material, flag_reader("due"))):
+                self.told_at = self.spoken
         ledger.say("patient", (yield from self._reply(number, topic.text)), about)
         self.exchanges = number
         return ledger.repeated()
@@ -585,16 +588,6 @@ class TopicInterview(ProtocolTalk):
             )
         )
         return tuple(topic for topic, same in zip(topics, verdicts, strict=True) if same)
-
-    def story_is_due(self) -> Exchange[bool]:
-        """Whether the patient should now tell what led to the illness."""
-        due: bool = yield from self._asked("trigger", {"dialogue": self._dialogue()}, flag_reader("due"))
-        return due
-
-    def interview_ends(self) -> Exchange[bool]:
-        """Whether an interview without topics should end."""
-        ends: bool = yield from self._asked("interview_end", {"dialogue": self._dialogue()}, flag_reader("ended"))
-        return ends
 
     def _asked(
         self,
