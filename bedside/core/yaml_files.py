@@ -22,9 +22,10 @@ MOST_VALUES = 20_000
 _DIGEST = re.compile(r"(?:#.*\n)*?# SHA-256 of all below: ([0-9a-f]{64})\r?\n")
 
 #: What the parser in C reads otherwise than the one in Python: spaces that aren't plain, marks of byte order, starts
-#: and directives of a document, comments next to | or >, question marks of keys or beside brackets and braces.
+#: and directives of a document, comments next to | or >, no value before a bracket, question marks of keys or beside
+#: brackets and braces.
 _ONLY_IN_PYTHON = re.compile(
-    r"[^\S\n ]|\ufeff|^(?:%|---)|[|>][-+\d]*#|(?<!\w)\?|[&*]\w+\?|\A(?=[^?]*\?)[^\[{]*[\[{]", re.MULTILINE
+    r"[^\S\n ]|\ufeff|^(?:%|---)|[|>][-+\d]*#|:\s*[,\]}]|(?<!\w)\?|[&*]\w+\?|\A(?=[^?]*\?)[^\[{]*[\[{]", re.MULTILINE
 )
 
 _STR, _MERGE = "tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"

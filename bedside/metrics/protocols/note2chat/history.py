@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -305,18 +305,13 @@ def summarise(cases: Iterable[History]) -> HistorySummary:
         f1=mean([case.f1 for case in histories], "no case has an F1"),
         questions=ratio(sum(case.questions for case in histories), len(histories), "no case", n=len(histories)),
         top=tuple(mean([case.top(k) for case in histories], "no case has a rank") for k in range(1, K + 1)),
-        by_category=recall_by_category(histories),
+        by_category={
+            category: ratio(
+                sum(case.by_category[category][0] for case in histories),
+                sum(case.by_category[category][1] for case in histories),
+                f"no finding of the category {category}",
+                n=len(histories),
+            )
+            for category in CATEGORIES
+        },
     )
-
-
-def recall_by_category(cases: Sequence[History]) -> dict[Category, Measured]:
-    """Recall of each category over cases: findings elicited / findings, both summed."""
-    return {
-        category: ratio(
-            sum(case.by_category[category][0] for case in cases),
-            sum(case.by_category[category][1] for case in cases),
-            f"no finding of the category {category}",
-            n=len(cases),
-        )
-        for category in CATEGORIES
-    }
