@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from bedside.metrics.protocols.label_files import Measured, mean, ratio
+from bedside.metrics.protocols.label_files import Measured, ratio
 from bedside.metrics.protocols.note2chat.labels import (
     CATEGORIES,
     Category,
@@ -271,47 +271,4 @@ def reply_rate(
         f"no labels of {what}",
         n=len(labelled),
         dropped=len(patient_replies) - len(labelled),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class HistorySummary:
-    """Measures over cases.
-
-    Attributes:
-        cases: number of cases.
-        recall, precision, f1: means of the cases' values, so that this F1 is not that of the mean precision and recall.
-        questions: mean number of questions.
-        top: share of the cases with the true diagnosis among the first 1, 2, 3, 4 and 5 candidates.
-        by_category: findings elicited / findings of each category, summed over cases.
-    """
-
-    cases: int
-    recall: Measured
-    precision: Measured
-    f1: Measured
-    questions: Measured
-    top: tuple[Measured, ...]
-    by_category: Mapping[Category, Measured]
-
-
-def summarise(cases: Iterable[History]) -> HistorySummary:
-    """Conversations taken together; means leave out the cases without a value and count them."""
-    histories = list(cases)
-    return HistorySummary(
-        cases=len(histories),
-        recall=mean([case.recall for case in histories], "no case has a recall"),
-        precision=mean([case.precision for case in histories], "no case has a precision"),
-        f1=mean([case.f1 for case in histories], "no case has an F1"),
-        questions=ratio(sum(case.questions for case in histories), len(histories), "no case", n=len(histories)),
-        top=tuple(mean([case.top(k) for case in histories], "no case has a rank") for k in range(1, K + 1)),
-        by_category={
-            category: ratio(
-                sum(case.by_category[category][0] for case in histories),
-                sum(case.by_category[category][1] for case in histories),
-                f"no finding of the category {category}",
-                n=len(histories),
-            )
-            for category in CATEGORIES
-        },
     )
