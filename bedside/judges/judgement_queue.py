@@ -237,8 +237,11 @@ class JudgementAsker:
         )
         if before is None or not before.replies or not before.replies[-1]:
             return request
-        problem = _problem_of(before)
-        return request if problem is None else _objecting(request, before.replies[-1], problem, ask)
+        # What was wrong with the last reply, unless it failed for another reason.
+        beginning, _, problem = (before.error or "").partition(": ")
+        if f"{beginning}: " != _UNUSABLE.format(len(before.replies), ""):
+            return request
+        return _objecting(request, before.replies[-1], problem, ask)
 
     def _read(self, reply: Reply, ask: Ask) -> tuple[_Outcome, str | None]:
         """What a reply comes to, and what is wrong with it."""
@@ -275,12 +278,6 @@ def _declined(declined: DeclinedError) -> _Outcome:
     if declined.by == "model":
         return _Outcome("refused", error=f"the judge refused: {declined.words}")
     return _Outcome("filtered", error=declined.problem)
-
-
-def _problem_of(judgement: Judgement) -> str | None:
-    """What was wrong with the last reply to a judgement that failed; None where it failed for another reason."""
-    beginning, _, problem = (judgement.error or "").partition(": ")
-    return problem if f"{beginning}: " == _UNUSABLE.format(len(judgement.replies), "") else None
 
 
 def _expected(reply: Reply, rubric: Rubric, at: int) -> tuple[float | None, str | None]:

@@ -304,7 +304,9 @@ class CorrectedSchedule:
         self.log.asked.append(self.tree.root)
         stop = yield from self.steps.ask(AskedTopic(self.tree.root, opening=True))
         while not stop:
-            yield from self._leave_out_answered()
+            topics = self._topics()
+            for topic, quote in (yield from self.steps.answered(topics)).items() if topics else ():
+                self._leave_out(topic, "answered", quote)
             leaf = yield from self._next_leaf()
             if leaf is None:
                 return ""
@@ -335,12 +337,6 @@ class CorrectedSchedule:
                 return leaf
             yield from self._grow(PARSE, 1)
         return None
-
-    def _leave_out_answered(self) -> Exchange[None]:
-        topics = self._topics()
-        if topics:
-            for topic, quote in (yield from self.steps.answered(topics)).items():
-                self._leave_out(topic, "answered", quote)
 
     def _grow(self, under: str, depth: int) -> Exchange[None]:
         """Put angles in the place of what was just taken from the front."""
