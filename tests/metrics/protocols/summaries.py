@@ -2,13 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bedside.metrics.protocols.label_files import Measured, mean, ratio
+from bedside.metrics.protocols.medconceal.matching import CaseScore, MatchCounts
 from bedside.metrics.protocols.medconceal.measures import _NO_PRIMARY, _NONE_REVEALED, _NOT_ADDRESSED, CaseTrace
 from bedside.metrics.protocols.note2chat.history import History, K
 from bedside.metrics.protocols.note2chat.labels import CATEGORIES, Category
+
+
+def _total(counts: Iterable[MatchCounts]) -> MatchCounts:
+    """Counts summed over cases."""
+    cases = list(counts)
+    return MatchCounts(
+        correct=sum(case.correct for case in cases),
+        findings=sum(case.findings for case in cases),
+        gold=sum(case.gold for case in cases),
+    )
+
+
+#: What is reported of a matching, at both levels.
+MEASURES = (
+    "fine precision", "fine recall", "fine F1", "category accuracy", "coarse precision", "coarse recall", "coarse F1",
+    "grounded precision", "grounded recall", "grounded F1", "matched without reveal",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class MatchingSummary:
+    """Measures over cases.
+
+    Attributes:
+        level: ``micro`` (counts summed over cases, then one ratio) or ``case-level`` (mean of the cases' values).
+        cases: number of cases.
+        values: by name.
+    """
+
+    level: str
+    cases: int
+    values: dict[str, Measured]
+
+
+_NO_TRACE = "no case has a trace"
+
+
+def micro(cases: Sequence[CaseScore]) -> MatchingSummary:
+    """Counts summed over cases, then precision, recall and F1: what the published main tables show."""
+    traced = [case for case in cases if case.grounded is not None]
+    values: dict[str, Measured] = {}
+    for name, counts in (
+        ("fine", [case.fine for case in cases]),
+        ("coarse", [case.coarse for case in cases]),
+        ("grounded", [case.grounded for case in traced if case.grounded is not None]),
+    ):
+        summed, dropped = _total(counts), len(cases) - len(counts)
+        for part, found in (("precision", summed.precision), ("recall", summed.recall), ("F1", summed.f1)):
+            values[f"{name} {part}"] = Measured(
+                found.value, found.missing if counts else _NO_TRACE, len(counts), dropped
+            )
+    values["category accuracy"] = ratio(
+        sum(case.agreeing for case in cases),
+        sum(case.fine.correct for case in cases),
+        "no finding matches a concern",
+        n=len(cases),
+    )
+    values["matched without reveal"] = mean([case.matched_without_reveal for case in cases], _NO_TRACE)
+    return MatchingSummary("micro", len(cases), {name: values[name] for name in MEASURES})
+
+
+def case_level(cases: Sequence[CaseScore]) -> MatchingSummary:
+    """Means of the cases' own values: what tests compare. Cases without a value are left out and counted."""
+    grounded = [case.grounded for case in cases]
+    none = Measured(missing=_NO_TRACE)
+    values = {
+        "fine precision": [case.fine.precision for case in cases],
+        "fine recall": [case.fine.recall for case in cases],
+        "fine F1": [case.fine.f1 for case in cases],
+        "category accuracy": [case.category_accuracy for case in cases],
+        "coarse precision": [case.coarse.precision for case in cases],
+        "coarse recall": [case.coarse.recall for case in cases],
+        "coarse F1": [case.coarse.f1 for case in cases],
+        "grounded precision": [each.precision if each else none for each in grounded],
+        "grounded recall": [each.recall if each else none for each in grounded],
+        "grounded F1": [each.f1 if each else none for each in grounded],
+        "matched without reveal": [case.matched_without_reveal for case in cases],
+    }
+    return MatchingSummary(
+        "case-level", len(cases), {name: mean(values[name], "no case has a value") for name in MEASURES}
+    )
 
 
 @dataclass(frozen=True, slots=True)
