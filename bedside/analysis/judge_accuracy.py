@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import eq
@@ -135,7 +135,7 @@ def decisions(
         yes = yes_level(units, levels)
         asked = [(level_words(yes), lambda cell: bool(cell == yes))]
     elif ordered:
-        asked = [(f"≥ {level_words(cut)}", lambda cell, cut=cut: places[cell] >= places[cut]) for cut in levels[1:]]
+        asked = [(f"≥ {level_words(cut)}", partial(_reaches, places, cut)) for cut in levels[1:]]
     else:
         asked = [(level_words(level), partial(eq, level)) for level in levels]
     decided = []
@@ -155,6 +155,10 @@ def decisions(
             given = int((np.nansum(people, axis=1) > 0)[twice].sum())
             decided.append(LevelDecision(words, given, int(twice.sum()), tests))
     return tuple(decided)
+
+
+def _reaches(places: Mapping[float | str, int], cut: float | str, level: float | str) -> bool:
+    return places[level] >= places[cut]
 
 
 def level_words(level: object) -> str:

@@ -506,8 +506,7 @@ class TopicInterview(ProtocolTalk):
         ledger.say("clinician", spoken, about)
         # The story goes to the patient once the evaluator says that it is to be told, and stays there.
         if self.story.text and self.told_at is None:
-            material = {"dialogue": self._dialogue()}
-            if (yield from self._asked("trigger", material, flag_reader("due"))):
+            if (yield from self._asked("trigger", {"dialogue": self._dialogue()}, flag_reader("due"))):
                 self.told_at = self.spoken
         ledger.say("patient", (yield from self._reply(number, topic.text)), about)
         self.exchanges = number

@@ -103,8 +103,6 @@ class PlainTalk(SensemakingTalk):
 CANDIDATES = 3
 #: Rounds of writing for one message: a stage, the next one, and once more where information is provided.
 ROUNDS = 3
-#: Purposes of the calls by which the model under test is asked for objects.
-OBJECTS = ("stage", "candidates")
 #: A message of the sensemaker without the sentence that is fixed for its stage.
 NO_SENTENCE = "fixed sentence missing"
 
