@@ -505,9 +505,9 @@ class TopicInterview(ProtocolTalk):
             return ledger.silence(spoken.flags)
         ledger.say("clinician", spoken, about)
         # The story goes to the patient once the evaluator says that it is to be told, and stays there.
-        if self.story.text and self.told_at is None:
-            if (yield from self._asked("trigger", {"dialogue": self._dialogue()}, flag_reader("due"))):
-                self.told_at = self.spoken
+        untold = self.story.text and self.told_at is None
+        if untold and (yield from self._asked("trigger", {"dialogue": self._dialogue()}, flag_reader("due"))):
+            self.told_at = self.spoken
         ledger.say("patient", (yield from self._reply(number, topic.text)), about)
         self.exchanges = number
         return ledger.repeated()
