@@ -25,7 +25,8 @@ _DIGEST = re.compile(r"(?:#.*\n)*?# SHA-256 of all below: ([0-9a-f]{64})\r?\n")
 #: and directives of a document, comments next to | or >, no value before a bracket, question marks of keys or beside
 #: brackets and braces.
 _ONLY_IN_PYTHON = re.compile(
-    r"[^\S\n ]|\ufeff|^(?:%|---)|[|>][-+\d]*#|:\s*[,\]}]|(?<!\w)\?|[&*]\w+\?|\A(?=[^?]*\?)[^\[{]*[\[{]", re.MULTILINE
+    r"[^\S\n ]|\ufeff|^(?:%|---)|[|>][-+\d]*#|:(?:\s|#.*\n)*[,\]}]|(?<!\w)\?|[&*]\w+\?|\A(?=[^?]*\?)[^\[{]*[\[{]",
+    re.MULTILINE,
 )
 
 _STR, _MERGE = "tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"
