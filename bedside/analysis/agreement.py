@@ -320,7 +320,10 @@ def agree(
         DataError: an unknown metric, rater or form of a statistic, nothing that two raters rated, or weights for
             labels without an order.
     """
-    _check_forms(weights=weights, alpha=alpha, icc=icc)
+    forms_known = {"weights": (weights, WEIGHTS), "alpha": (alpha, ALPHA_METRICS), "icc": (icc, ICC_FORMS)}
+    for name, (form, known) in forms_known.items():
+        if form is not None:
+            one_of(form, known, "form", DataError, where=f"`{name}`")
     forms = AskedForms(weights=weights, alpha=alpha, icc=icc, seed=seed)
     view = linked_view(view)
     names = view.agreed_metrics(metrics)
@@ -385,18 +388,6 @@ def _check_order(weights: Weights | None, agreements: Sequence[Agreement]) -> No
         where="`weights`",
         todo="give their scale in its order, `scales=METRIC=low<middle<high`",
     )
-
-
-def _check_forms(**forms: str | None) -> None:
-    """See that each form of a statistic is known.
-
-    Raises:
-        DataError: one isn't.
-    """
-    known = {"weights": WEIGHTS, "alpha": ALPHA_METRICS, "icc": ICC_FORMS}
-    for name, form in forms.items():
-        if form is not None:
-            one_of(form, known[name], "form", DataError, where=f"`{name}`")
 
 
 def _of_metric(view: RatingsView, name: str, ratings: pl.DataFrame, forms: AskedForms) -> list[Agreement]:

@@ -170,10 +170,6 @@ def _kappa(compared: ComparedRatings) -> Result:
     )  # fmt: skip
 
 
-def _kappa_without_constant_raters(compared: ComparedRatings) -> Result:
-    return _kappa(replace(compared, pairs=compared.varied_pairs()))
-
-
 def _kappa_of_rated_units(compared: ComparedRatings) -> Result:
     """Kappa of the units at hand, none of which is weighted."""
     assert compared.sample is not None
@@ -317,7 +313,7 @@ STATISTICS: tuple[AgreementStatistic, ...] = (
     AgreementStatistic("kappa", _kappa, levels=_OF_SCALES),
     AgreementStatistic(
         "kappa without constant raters",
-        _kappa_without_constant_raters,
+        lambda compared: _kappa(replace(compared, pairs=compared.varied_pairs())),
         kinds=("people", "ceiling", "mean"),
         levels=_OF_SCALES,
         needed=lambda compared: bool(compared.varied_pairs()),

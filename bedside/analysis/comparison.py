@@ -580,7 +580,13 @@ def compare(
     Raises:
         DataError: fewer than two systems, an unknown one, or an option that is none of those named.
     """
-    _check_choices(test, alternative, family, correction)
+    for argument, value, choices in (
+        ("test", test, TESTS),
+        ("alternative", alternative, ALTERNATIVES),
+        ("family", family, CORRECTION_FAMILIES),
+        ("correction", correction, CORRECTIONS),
+    ):
+        one_of(value, choices, argument, DataError, where=f"`{argument}`")
     if looks is not None:
         check_at_looks("test", test, "auto", *_OF_MEANS.values())
         check_at_looks("alternative", alternative, "two-sided")
@@ -695,16 +701,6 @@ def nothing_compared(comparisons: Comparisons, name: str) -> NothingError:
         f"no metric can be compared ({'; '.join(reasons[:_MOST_REASONS])}{more})", where=name,
         todo="name others with `metrics`, or rate whole transcripts",
     )  # fmt: skip
-
-
-def _check_choices(test: str, alternative: str, family: str, correction: str) -> None:
-    for argument, value, choices in (
-        ("test", test, TESTS),
-        ("alternative", alternative, ALTERNATIVES),
-        ("family", family, CORRECTION_FAMILIES),
-        ("correction", correction, CORRECTIONS),
-    ):
-        one_of(value, choices, argument, DataError, where=f"`{argument}`")
 
 
 def _duos(view: RatingsView, chosen: Sequence[str], reference: str | None) -> list[tuple[str, str]]:

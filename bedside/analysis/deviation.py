@@ -113,7 +113,8 @@ def _deviation(facts: MetricFacts, raters: str, system: str, table: pl.DataFrame
         result = replace(result, missing="the system has no value")
     elif not others.n:
         groups = sorted(reference.drop_nulls("value")["group"].unique())
-        result = replace(result, missing=_no_reference(raters, groups))
+        elsewhere = f"the reference was rated by {', '.join(groups)}, not by {raters}"
+        result = replace(result, missing=elsewhere if groups else "the reference has no value")
     mean = float(own.values.mean()) if own.n else None
     base = float(others.values.mean()) if others.n else None
     return Deviation(
@@ -122,9 +123,3 @@ def _deviation(facts: MetricFacts, raters: str, system: str, table: pl.DataFrame
         missing=own.missing, reference_missing=others.missing,
         deviation=None if mean is None or base is None else abs(mean - base), difference=result,
     )  # fmt: skip
-
-
-def _no_reference(raters: str, groups: Sequence[str]) -> str:
-    if not groups:
-        return "the reference has no value"
-    return f"the reference was rated by {', '.join(groups)}, not by {raters}"

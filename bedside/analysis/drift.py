@@ -215,7 +215,12 @@ def _change(
     from bedside.stats import paired
     from bedside.stats.change import mean_percentage_change, percentage_change
 
-    at_shortest, at_longest = (_case_values(table.filter(pl.col("length") == length)) for length in lengths)
+    present = table.drop_nulls(["value", "case_id"])
+    # The values of each case's transcripts at either length, in order of size.
+    at_shortest, at_longest = (
+        dict(present.filter(length=length).group_by("case_id").agg(pl.col("value").sort()).iter_rows())
+        for length in lengths
+    )
     shared = sorted(at_shortest.keys() & at_longest.keys())
     if of == "pairs":
         paired_values = [(*pair, case) for case in shared for pair in product(at_shortest[case], at_longest[case])]
@@ -233,12 +238,6 @@ def _change(
         facts=facts, raters=raters, system=system, change=result, shared=len(shared),
         alone_shortest=len(at_shortest) - len(shared), alone_longest=len(at_longest) - len(shared),
     )  # fmt: skip
-
-
-def _case_values(table: pl.DataFrame) -> dict[str, list[float]]:
-    """The values of each case's transcripts, in order of size."""
-    present = table.drop_nulls(["value", "case_id"])
-    return dict(present.group_by("case_id").agg(pl.col("value").sort()).iter_rows())
 
 
 def _why_unpaired(table: pl.DataFrame, lengths: tuple[float, float]) -> str:

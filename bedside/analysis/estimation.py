@@ -344,8 +344,11 @@ def estimate(
             continue
         _check_label_sets(view, metric)
         share = is_share(view, metric, name)
+        facts = view.facts(original)
+        if metric != original:
+            facts = replace(facts, name=metric, title=f"{facts.title}: {metric.partition('=')[2]}")
         question = _EstimateQuestion(
-            _part_facts(view, original, metric), name, about=about, method=method, share=share,
+            facts, name, about=about, method=method, share=share,
             learnt=view.learnt.get((name, original), 0), planned=planned,
             ends=(0.0, 1.0) if share else view.value_ends(metric),
         )  # fmt: skip
@@ -408,11 +411,6 @@ def _parts(view: RatingsView, metric: str, named: bool) -> Iterator[RatingsView]
     for label in labels:
         rows = [at_level(table, metric, label) for table in (view.ratings, view.final)]
         yield replace(view, ratings=rows[0], final=rows[1])
-
-
-def _part_facts(view: RatingsView, original: str, metric: str) -> MetricFacts:
-    own = view.facts(original)
-    return own if metric == original else replace(own, name=metric, title=f"{own.title}: {metric.partition('=')[2]}")
 
 
 def _check_label_sets(view: RatingsView, metric: str) -> None:

@@ -148,7 +148,14 @@ def _on_intent(
     labelled = ratings.filter(pl.col("metric") == _INTENT, pl.col("label").is_not_null())
     if labelled.is_empty():
         return
-    _check_intents(labelled)
+    others = labelled.filter(~pl.col("label").is_in(list(INTENTS)))
+    if not others.is_empty():
+        name, unit, rater, label = others.select("transcript_id", "unit", "rater", "label").row(0)
+        raise DataError(
+            f"{rater} gives a turn the intent {label!r}",
+            where=f"transcript {name}, {unit}, {_INTENT}",
+            todo=f"write one of {', '.join(INTENTS)}",
+        )
     grid = grid_of(labelled)
     row_of = {key: row for row, key in enumerate(zip(grid.transcripts, grid.units, strict=True))}
     passes = dict(
@@ -175,19 +182,3 @@ def _on_intent(
                 passes[rater],
                 kappa([own for own, _ in both], grid.cells[rows, column].tolist(), scale=INTENTS, clusters=cases),
             )
-
-
-def _check_intents(labelled: pl.DataFrame) -> None:
-    """Check that labels are intents.
-
-    Raises:
-        DataError: one isn't.
-    """
-    others = labelled.filter(~pl.col("label").is_in(list(INTENTS)))
-    if not others.is_empty():
-        name, unit, rater, label = others.select("transcript_id", "unit", "rater", "label").row(0)
-        raise DataError(
-            f"{rater} gives a turn the intent {label!r}",
-            where=f"transcript {name}, {unit}, {_INTENT}",
-            todo=f"write one of {', '.join(INTENTS)}",
-        )

@@ -694,11 +694,6 @@ def _by_sign(
     return tuple(sorted(findings, key=lambda finding: finding.kind not in SHOWN))
 
 
-def _sign_of(bounds: tuple[float, float] | None) -> int | None:
-    """On which side of zero an interval lies: 0 where it holds it, None where there is none."""
-    return None if bounds is None else 1 if bounds[0] > 0 else -1 if bounds[1] < 0 else 0
-
-
 def estimate_findings(estimates: Sequence[Estimate]) -> tuple[Finding, ...]:
     """Which systems differ once the judge is corrected by people, by intervals that hold all at once."""
     differences = [estimate for estimate in estimates if len(estimate.systems) == 2]
@@ -706,7 +701,9 @@ def estimate_findings(estimates: Sequence[Estimate]) -> tuple[Finding, ...]:
     for difference in differences:
         corrected = difference.corrected
         measure = measured(difference.facts, difference.facts.title, corrected, difference.labelled, difference.of)
-        sign = _sign_of(_bounds(corrected, len(differences)))
+        bounds = _bounds(corrected, len(differences))
+        # On which side of zero the interval lies: 0 where it holds it, None where there is none.
+        sign = None if bounds is None else 1 if bounds[0] > 0 else -1 if bounds[1] < 0 else 0
         if corrected.p is not None and sign is not None:  # at every look
             sign = (1 if (corrected.estimate or 0.0) > 0 else -1) if corrected.p * len(differences) < ALPHA else 0
         if sign and owes_raters(difference.people, corrected):

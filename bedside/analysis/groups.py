@@ -48,8 +48,10 @@ def group_view(view: RatingsView, factor: str, systems: Sequence[str] | None = N
     if several:
         kept = kept.join(placed.select("transcript_id", pl.col("system").alias(OF_SYSTEM)), on="transcript_id")
     match = view.part.match
-    if match is None and several and not _share_case(placed):
-        match = ()  # else nothing is matched, and groups would differ by their systems
+    if match is None and several:
+        groups_of_case = placed.drop_nulls("case_id").group_by("case_id").agg(pl.col("group").n_unique())["group"]
+        if not (groups_of_case > 1).any():
+            match = ()  # else nothing is matched, and groups would differ by their systems
     if match is not None:
         match = tuple(name for name in match if name != factor) + (OF_SYSTEM,) * bool(several)
     of_group = placed.select("transcript_id", "group")
@@ -136,12 +138,6 @@ def _checked_systems(placed: pl.DataFrame, view: RatingsView) -> tuple[str, ...]
             todo=f"name one with `systems={systems[0]}`",
         )
     return tuple(systems)
-
-
-def _share_case(placed: pl.DataFrame) -> bool:
-    """Whether two groups have some case in common."""
-    groups = placed.drop_nulls("case_id").group_by("case_id").agg(pl.col("group").n_unique())["group"]
-    return bool((groups > 1).any())
 
 
 def _in_groups(rows: pl.DataFrame, of_group: pl.DataFrame) -> pl.DataFrame:

@@ -11,7 +11,7 @@ import polars as pl
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.words import counted
-from bedside.judges.store import FILE_NAME, Judgement, read_judgements
+from bedside.judges.store import FILE_NAME, read_judgements
 from bedside.ratings.juries import jury_named
 from bedside.ratings.names import JUDGE_VERSION, judge_rater, unit_name
 from bedside.ratings.run import Run
@@ -152,7 +152,8 @@ def _stored(run: Run, raters: set[str]) -> pl.DataFrame:
         for judgement in read_judgements(run.path / FILE_NAME)
         if judgement.state == "answered"
         for rater in prompts.get((judgement.rubric, judgement.version), ())
-        if _is_by(judgement, rater)
+        # Whether the judge is the judgement's model, by whatever kind of rubric.
+        if f"{rater}+".startswith(f"{judge_rater(judgement.model)}+")
         for version in [judgement.served.version if judgement.served else None]
         for unit in (judgement.unit, *map(unit_name, judgement.items or ()))
     ])  # fmt: skip
@@ -161,12 +162,6 @@ def _stored(run: Run, raters: set[str]) -> pl.DataFrame:
 def _stored_table(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
     names = ("rater", "transcript_id", "unit", "rubric", "version")
     return pl.DataFrame(rows, {**dict.fromkeys(names, pl.String()), "replicate": pl.Int32()}, orient="row")
-
-
-def _is_by(judgement: Judgement, rater: str) -> bool:
-    """Whether a judge is the judgement's model, by whatever kind of rubric."""
-    own = judge_rater(judgement.model)
-    return rater == own or rater.startswith(f"{own}+")
 
 
 def unversioned(run: Run, rater: str) -> str:

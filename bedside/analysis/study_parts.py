@@ -71,14 +71,9 @@ class StudyPart:
                 "People's ratings of all rounds count; several by one person of one thing are repeated ratings."
             )
         elif self.rounds:
-            sentences.append(f"People's ratings are those of {round_words(self.rounds)}.")
+            noun = "round" if len(self.rounds) == 1 else "rounds"
+            sentences.append(f"People's ratings are those of the {noun} {', '.join(map(_printed, self.rounds))}.")
         return sentences
-
-
-def round_words(rounds: Sequence[str]) -> str:
-    """Rounds in running text; the one without a name is ``""``."""
-    names = [_printed(name) for name in rounds]
-    return f"the round {names[0]}" if len(names) == 1 else f"the rounds {', '.join(names)}"
 
 
 def _printed(name: str) -> str:

@@ -106,11 +106,7 @@ def verdict_on(
     unsettled = [(decision, test) for decision, test in tests if test.p is None or test.p >= ALPHA]
     if doubts or not unsettled:
         return Verdict(None if doubts else True, "; ".join(doubts))
-    return Verdict(None, "", max(unsettled, key=_cases_needed))
-
-
-def _cases_needed(tested: tuple[LevelDecision, Result]) -> float:
-    return tested[1].details.get(CASES_NEEDED) or inf
+    return Verdict(None, "", max(unsettled, key=lambda tested: tested[1].details.get(CASES_NEEDED) or inf))
 
 
 def _p_worse(tested: tuple[LevelDecision, Result]) -> float:

@@ -21,6 +21,14 @@ MOST_VALUES = 20_000
 #: The line of a digest, after other lines of comment.
 _DIGEST = re.compile(r"(?:#.*\n)*?# SHA-256 of all below: ([0-9a-f]{64})\r?\n")
 
+#: What the parser in C reads otherwise than the one in Python: spaces that aren't plain, marks of byte order, starts
+#: and directives of a document, comments next to | or >, no value before a bracket, question marks of keys or beside
+#: brackets and braces.
+_ONLY_IN_PYTHON = re.compile(
+    r"[^\S\n ]|\ufeff|^(?:%|---)|[|>][-+\d]*#|:(?:\s|#.*\n)*[,\]}]|(?<!\w)\?|[&*]\w+\?|\A(?=[^?]*\?)[^\[{]*[\[{]",
+    re.MULTILINE,
+)
+
 _STR, _MERGE = "tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"
 
 
@@ -29,8 +37,12 @@ class _Loader(yaml.SafeLoader):
 
     aliases = False
 
-    def __init__(self, stream: str) -> None:
+    def __init__(self, stream: str, *, fast: bool) -> None:
         super().__init__(stream)
+        if fast:
+            parser: Any = yaml.CSafeLoader(stream)
+            for name in ("check_event", "peek_event", "get_event"):
+                setattr(self, name, getattr(parser, name))
         self._values = 0
         self._levels = 0
         #: Anchor → the number of values it stands for, once that is known.
@@ -135,15 +147,23 @@ def plain_yaml_nodes(
             where=str(path),
             todo="restore it from a copy, or take the line of its SHA-256 out to make it yours",
         )
+    # What the parser in C can't read is read in Python, or said to be wrong in its words.
+    if hasattr(yaml, "CSafeLoader") and _ONLY_IN_PYTHON.search(text) is None:
+        with suppress(yaml.YAMLError, ValueError, LookupError, ArithmeticError, RecursionError):
+            return _value_and_node(text, aliases=aliases, fast=True)
     try:
-        loader = (_AliasLoader if aliases else _Loader)(text)
-        root = loader.get_single_node()
-        return (None if root is None else loader.construct_document(root)), root
+        return _value_and_node(text, aliases=aliases, fast=False)
     # Values that look like a date or a number and are none raise what their conversion raises.
     except (yaml.YAMLError, ValueError, LookupError, ArithmeticError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{path}:{mark.line + 1}" if mark else str(path)
         raise kind(f"the file is not plain YAML ({getattr(error, 'problem', None) or error})", where=place) from error
+
+
+def _value_and_node(text: str, *, aliases: bool, fast: bool) -> tuple[Any, Any]:
+    loader = (_AliasLoader if aliases else _Loader)(text, fast=fast)
+    root = loader.get_single_node()
+    return (None if root is None else loader.construct_document(root)), root
 
 
 def keys_and_values(path: Path, noun: str, see: str, *, aliases: bool = False) -> dict[str, Any]:

@@ -227,7 +227,7 @@ class JudgementAsker:
             prompt.text,
             prompt.form,
             schema_name="judgement",
-            seed=self._sampling.pass_seed(ask.group.number),
+            seed=self._sampling.seed + ask.group.number if self._sampling.temperature else None,
             items=prompt.asked,
             choices=prompt.choices,
             key=ask.key,
@@ -237,8 +237,11 @@ class JudgementAsker:
         )
         if before is None or not before.replies or not before.replies[-1]:
             return request
-        problem = _problem_of(before)
-        return request if problem is None else _objecting(request, before.replies[-1], problem, ask)
+        # What was wrong with the last reply, unless it failed for another reason.
+        beginning, _, problem = (before.error or "").partition(": ")
+        if f"{beginning}: " != _UNUSABLE.format(len(before.replies), ""):
+            return request
+        return _objecting(request, before.replies[-1], problem, ask)
 
     def _read(self, reply: Reply, ask: Ask) -> tuple[_Outcome, str | None]:
         """What a reply comes to, and what is wrong with it."""
@@ -275,12 +278,6 @@ def _declined(declined: DeclinedError) -> _Outcome:
     if declined.by == "model":
         return _Outcome("refused", error=f"the judge refused: {declined.words}")
     return _Outcome("filtered", error=declined.problem)
-
-
-def _problem_of(judgement: Judgement) -> str | None:
-    """What was wrong with the last reply to a judgement that failed; None where it failed for another reason."""
-    beginning, _, problem = (judgement.error or "").partition(": ")
-    return problem if f"{beginning}: " == _UNUSABLE.format(len(judgement.replies), "") else None
 
 
 def _expected(reply: Reply, rubric: Rubric, at: int) -> tuple[float | None, str | None]:
@@ -510,7 +507,10 @@ class JudgementQueue(Generic[Group]):
                 if len(block) >= (4 * size if alike else size):
                     await self._admit(block)
                     block = []
-                    await self._wait_for_room(group)
+                    # The group that must come out first is always let in whole, or nothing would ever come out.
+                    while self._open >= self._window and self._waiting[0] is not group:
+                        self._room.clear()
+                        await self._room.wait()
                 block.append(ask)
             group.complete = True
             self._come_out()
@@ -560,12 +560,6 @@ class JudgementQueue(Generic[Group]):
             if rest:
                 self._deferred.setdefault(key, []).extend(rest)
         await self._queue.room()
-
-    async def _wait_for_room(self, group: AnswerGroup) -> None:
-        # The group that must come out first is always let in whole, or nothing would ever come out.
-        while self._open >= self._window and self._waiting[0] is not group:
-            self._room.clear()
-            await self._room.wait()
 
     async def _follow(self) -> None:
         """Ask what answers lead to."""

@@ -13,7 +13,7 @@ from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.metrics.textstat_library import TextCounts, counting, formula, textstat_version
 from bedside.ratings.values import Value, missing
 from bedside.transcripts.language import primary_language
-from bedside.transcripts.transcript import Role, Transcript, Turn
+from bedside.transcripts.transcript import Role, Transcript
 
 ROLES: tuple[Role, ...] = ("clinician", "patient")
 #: Why a text has no value by a formula, and else the remark that belongs to the value; by the formula's name.
@@ -107,12 +107,6 @@ def formula_metrics(formulas: Iterable[Formula], sample: WorkedTalk) -> Iterator
             )
 
 
-def as_one_text(turns: Iterable[Turn]) -> str:
-    """Turns one after the other; one whose last words no ``.``, ``!`` or ``?`` ends is given a full stop."""
-    texts = (turn.text.rstrip() for turn in turns)
-    return "\n".join(f"{text}." if _is_open(text) else text for text in texts if text)
-
-
 def _is_open(text: str) -> bool:
     """Whether words follow the last ``.``, ``!`` or ``?``."""
     last = max(text.rfind("."), text.rfind("!"), text.rfind("?"))
@@ -162,7 +156,10 @@ def formula_values(
         if refusal is not None:
             yield from (missing(metric, refusal, role=role) for metric, _ in session)
         else:
-            yield from _rated(session, counter()(as_one_text(own)), verdicts, role=role)
+            # Turns one after the other; one whose last words no ``.``, ``!`` or ``?`` ends is given a full stop.
+            texts = (turn.text.rstrip() for turn in own)
+            whole = "\n".join(f"{text}." if _is_open(text) else text for text in texts if text)
+            yield from _rated(session, counter()(whole), verdicts, role=role)
     if not turns:
         yield from (missing(metric, "no turns of clinician or patient") for metric, _ in by_turn)
     for turn in turns if by_turn else ():

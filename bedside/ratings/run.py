@@ -153,7 +153,11 @@ class Run:
         if not os.path.isdir(self.path):
             raise RunError("there is no such run", where=str(path), todo="make one with bedside score")
         check_no_links(self.path, "a run")
-        self._await_change()
+        # A process may be putting a change in its place; one that was killed won't.
+        for _ in range(_PATIENCE):
+            if not (self.path / _CHANGE).exists():
+                break
+            time.sleep(0.01)
         self.manifest: dict[str, Any] = self._read_manifest()
         #: Files that were as they were written, and as what they were read: size and time of the last change.
         self._as_written: dict[str, tuple[int, int, int]] = {}
@@ -162,13 +166,6 @@ class Run:
         """Where the ratings or the manifest stand: in the run, or in a whole change that is not in its place yet."""
         changed = self.path / _CHANGE / name
         return changed if changed.is_file() else self.path / name
-
-    def _await_change(self) -> None:
-        """Wait a moment for a process that is putting a change in its place; one that was killed won't."""
-        for _ in range(_PATIENCE):
-            if not (self.path / _CHANGE).exists():
-                return
-            time.sleep(0.01)
 
     def _read_manifest(self) -> dict[str, Any]:
         file = self.file(MANIFEST)

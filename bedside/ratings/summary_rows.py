@@ -61,7 +61,7 @@ def summary_rows(ids: Sequence[str], rows: Sequence[Sequence[str]] = (), at: Seq
     >>> sorted(summary_rows(["a1", "a2", "Mean", "SD"]).computed), sorted(summary_rows(["calm", "mean"]).computed)
     (['Mean', 'SD'], [])
     """
-    known = {name for name in set(ids) if _is_known(name)}
+    known = {name for name in set(ids) if not re.search(r"\d", name) and (plain(name) in _NAMES or is_derived(name))}
     last, others = _last(ids, lambda name: not re.search(r"\d", name))
     others -= known
     if others and all(re.search(r"\d", name) for name in others):
@@ -86,10 +86,6 @@ def summary_rows(ids: Sequence[str], rows: Sequence[Sequence[str]] = (), at: Seq
     sure = _equal(set(last), ids, rows, at, exact=True)
     maybe = _equal(set(last), ids, rows, at, exact=True, answers=True) - sure
     return SummaryRows(frozenset(sure), min(map(ids.index, maybe), default=None))
-
-
-def _is_known(name: str) -> bool:
-    return not re.search(r"\d", name) and (plain(name) in _NAMES or is_derived(name))
 
 
 def _last(ids: Sequence[str], unlike: Callable[[str], bool]) -> tuple[list[str], set[str]]:

@@ -328,7 +328,7 @@ def _is_of_raters(name: str, cells: Sequence[str], items: Sequence[str]) -> bool
     """Whether texts may be what raters remarked, and not what is said of an item in each of its rows."""
     if comment_about(name) is not None:
         return True
-    if is_about_the_row(name) or is_derived(name) or holds_speech(name):
+    if is_about_the_row(name) or is_derived(name) or _SAID.search(plain(name)):
         return False
     of_item: dict[str, list[str]] = defaultdict(list)
     for item, cell in zip(items, cells, strict=False):
@@ -541,11 +541,6 @@ def comment_about(name: str) -> str | None:
     word = plain(name)
     match = _AFTER.fullmatch(word) or _BEFORE.fullmatch(word)
     return None if match is None else match["about"] or ""
-
-
-def holds_speech(name: str) -> bool:
-    """Whether a column of this name holds what was said in a conversation, and no remark on it."""
-    return bool(_SAID.search(plain(name)))
 
 
 def is_free_text(answers: Iterable[str]) -> bool:

@@ -151,7 +151,8 @@ class _Conversation:
         outcome = await play(controller, self._answers)
         if self._silence and outcome.stop not in CLINICIAN_FAILURES:
             outcome = replace(outcome, stop=self._silence)
-        if outcome.stop == CLINICIAN_REPEATS and DECLINED.search(_last_words(outcome)):
+        by_clinician = (turn.text for turn in reversed(outcome.turns) if turn.role == "clinician")
+        if outcome.stop == CLINICIAN_REPEATS and DECLINED.search(next(by_clinician)):
             # Words that decline, time and again, are no more an answer than none.
             outcome = replace(outcome, stop="refused")
         failed, detail = CLINICIAN_FAILURES.get(outcome.stop, ""), ""
@@ -197,11 +198,6 @@ class _Conversation:
         if self._begun and at not in self._replies:
             raise _CutOffError
         return await self._asked.answer(call, at, place, name=name, replies=self._replies)
-
-
-def _last_words(outcome: Outcome) -> str:
-    """What the clinician said last."""
-    return next(turn.text for turn in reversed(outcome.turns) if turn.role == "clinician")
 
 
 def holds_hidden(call: Call, conversation: PlannedConversation, replied: Sequence[str]) -> bool:

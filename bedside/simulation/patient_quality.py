@@ -218,7 +218,9 @@ def _variety(view: RatingsView, talks: SimulatedTalks, encode: Encode | None, se
     """How much patients' words differ: between repeats of one situation, and between cases."""
     from bedside.metrics.text_diversity import distinct_share, tokens_of
 
-    texts = _patients_turns(view)
+    texts: dict[str, list[str]] = {}
+    for transcript in () if view.run is None or not view.run.keeps_text else view.run.transcripts():
+        texts[transcript.id] = [turn.text for turn in transcript.of("patient") if turn.text.strip()]
     finished = [talk for talk in talks.finished if texts.get(talk.id)]
     systems = {system: [talk for talk in finished if talk.system == system] for system in talks.systems}
     tokens = {talk.id: tokens_of("\n".join(texts[talk.id])) for talk in finished}
@@ -306,16 +308,6 @@ def _cases(talks: Sequence[SimulatedTalk], seed: int) -> list[list[str]]:
     drawn = [draw.choice(ids) for ids in by_case.values()]
     draw.shuffle(drawn)
     return [drawn[:TEXTS]] if len(drawn) > 1 else []
-
-
-def _patients_turns(view: RatingsView) -> dict[str, list[str]]:
-    """What the patient says in each conversation; empty where the run keeps no text."""
-    if view.run is None or not view.run.keeps_text:
-        return {}
-    return {
-        transcript.id: [turn.text for turn in transcript.turns if turn.role == "patient" and turn.text.strip()]
-        for transcript in view.run.transcripts()
-    }
 
 
 def _sessions(view: RatingsView) -> Iterator[QualityMeasure]:

@@ -557,7 +557,11 @@ class _Asking:
             elif not line:
                 self._say("Type your message and press Enter.")
             elif not self._command(line):
-                return line if self.call.schema is None else self._with_fields(line)
+                if self.call.schema is None:
+                    return line
+                # Fields beside the message say that it doesn't end the conversation.
+                fields = {name: neutral_value(schema) for name, schema in self._endings().items()}
+                return orjson.dumps({"message": line, **fields}).decode()
 
     def data(self) -> str:
         """An object that the call's schema describes, in JSON."""
@@ -568,11 +572,6 @@ class _Asking:
         """The schema's fields beside the message: what a clinician says who ends the conversation."""
         fields: Mapping[str, Any] = (self.call.schema or {}).get("properties", {})
         return {name: schema for name, schema in fields.items() if name != "message"}
-
-    def _with_fields(self, message: str) -> str:
-        """A message that doesn't end the conversation, beside fields that say so."""
-        fields = {name: neutral_value(schema) for name, schema in self._endings().items()}
-        return orjson.dumps({"message": message, **fields}).decode()
 
     def _end(self) -> str:
         """What ends the conversation; its last message lists what is handed in."""

@@ -266,7 +266,10 @@ class SimulationPlan:
 
     def _crossed(self, case: Case, clinicians: Sequence[ActorName]) -> Iterator[PlannedConversation]:
         for persona in self.personas:
-            shared = self._shared_keys(case, persona)
+            shared: dict[Scope, str] = {
+                "case": _digest({"scope": "case", **self._common(case, None)}),
+                "persona": _digest({"scope": "persona", **self._common(case, persona)}),
+            }
             for setting in self.settings:
                 for length in self.lengths:
                     for repeat in range(1, self.repeats + 1):
@@ -290,12 +293,6 @@ class SimulationPlan:
         parts = (self.simulator.name, clinician.identity, case.id, named, *about.values())
         name = "/".join(str(part) for part in parts if part is not None)
         return PlannedConversation(name, key, shared_keys, clinician, case, persona, **about)
-
-    def _shared_keys(self, case: Case, persona: Persona | None) -> dict[Scope, str]:
-        return {
-            "case": _digest({"scope": "case", **self._common(case, None)}),
-            "persona": _digest({"scope": "persona", **self._common(case, persona)}),
-        }
 
     def _common(self, case: Case, persona: Persona | None) -> dict[str, Any]:
         return {

@@ -218,18 +218,15 @@ class TalkPage:
             if self._links is not None:
                 self._links(self._file.links(self._place.address, list(self._screens)))
             yield
-            await self._say_goodbye()
+            end = monotonic() + _GOODBYE_SECONDS
+            while monotonic() < end and not all(screen.said_goodbye for screen in self._screens.values()):
+                await asyncio.sleep(0.1)
         finally:
             for screen in self._screens.values():
                 screen.close()
             serving.cancel()
             with suppress(asyncio.CancelledError):
                 await serving
-
-    async def _say_goodbye(self) -> None:
-        end = monotonic() + _GOODBYE_SECONDS
-        while monotonic() < end and not all(screen.said_goodbye for screen in self._screens.values()):
-            await asyncio.sleep(0.1)
 
     def _page(self, screens: Mapping[bytes, PageScreen]) -> LocalPage:
         def screen_of(secret: str) -> PageScreen:

@@ -166,17 +166,13 @@ def _lists(item: Mapping[str, Any], path: tuple[str, ...] = (), answers: bool = 
         if (
             kind is list
             and value
-            and not _says_nothing(value)
+            # Messages that are all empty, as of what was never sent, say nothing.
+            and not all(isinstance(message, dict) and is_message(message) and is_empty(message) for message in value)
             and (is_message(value[0]) or (key in LISTS and is_pair(value[0])))
         ):
             yield (*path, key)
         elif kind is dict and len(path) < _LEVELS and not is_message(value):
             yield from _lists(value, (*path, key), answers)
-
-
-def _says_nothing(messages: list[Any]) -> bool:
-    """Whether all of several messages are empty, as of what was never sent."""
-    return all(isinstance(message, dict) and is_message(message) and is_empty(message) for message in messages)
 
 
 def _at(value: Any, path: tuple[str, ...]) -> Any:

@@ -228,11 +228,6 @@ def probability(log_odds: float) -> float:
     return 1 / (1 + math.exp(-max(-_SUREST, min(_SUREST, log_odds))))
 
 
-def stop_from(turns: int) -> float:
-    """Probability from which reading stops, by the turns of the side that has fewer."""
-    return STOP if turns >= FEW else STOP_EARLY
-
-
 def exchanged(assistant: Sequence[str], user: Sequence[str]) -> float | None:
     """Probability that the assistant of a log is the patient whom the user asks, where that is high enough to stop.
 
@@ -245,7 +240,7 @@ def exchanged(assistant: Sequence[str], user: Sequence[str]) -> float | None:
     learned = model()
     of_assistant, of_user = measures(assistant, learned.usual), measures(user, learned.usual)
     likely = probability(learned.exchanged(of_assistant, of_user))
-    if likely < stop_from(min(len(assistant), len(user))):
+    if likely < (STOP if min(len(assistant), len(user)) >= FEW else STOP_EARLY):
         return None
     return likely if probability(learned.clinician(of_user, of_assistant)) >= STOP_SIDE else None
 

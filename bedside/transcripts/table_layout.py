@@ -91,7 +91,8 @@ class TableLayout:
         self._source, self._header, self._rows, self._each_row = source, header, rows, each_row
         own = names.get("id")
         #: Several places where the user says that an id is made of several columns.
-        self._owners = [] if own is None else [header.index(part) for part in id_parts(own, header)]
+        parts = [] if own is None else [own] if own in header else own.split("+")
+        self._owners = [header.index(part) for part in parts]
         self._places = {
             name: header.index(column) for name, column in names.items() if name != "id" or column in header
         }
@@ -307,11 +308,6 @@ class TableLayout:
         if self._sheet is not None and self._keyed is not None and (own := first[self._keyed].strip()):
             fields |= {"id": f"{first[self._sheet]}/{own}", "case_id": fields.get("case_id") or own}
         return self._source.transcript(dialogue, where, factors=factors, reference=reference, **fields)
-
-
-def id_parts(named: str, header: Sequence[str]) -> list[str]:
-    """The columns of an id: one, or several that the user joins by ``+``."""
-    return [named] if named in header else named.split("+")
 
 
 def _says_whose(column: str) -> bool:

@@ -375,7 +375,8 @@ class TranscriptMaker:
         names = {"id": self.stem if id is None or id == "" else id, "system": system, "case_id": case_id}
         for key, value in names.items():
             names[key] = fields.pop(key, None) if value is None or value == "" else name_text(key, value, where)
-        if names["system"] and not (system or names["case_id"]) and self._is_own(names["id"]):
+        of_path = f"{names['id']}#".startswith(f"{self.stem}#")
+        if names["system"] and not (system or names["case_id"] or of_path):
             names["case_id"], names["id"] = names["id"], f"{names['system']}/{names['id']}"
             self.account.remark("The ids in the files are taken for cases, and a transcript's id is system/id.")
         if language is not None and not is_language_tag(language):
@@ -431,10 +432,6 @@ class TranscriptMaker:
             raise InputError(
                 "the transcript has neither a clinician nor a patient", where=where, todo="say who speaks with `roles`"
             )
-
-    def _is_own(self, name: str) -> bool:
-        """Whether an id is of the file's making, not of its path's."""
-        return name != self.stem and not name.startswith(f"{self.stem}#")
 
     def by_transcript(
         self, rows: Iterable[tuple[str, str, int, T] | InputError]

@@ -141,7 +141,7 @@ def fit_level_model(
     splitter = GroupKFold(min(FOLDS, int(places.max()) + 1), shuffle=True, random_state=seed)
     parts = list(splitter.split(targets, groups=places))
     losses = np.zeros(len(STRENGTHS))
-    outside = np.zeros((len(STRENGTHS), *_head_shape(targets, ordered)))
+    outside = np.zeros((len(STRENGTHS), len(targets), 1 if ordered else targets.shape[1]))
     for train, test in parts:
         for row, strength in enumerate(STRENGTHS):
             directions, thresholds = _fitted(space.rows[train], targets[train], strength, ordered)
@@ -162,10 +162,6 @@ def fit_level_model(
         cuts=_cuts(outside[best][:, 0], targets) if ordered else np.zeros(0),
     )
     return model, STRENGTHS[best]
-
-
-def _head_shape(targets: Array, ordered: bool) -> tuple[int, int]:
-    return len(targets), 1 if ordered else targets.shape[1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -631,7 +631,8 @@ class _Tuning:
         stages = [
             JudgingStage(lambda: self._asked([self._base.ratings], training), _take),
             JudgingStage(self._proposals, self._propose, self._wordings),
-            JudgingStage(self._first_trials, _take),
+            # Every wording on the first half of the training cases.
+            JudgingStage(lambda: self._asked([wording.ratings for wording in self._proposed], self._first), _take),
             JudgingStage(self._second_trials, _take),
             JudgingStage(self._example_trials, _take),
             JudgingStage(self._held_out_trials, _take),
@@ -698,10 +699,6 @@ class _Tuning:
         else:
             fault = "it was proposed before" if isinstance(proposal, Rubric) else proposal
             self._rejected.append(f"wording {number + 1}: {fault}")
-
-    def _first_trials(self) -> Iterator[QuestionGroup]:
-        """Every wording on the first half of the training cases."""
-        return self._asked([candidate.ratings for candidate in self._proposed], self._first)
 
     def _second_trials(self) -> Iterator[QuestionGroup]:
         """Those that did best there on the other half."""

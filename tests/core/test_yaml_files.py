@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from bedside.core.errors import RegistryError
-from bedside.core.yaml_files import MOST_BYTES, keys_and_values, plain_yaml
+from bedside.core.yaml_files import MOST_BYTES, keys_and_values, plain_yaml, plain_yaml_nodes
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
@@ -42,6 +45,9 @@ def read(folder: Path, text: str, *, aliases: bool = True) -> object:
         ("a: 2001-99-99", "not plain YAML"),
         ("a: 1\na: 2", "the key a is there twice"),
         ("a: =", "not plain YAML"),
+        ("a: b\n\tc: d", "not plain YAML"),
+        ("a: {b?c: d}", "not plain YAML"),
+        ("a: |#b", "not plain YAML"),
     ],
 )
 def test_what_is_no_plain_value_is_refused_in_one_line(text: str, told: str, tmp_path: Path) -> None:
@@ -56,6 +62,23 @@ def test_values_may_stand_in_several_places_where_that_is_allowed(tmp_path: Path
     assert read(tmp_path, text) == {"a": [1, "x"], "b": [1, "x"], "c": {"d": 2}}
     with pytest.raises(RegistryError, match="the alias \\*a is not allowed"):
         read(tmp_path, text, aliases=False)
+
+
+def test_both_parsers_read_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path(str(files("bedside")))
+    read_by_c = [plain_yaml_nodes(path, "file", aliases=True) for path in sorted(folder.rglob("*.yaml"))]
+    monkeypatch.delattr(yaml, "CSafeLoader")
+    for path, (value, node) in zip(sorted(folder.rglob("*.yaml")), read_by_c, strict=True):
+        again, root = plain_yaml_nodes(path, "file", aliases=True)
+        assert value == again
+        assert _lines(node) == _lines(root)
+
+
+def _lines(node: Any) -> list[tuple[int, str]]:
+    """The line and tag of every node below one."""
+    inner = () if isinstance(node.value, str) else node.value
+    parts = [part for item in inner for part in (item if isinstance(item, tuple) else (item,))]
+    return [(node.start_mark.line, node.tag), *(line for part in parts for line in _lines(part))]
 
 
 def test_a_large_file_is_refused_and_so_is_what_is_no_mapping(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from bedside.reports.contents import make_parts, make_tables
 from bedside.reports.table import Table
 from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
+from tests.metrics.protocols.summaries import case_level, history_summary, micro, trace_summary
 from tests.reports.builders import Rating, cells_by_title, file_of, rating, scored, view_of
 
 CATEGORIES = medconceal_labels.CATEGORIES
@@ -101,7 +102,7 @@ def test_concerns_are_what_the_protocol_sums_up(tmp_path: Path, seed: int) -> No
                 matched.append(
                     medconceal_matching.score_case(talk, concerns, findings, labels.matches, trace.revealed_at)
                 )
-        for summary in (medconceal_matching.micro(matched), medconceal_matching.case_level(matched)):
+        for summary in (micro(matched), case_level(matched)):
             for name, wanted in summary.values.items():
                 kind, _, part = name.partition(" ")
                 if kind == "coarse":  # it needs no matches, so that it rests on more cases
@@ -110,7 +111,7 @@ def test_concerns_are_what_the_protocol_sums_up(tmp_path: Path, seed: int) -> No
                 metric = NAMED.get(name, own)
                 level = "case-level" if metric == "matched_without_reveal" else summary.level
                 the_same(shown(table, metric, level, system), wanted)
-        over = medconceal_measures.summarise(traced)
+        over = trace_summary(traced)
         for metric, level, wanted in (
             ("reveal_rate", "micro", over.reveal_rate),
             ("reveal_rate", "case-level", over.reveal_rate_by_case),
@@ -140,7 +141,7 @@ def test_coarse_rests_on_findings_alone(tmp_path: Path) -> None:
         )
         for talk in talks
     ]
-    for summary in (medconceal_matching.micro(coarse), medconceal_matching.case_level(coarse)):
+    for summary in (micro(coarse), case_level(coarse)):
         for part in ("precision", "recall", "F1"):
             given = shown(table, f"coarse_{part.casefold()}", summary.level, "A")
             the_same(given, summary.values[f"coarse {part}"])
@@ -171,7 +172,7 @@ def test_history_is_what_the_protocol_sums_up(tmp_path: Path) -> None:
     for system in "AB":
         own = [talk for talk in talks if talk.system == system]
         histories = [note2chat_history.history(talk, note2chat_labels.rater_labels(talk, "human:a")) for talk in own]
-        over = note2chat_history.summarise(case for case in histories if not isinstance(case, str))
+        over = history_summary(case for case in histories if not isinstance(case, str))
         for metric, wanted in (
             ("history_recall", over.recall),
             ("history_precision", over.precision),

@@ -194,7 +194,10 @@ def chosen_metrics(names: Iterable[str], parameters: Mapping[str, Any] | None = 
             metric = DeepevalMetric(plain, find_kind(plain), **settings)
         if chosen.setdefault(metric.name, metric) != metric:
             raise RegistryError(f"two metrics are called {metric.metric}", todo="rename one of them")
-    _check_used(settings, chosen.values())
+    needs = {need for metric in chosen.values() for need in metric.kind.needs}
+    for name in ("chatbot_role", "relevant_topics"):
+        if name in settings and name not in needs:
+            raise InputError(f"deepeval.{name} is said, and no metric that is asked takes it", todo="leave it out")
     return tuple(chosen.values())
 
 
@@ -214,13 +217,6 @@ def _checked(parameters: Mapping[str, Any]) -> dict[str, Any]:
             raise InputError("deepeval.relevant_topics must be a list of texts", todo="write it like [sleep, low mood]")
         settings["relevant_topics"] = tuple(topics)
     return settings
-
-
-def _check_used(settings: Mapping[str, Any], metrics: Iterable[DeepevalMetric]) -> None:
-    needs = {need for metric in metrics for need in metric.kind.needs}
-    for name in ("chatbot_role", "relevant_topics"):
-        if name in settings and name not in needs:
-            raise InputError(f"deepeval.{name} is said, and no metric that is asked takes it", todo="leave it out")
 
 
 def criterion_file(path: Path) -> CriterionFile:

@@ -234,11 +234,6 @@ def read_answer(text: str, schema: type[BaseModel] | None) -> Parsed:
     return parse_object(text, problem)
 
 
-def as_deepeval_has_it(answer: dict[str, Any], schema: type[BaseModel] | None) -> Any:
-    """An answer that was read, as deepeval takes it."""
-    return answer["text"] if schema is None else schema.model_validate(answer)
-
-
 # -- One metric of deepeval on one transcript -----------------------------------------------------------
 
 #: What a reply is taken to cost, in tokens, before it is there.
@@ -403,7 +398,7 @@ class Measure:
         if answer.answer is None:
             self._error = self._error or answer.error or "there is no answer"
             raise _NoAnswerError(self._error)
-        return as_deepeval_has_it(answer.answer, schema)
+        return answer.answer["text"] if schema is None else schema.model_validate(answer.answer)
 
 
 def metric_object(metric: DeepevalMetric, transcript: Transcript, model: Any) -> Any:

@@ -13,7 +13,7 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -56,12 +56,6 @@ _LETTERS = {
 def request_id(request: Request) -> str:
     """The id of a request, without what it goes without."""
     return f"{request.key[:KEY_DIGITS]}-{request.number}"
-
-
-def _call_id(request: Request, unsent: Iterable[str]) -> str:
-    """The id that a call goes by."""
-    letters = "".join(_LETTERS[parameter] for parameter in unsent)
-    return f"{request_id(request)}-{letters}" if letters else request_id(request)
 
 
 def _unsent(call_id: str) -> tuple[str, ...]:
@@ -441,7 +435,9 @@ class BatchClient:
                 raise NotAskedError("not asked: the limit of calls was reached")
             content = self._chat.content(request, self._form)
             tokens = sum(estimate_tokens(message.content) for message in request.messages)
-            self._writer.add(self._model, _call_id(request, content.unsent), content.body, tokens)
+            letters = "".join(_LETTERS[parameter] for parameter in content.unsent)
+            call_id = f"{request_id(request)}-{letters}" if letters else request_id(request)
+            self._writer.add(self._model, call_id, content.body, tokens)
         raise NotAskedError(why)
 
     def _learn(self, line: dict[str, Any]) -> None:

@@ -30,18 +30,6 @@ from bedside.judges.llm.prices import Price
 from bedside.judges.llm.protocol import BatchService, Client, LanguageModelError, Sampling
 
 
-def _no_batches(name: ModelName) -> BatchService | None:
-    return None
-
-
-def _unknown_price(name: ModelName) -> Price | None:
-    return None
-
-
-def _unchecked(name: ModelName) -> None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class ClientKind:
     """One way of asking models.
@@ -69,9 +57,9 @@ class ClientKind:
     open: Callable[[ModelName, Sampling], Client]
     extra: str = "judge"
     libraries: tuple[str, ...] = ()
-    check: Callable[[ModelName], None] = _unchecked
-    price: Callable[[ModelName], Price | None] = _unknown_price
-    batches: Callable[[ModelName], BatchService | None] = _no_batches
+    check: Callable[[ModelName], None] = lambda _: None
+    price: Callable[[ModelName], Price | None] = lambda _: None
+    batches: Callable[[ModelName], BatchService | None] = lambda _: None
 
 
 CLIENTS: Registry[ClientKind] = Registry(

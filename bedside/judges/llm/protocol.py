@@ -364,10 +364,6 @@ class Sampling:
     reasoning_effort: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
-    def pass_seed(self, number: int) -> int | None:
-        """The seed that is sent with a pass."""
-        return self.seed + number if self.temperature else None
-
     def parameters(self) -> dict[str, Any]:
         """What tells two replies to the same request apart."""
         return {

@@ -145,7 +145,8 @@ class RequestQueue:
         """
         attempt = 0
         while True:
-            await self._wait_for_server()
+            while (seconds := self._resume_at - asyncio.get_running_loop().time()) > 0:
+                await asyncio.sleep(seconds + self._jitter(self._patience.first_wait))
             if self._max_calls is not None and self.calls >= self._max_calls:
                 raise NotAskedError(f"not asked: the limit of {self._max_calls} calls was reached")
             self._count_call(1, record)
@@ -231,11 +232,6 @@ class RequestQueue:
                 else "the same requests would be refused again: see what the server says, and name another model or "
                 "other settings",
             )
-
-    async def _wait_for_server(self) -> None:
-        loop = asyncio.get_running_loop()
-        while (seconds := self._resume_at - loop.time()) > 0:
-            await asyncio.sleep(seconds + self._jitter(self._patience.first_wait))
 
     async def _wait_after(self, fault: FaultError, attempt: int) -> None:
         doubled = self._patience.first_wait * 2 ** (attempt - 1)

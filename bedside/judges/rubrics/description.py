@@ -20,8 +20,13 @@ def describe(rubric: Rubric) -> str:
     if not shown.transcript:
         lines.append("- the conversation is not shown")
     if rubric.stage is not None:
-        lines.append(f"- shown: {_shown_by_stage(rubric)}")
-    lines += [f"- needs: {_input(item.name, item.description)}" for item in shown.inputs]
+        whose = f"the {rubric.role}'s turns" if rubric.role else "the turns"
+        lines.append(
+            f"- shown: {whose} of the stage “{rubric.stage}” where turns carry it, else the whole conversation"
+        )
+    for item in shown.inputs:
+        origin = ", from the conversation" if item.name in FROM_TRANSCRIPT else ""
+        lines.append(f"- needs: `{item.name}`{origin}: {item.description}")
     if shown.not_applicable:
         lines.append(f"- missing where: {shown.not_applicable}")
     if rubric.aliases:
@@ -165,16 +170,6 @@ def _rated(rubric: Rubric) -> str:
     whose = "turns" if rubric.window_role is None else f"{rubric.window_role} turns"
     before = f"all {whose} before it" if rubric.window is None else f"the {rubric.window} {whose} before it"
     return f"{rated}; one by one, with {before} shown"
-
-
-def _shown_by_stage(rubric: Rubric) -> str:
-    whose = f"the {rubric.role}'s turns" if rubric.role else "the turns"
-    return f"{whose} of the stage “{rubric.stage}” where turns carry it, else the whole conversation"
-
-
-def _input(name: str, description: str) -> str:
-    origin = ", from the conversation" if name in FROM_TRANSCRIPT else ""
-    return f"`{name}`{origin}: {description}"
 
 
 def _words(name: str) -> str:

@@ -86,14 +86,6 @@ def translation_path(path: Path, language: str) -> Path:
     return path.parent / language / path.name
 
 
-def translations_of(path: Path) -> Iterator[tuple[str, Path]]:
-    """The languages that stand beside a rubric's file, each with its file."""
-    for language in languages():
-        beside = translation_path(path, language)
-        if beside.is_file():
-            yield language, beside
-
-
 def translated(rubric: Rubric, path: Path, language: str) -> Rubric:
     """A rubric in another language.
 
@@ -245,7 +237,9 @@ def check_file(path: Path) -> tuple[Rubric | None, tuple[Remark, ...]]:
 
 def _translation_remarks(rubric: Rubric, path: Path) -> Iterator[Remark]:
     """What is wrong with the translations that stand beside a rubric."""
-    for language, beside in translations_of(path):
+    for language, beside in ((language, translation_path(path, language)) for language in languages()):
+        if not beside.is_file():
+            continue
         place = f"{language}/{beside.name}"
         try:
             _, remarks = translate(rubric, keys_and_values(beside, "translation", "the docs on languages"), language)

@@ -98,12 +98,6 @@ class _CodedSession:
             if self.codes_given[rater].issuperset(needed):
                 yield rater, codes
 
-    def refusing(self, metric: str) -> Iterator[Value]:
-        """A missing value of each rater that would give the metric's codes but can't."""
-        for rater, (metrics_given, why) in self.refusals.items():
-            if metric in metrics_given:
-                yield missing(metric, why, rater=rater)
-
 
 def _code(session: _CodedSession, code: str) -> Iterator[Value]:
     for rater, codes in session.giving((code,)):
@@ -163,7 +157,9 @@ def compute(transcript: Transcript, metric_names: frozenset[str], *, coders: str
         values: list[Value] = []
         if session.codes:
             values += _code(session, metric) if metric in CODES else _measure(session, _MEASURES[metric], early_turns)
-        values += session.refusing(metric)
+        # Of each rater that would give the metric's codes but can't.
+        refusals = session.refusals.items()
+        values += [missing(metric, why, rater=rater) for rater, (own, why) in refusals if metric in own]
         if values:
             yield from values
         else:

@@ -281,20 +281,6 @@ def _category_counts() -> Iterator[Metric]:
             )
 
 
-def _tops() -> Iterator[Metric]:
-    for k in _TOP:
-        yield _metric(
-            f"diagnosis_top_{k}",
-            f"Diagnosis among the first {k}",
-            f"1 where the true diagnosis, or a more specific kind of it, is among the first {k} candidates, else 0; "
-            "its mean over cases is the accuracy.",
-            float(k > 2),
-            "it is the third",
-            Example(_TALK, 0.0, "not among the candidates", transcript=_UNRANKED),
-            needs=("a label of the diagnosis's rank",),
-        )
-
-
 METRICS = (
     _metric(
         "history_questions",
@@ -383,7 +369,19 @@ METRICS = (
         direction="lower",
         needs=("a label of the diagnosis's rank",),
     ),
-    *_tops(),
+    *(
+        _metric(
+            f"diagnosis_top_{k}",
+            f"Diagnosis among the first {k}",
+            f"1 where the true diagnosis, or a more specific kind of it, is among the first {k} candidates, else 0; "
+            "its mean over cases is the accuracy.",
+            float(k > 2),
+            "it is the third",
+            Example(_TALK, 0.0, "not among the candidates", transcript=_UNRANKED),
+            needs=("a label of the diagnosis's rank",),
+        )
+        for k in _TOP
+    ),
     _metric(
         "dont_know_share",
         '"Don\'t know" replies',

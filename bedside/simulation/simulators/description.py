@@ -86,11 +86,6 @@ def _lines_of_file(simulator: Simulator, protocol: ProtocolFile, person: Case, n
             yield from ("", f"{heading}:", "", *(f"  {line}".rstrip() for line in text.splitlines()))
 
 
-def script_names(simulator: Simulator) -> tuple[str, ...]:
-    """The scripted clinicians that come with a simulator."""
-    return tuple(name for name, path in bundled_scripts(simulator.scripts).items() if path.suffix == ".yaml")
-
-
 def _lines(simulator: Simulator, options: Sequence[SimulatorOption], case: str | None) -> Iterator[str]:
     cases = {entry.id: entry for _, entry in read_cases([simulator.cases])}
     if case is not None:
@@ -110,7 +105,7 @@ def _lines(simulator: Simulator, options: Sequence[SimulatorOption], case: str |
     if simulator.personas is not None:
         yield f"Personas: {', '.join(_personas(simulator.personas))}"
         yield f"  in {simulator.personas}"
-    scripts = script_names(simulator)
+    scripts = [name for name, path in bundled_scripts(simulator.scripts).items() if path.suffix == ".yaml"]
     if scripts:
         yield f"Scripted clinicians: {', '.join(f'script:{name}' for name in scripts)}"
     yield f"Actors without a model (rules): {', '.join(simulator.rules)}"

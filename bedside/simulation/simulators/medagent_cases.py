@@ -30,7 +30,10 @@ def case_object(record: FileRecord) -> dict[str, Any] | None:
             different diagnoses.
     """
     row = {key: str(value).strip() for key, value in record.value.items() if value not in (None, "")}
-    if not _is_used(record, row.get(_CLASS, "")):
+    used = row.get(_CLASS, "")
+    if used.casefold() not in ("yes", "no"):
+        raise InputError(f"its `{_CLASS}` is {used!r:.40}", where=record.place(), todo="write Yes or No")
+    if used.casefold() == "no":
         return None
     for key in ("id", _STUDY):
         if not row.get(key):
@@ -45,12 +48,6 @@ def case_object(record: FileRecord) -> dict[str, Any] | None:
         **({"hidden": {"diagnosis": diagnosis}} if diagnosis else {}),
         "extra": {"multisense": {"study": study, **({"question": question} if question else {})}},
     }
-
-
-def _is_used(record: FileRecord, classification: str) -> bool:
-    if classification.casefold() not in ("yes", "no"):
-        raise InputError(f"its `{_CLASS}` is {classification!r:.40}", where=record.place(), todo="write Yes or No")
-    return classification.casefold() == "yes"
 
 
 def _diagnosis(record: FileRecord, row: dict[str, str]) -> str:

@@ -72,7 +72,6 @@ _PARTICLES = r"(?:(?:van|von|de|der|den|del|della|di|da|dos|bin|bint|ibn|al|el|l
 _CAPITALS = rf"{_CAPITAL}(?:[ \t]+{_PARTICLES}{_CAPITAL}){{0,3}}"
 #: Up to three words, however they are written.
 _WORDS = rf"{_WORD}(?:[ \t]+{_PARTICLES}{_WORD}){{0,2}}"
-_POSSESSIVE = r"(?:['’]s)?"
 
 _RELATIVES = _any(
     "husband wife son daughter brother sister mother father mum mom mam dad stepdad stepmum stepmom stepfather "

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,9 @@ class Recognition:
         analyzer = _library("presidio_analyzer")
         spacy = _library("spacy")
         pipeline = None if model == "" else _pipeline(spacy, model)
-        self.model: str | None = None if pipeline is None else _package(pipeline.meta)
+        # A pipeline's name as its package has it, with its version: spaCy keeps the language apart.
+        named = "{lang}_{name} {version}"
+        self.model: str | None = None if pipeline is None else named.format_map(pipeline.meta)
         pipelines = {_PLAIN: spacy.blank(_PLAIN)}
         if pipeline is not None:
             pipelines[_NAMES] = pipeline
@@ -133,12 +135,7 @@ class Recognition:
                 SeenSpan(result.entity_type.removesuffix("_by_library"), result.start, result.end, result.score)
                 for result in results
             )
-            yield _apart([span for span in map(_without_margins, spans, _repeat(text)) if _is_one(span, text)])
-
-
-def _repeat(text: str) -> Iterator[str]:
-    while True:
-        yield text
+            yield _apart([span for span in (_without_margins(span, text) for span in spans) if _is_one(span, text)])
 
 
 def _without_margins(span: SeenSpan, text: str) -> SeenSpan:
@@ -218,11 +215,6 @@ def _pipeline(spacy: Any, model: str | None) -> Any:
     if "PERSON" not in _seen_labels(pipeline):
         raise ModelError("it sees no names of people", where=str(path), todo=f"name one such as {MODELS[0]}")
     return pipeline
-
-
-def _package(meta: Mapping[str, Any]) -> str:
-    """A pipeline's name as its package has it, with its version: spaCy keeps the language apart."""
-    return f"{meta['lang']}_{meta['name']} {meta['version']}"
 
 
 def _seen_labels(pipeline: Any) -> tuple[str, ...]:

@@ -109,7 +109,9 @@ class ProbeTrials:
                 self._remark(remark)
             original = Conversation(transcript)
             for rubric in self.rubrics:
-                if _is_example(transcript, rubric):
+                # Changed, an example of a tuned rubric would stand beside its own level.
+                shown = {example.transcript for example in rubric.examples}
+                if shown and transcript_digest(transcript) in shown:
                     self._remark(f"Conversations that {rubric.name} shows as its examples were left out")
                     continue
                 material = self._material(transcript, rubric, language)
@@ -189,13 +191,6 @@ class ProbeTrials:
         if key not in self._questions:
             self._questions[key] = Question(altered.rubric)
         return self._questions[key]
-
-
-def _is_example(transcript: Transcript, rubric: Rubric) -> bool:
-    """Whether a tuned rubric shows the conversation as an example: changed, it would stand beside its own level."""
-    return bool(rubric.examples) and transcript_digest(transcript) in {
-        example.transcript for example in rubric.examples
-    }
 
 
 def probes_named(names: Sequence[str] | None) -> tuple[Probe, ...]:

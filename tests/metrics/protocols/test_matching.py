@@ -16,16 +16,9 @@ from bedside.metrics.protocols.medconceal.labels import (
     MatchProposal,
     SubmittedFinding,
 )
-from bedside.metrics.protocols.medconceal.matching import (
-    CaseScore,
-    MatchCounts,
-    case_level,
-    f1,
-    maximum_matching,
-    micro,
-    score_case,
-)
+from bedside.metrics.protocols.medconceal.matching import CaseScore, MatchCounts, f1, maximum_matching, score_case
 from tests.conftest import conversation
+from tests.metrics.protocols.summaries import case_level, micro
 
 TALK = conversation(
     ("clinician", "Are you scared of the operation, perhaps?"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from bedside.metrics.protocols.medconceal.measures import CaseTrace, measure, summarise
+from bedside.metrics.protocols.medconceal.measures import CaseTrace, measure
 from bedside.metrics.protocols.medconceal.policy import Step, challenge_cues
 from bedside.metrics.protocols.medconceal.trace import Trace, TurnState
 from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
+from tests.metrics.protocols.summaries import trace_summary
 
 
 def course(
@@ -118,7 +119,7 @@ def test_summary_over_cases() -> None:
         measured(course(2, {"b": 1})),
         measured(course(3, {}, concerns=("a", "b", "c", "d"), primary=None)),
     ]
-    found = summarise(cases)
+    found = trace_summary(cases)
     assert found.cases == 3
     assert found.reveal_rate.value == 3 / 8
     assert found.reveal_rate_by_case.value == pytest.approx((1 + 0.5 + 0) / 3)
@@ -134,7 +135,7 @@ def test_summary_over_cases() -> None:
     assert found.cumulative_reveal == (1 / 8, 2 / 8, 3 / 8, 3 / 8)
     assert found.cumulative_success == (0, 0, 0, 0.5)
     assert found.lag.value == 2
-    nothing = summarise([])
+    nothing = trace_summary([])
     assert nothing.reveal_rate.missing
     assert nothing.cumulative_reveal == nothing.cumulative_success == ()
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from bedside.metrics.protocols.label_files import Measured
-from bedside.metrics.protocols.note2chat.history import History, dont_know_and_repeats, history, summarise, turn_rewards
+from bedside.metrics.protocols.note2chat.history import History, dont_know_and_repeats, history, turn_rewards
 from bedside.metrics.protocols.note2chat.labels import HistoryLabels, reply_kind
 from bedside.metrics.protocols.note2chat.preferences import (
     RULES,
@@ -23,6 +23,7 @@ from bedside.metrics.protocols.note2chat.preferences import (
 )
 from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
+from tests.metrics.protocols.summaries import history_summary
 
 
 def talk(exchanges: int, **fields: Any) -> Transcript:
@@ -136,7 +137,7 @@ def test_the_means_are_over_all_dialogues() -> None:
     """One of twelve dialogues asks, and has an F1 of 2/3: the mean is .056, not .667."""
     asking = case(talk(4), findings=at(0, 2, 4, 8, None, None))
     assert asking.f1.value == pytest.approx(2 / 3)
-    whole = summarise([asking, *(case(talk(0), findings=at(0, None)) for _ in range(11))])
+    whole = history_summary([asking, *(case(talk(0), findings=at(0, None)) for _ in range(11))])
     for measure in (whole.f1, whole.recall, whole.precision):
         assert (measure.n, measure.dropped) == (12, 0)
     assert whole.f1.value == pytest.approx(2 / 3 / 12)
@@ -200,7 +201,7 @@ def test_averages_are_means_of_cases() -> None:
         case(talk(4), findings=[*at(2, None), {"message": None, "categories": ["site"]}], diagnosis_rank=3),
         case(talk(2), diagnosis_rank=None),
     ]
-    found = summarise(cases)
+    found = history_summary(cases)
     assert found.recall.value == pytest.approx((1 + 1 / 3) / 2)
     assert found.precision.value == pytest.approx((1 + 1 / 4) / 2)
     assert found.f1.value == pytest.approx((1 + 2 / 7) / 2)
@@ -211,7 +212,7 @@ def test_averages_are_means_of_cases() -> None:
     assert found.by_category["site"].value == 0.5
     assert found.by_category["onset"].value == 1
     assert found.by_category["timing"].missing
-    assert summarise([]).recall.missing
+    assert history_summary([]).recall.missing
 
 
 # -- replies -----------------------------------------------------------------------------------------------------

@@ -92,11 +92,6 @@ def field_refused(name: str, words: str, address: ChatAddress) -> LanguageModelE
     return LanguageModelError(what, where=address.where, todo=f"leave {name} out, or give it another value")
 
 
-def is_no_model(problem: ServerProblem) -> bool:
-    """Whether there is no such model, or no chat at the address."""
-    return problem.status == 404 or (problem.status == 400 and _names_no_model(problem))
-
-
 def _names_no_model(problem: ServerProblem) -> bool:
     return bool(problem.codes & _NO_MODEL_CODES or _NO_MODEL.search(problem.message))
 
@@ -231,7 +226,7 @@ class OpenAIServer:
         stopping = stop(problem, answer.words, self._address, self._name.model)
         if stopping is not None:
             return stopping
-        if is_no_model(problem):
+        if problem.status == 404 or (problem.status == 400 and _names_no_model(problem)):
             models = await self._models()
             return no_model(answer.words, self._address, self._name.model, models)
         if answer.status in _FORM_STATUSES and request.schema is not None:

@@ -500,10 +500,6 @@ def _check(name: ModelName) -> None:
     find_model(TOY if name.path is None else str(name.path))
 
 
-def _no_cost(name: ModelName) -> Price:
-    return Price(0.0, 0.0)
-
-
 CLIENT = ClientKind(
     name="local",
     title="a toy, or a model in a folder, on this computer",
@@ -513,5 +509,5 @@ CLIENT = ClientKind(
     extra=EXTRA,
     libraries=("torch", "transformers"),
     check=_check,
-    price=_no_cost,
+    price=lambda _: Price(0.0, 0.0),
 )

@@ -182,11 +182,6 @@ def vector_rows(features: TurnFeatures, vectors: NDArray[np.float32]) -> NDArray
     return np.hstack(parts).astype(np.float32)
 
 
-def dense_width(dimensions: int) -> int:
-    """Columns of a dense row for embeddings of so many dimensions."""
-    return len(NUMBERS) - 1 + 3 * dimensions + 1
-
-
 def codes_of(role: Role) -> tuple[str, ...]:
     """The codes of a role's turns."""
     return tuple(code for code, whose in CODE_ROLES.items() if whose == role)
@@ -219,6 +214,7 @@ def from_arrays(
     decisions = decisions_for(labels)
     heads = sum(decision.heads for decision in decisions)
     scores = heads * (2 if dimensions else 1)
+    dense_width = len(NUMBERS) - 1 + 3 * dimensions + 1
 
     def take(name: str, kind: type[Any], *shape: int | None) -> NDArray[Any]:
         array = arrays.get(f"{role}.{name}")
@@ -251,7 +247,7 @@ def from_arrays(
         columns=columns,
         grams=take("grams", np.float32, len(columns), heads),
         numbers=take("numbers", np.float64, len(NUMBERS), heads),
-        dense=take("dense", np.float64, dense_width(dimensions) + 1 if dimensions else 0, heads),
+        dense=take("dense", np.float64, dense_width + 1 if dimensions else 0, heads),
         mean=take("mean", np.float64, len(NUMBERS) - 1),
         scale=take("scale", np.float64, len(NUMBERS) - 1),
         calibrations=tuple(calibrations),

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from bedside.core.neutral_text import neutral
-from bedside.metrics.protocols.label_files import Measured, mean, ratio
+from bedside.metrics.protocols.label_files import Measured, ratio
 from bedside.metrics.protocols.medconceal.labels import CATEGORIES, Concern, MatchProposal, SubmittedFinding
 from bedside.transcripts.transcript import Transcript
 
@@ -66,7 +66,8 @@ def occurs(quote: str, text: str) -> bool:
         return False
     start = text.find(quote)
     while start >= 0:
-        if _whole_words(text, start, start + len(quote)):
+        end = start + len(quote)
+        if not (start > 0 and _joined(text, start)) and not (end < len(text) and _joined(text, end)):
             return True
         start = text.find(quote, start + 1)
     allowed = edits_allowed(quote)
@@ -94,10 +95,6 @@ def _joined(text: str, position: int) -> bool:
     """Whether the characters before and at a position belong to one word of a script with spaces."""
     before, after = text[position - 1], text[position]
     return all(each.isalnum() and each < "\u0e00" for each in (before, after))
-
-
-def _whole_words(text: str, start: int, end: int) -> bool:
-    return not (start > 0 and _joined(text, start)) and not (end < len(text) and _joined(text, end))
 
 
 def endings(pattern: str, text: str) -> Iterator[tuple[int, int]]:
@@ -195,16 +192,6 @@ class MatchCounts:
 def f1(precision: float, recall: float) -> float:
     """Harmonic mean of two shares; 0 where both are 0."""
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-
-
-def total(counts: Iterable[MatchCounts]) -> MatchCounts:
-    """Counts summed over cases."""
-    cases = list(counts)
-    return MatchCounts(
-        correct=sum(case.correct for case in cases),
-        findings=sum(case.findings for case in cases),
-        gold=sum(case.gold for case in cases),
-    )
 
 
 def check(
@@ -381,74 +368,3 @@ def _matched(checked: Sequence[Checked], ids: Sequence[str], findings: int) -> s
         if each.refused is None and each.proposal.concern in place
     ]
     return {(row, ids[column]) for row, column in maximum_matching(pairs, findings, len(ids)).items()}
-
-
-#: What is reported of a matching, at both levels.
-MEASURES = (
-    "fine precision", "fine recall", "fine F1", "category accuracy", "coarse precision", "coarse recall", "coarse F1",
-    "grounded precision", "grounded recall", "grounded F1", "matched without reveal",
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class MatchingSummary:
-    """Measures over cases.
-
-    Attributes:
-        level: ``micro`` (counts summed over cases, then one ratio) or ``case-level`` (mean of the cases' values).
-        cases: number of cases.
-        values: by name.
-    """
-
-    level: str
-    cases: int
-    values: dict[str, Measured]
-
-
-_NO_TRACE = "no case has a trace"
-
-
-def micro(cases: Sequence[CaseScore]) -> MatchingSummary:
-    """Counts summed over cases, then precision, recall and F1: what the published main tables show."""
-    traced = [case for case in cases if case.grounded is not None]
-    values: dict[str, Measured] = {}
-    for name, counts in (
-        ("fine", [case.fine for case in cases]),
-        ("coarse", [case.coarse for case in cases]),
-        ("grounded", [case.grounded for case in traced if case.grounded is not None]),
-    ):
-        summed, dropped = total(counts), len(cases) - len(counts)
-        for part, found in (("precision", summed.precision), ("recall", summed.recall), ("F1", summed.f1)):
-            values[f"{name} {part}"] = Measured(
-                found.value, found.missing if counts else _NO_TRACE, len(counts), dropped
-            )
-    values["category accuracy"] = ratio(
-        sum(case.agreeing for case in cases),
-        sum(case.fine.correct for case in cases),
-        "no finding matches a concern",
-        n=len(cases),
-    )
-    values["matched without reveal"] = mean([case.matched_without_reveal for case in cases], _NO_TRACE)
-    return MatchingSummary("micro", len(cases), {name: values[name] for name in MEASURES})
-
-
-def case_level(cases: Sequence[CaseScore]) -> MatchingSummary:
-    """Means of the cases' own values: what tests compare. Cases without a value are left out and counted."""
-    grounded = [case.grounded for case in cases]
-    none = Measured(missing=_NO_TRACE)
-    values = {
-        "fine precision": [case.fine.precision for case in cases],
-        "fine recall": [case.fine.recall for case in cases],
-        "fine F1": [case.fine.f1 for case in cases],
-        "category accuracy": [case.category_accuracy for case in cases],
-        "coarse precision": [case.coarse.precision for case in cases],
-        "coarse recall": [case.coarse.recall for case in cases],
-        "coarse F1": [case.coarse.f1 for case in cases],
-        "grounded precision": [each.precision if each else none for each in grounded],
-        "grounded recall": [each.recall if each else none for each in grounded],
-        "grounded F1": [each.f1 if each else none for each in grounded],
-        "matched without reveal": [case.matched_without_reveal for case in cases],
-    }
-    return MatchingSummary(
-        "case-level", len(cases), {name: mean(values[name], "no case has a value") for name in MEASURES}
-    )

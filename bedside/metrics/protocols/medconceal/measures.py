@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from bedside.core.errors import DataError
 from bedside.metrics.coders.contract import CODERS
 from bedside.metrics.coders.people import majority, people_codes, proper
-from bedside.metrics.protocols.label_files import Measured, mean, ratio
+from bedside.metrics.protocols.label_files import Measured, ratio
 from bedside.metrics.protocols.medconceal.labels import (
     Concern,
     ConcernLabels,
@@ -189,85 +189,6 @@ def _challenged_after(transcript: Transcript, trace: Trace) -> Measured:
     if why is not None:
         return Measured(missing=why)
     return ratio(sum(bool(challenge_cues(text)) for text in said), len(said), "")
-
-
-@dataclass(frozen=True, slots=True)
-class TraceSummary:
-    """Measures of traces over cases.
-
-    Attributes:
-        cases: number of cases.
-        reveal_rate, reveal_rate_by_case: Σ revealed / Σ gold (micro), and the mean of the cases' rates.
-        full_reveal_rate: share of the cases with all concerns revealed.
-        turns_to_full_reveal: mean over those.
-        revealed_by_limit: Σ concerns revealed by the turn limit / Σ gold.
-        turns_per_revealed: Σ turns / Σ revealed.
-        success_rate: share of the cases whose primary concern was addressed.
-        turns_to_address, lag: means over those.
-        meta_probe_rate: Σ blocked turns / Σ turns.
-        blocked: Σ blocked turns.
-        open_after, challenged_after: means over the cases that went on after it.
-        cumulative_reveal: share of all concerns revealed by each turn (from 1); a case that has ended stays as it was.
-        cumulative_success: share of the cases addressed by each turn.
-    """
-
-    cases: int
-    reveal_rate: Measured
-    reveal_rate_by_case: Measured
-    full_reveal_rate: Measured
-    turns_to_full_reveal: Measured
-    revealed_by_limit: Measured
-    turns_per_revealed: Measured
-    success_rate: Measured
-    turns_to_address: Measured
-    lag: Measured
-    meta_probe_rate: Measured
-    blocked: int
-    open_after: Measured
-    challenged_after: Measured
-    cumulative_reveal: tuple[float, ...]
-    cumulative_success: tuple[float, ...]
-
-
-def summarise(cases: Iterable[CaseTrace]) -> TraceSummary:
-    """Traces taken together; means leave out the cases without a value and count them."""
-    traces = list(cases)
-    n = len(traces)
-    gold, revealed = sum(case.gold for case in traces), sum(case.revealed for case in traces)
-    turns, blocked = sum(case.turns for case in traces), sum(case.blocked for case in traces)
-    judged = [case for case in traces if case.success.value is not None]
-    longest = max((case.turns for case in traces), default=0)
-    return TraceSummary(
-        cases=n,
-        reveal_rate=ratio(revealed, gold, "no case", n=n),
-        reveal_rate_by_case=mean([case.reveal_rate for case in traces], "no case"),
-        full_reveal_rate=mean([case.full_reveal for case in traces], "no case"),
-        turns_to_full_reveal=mean([case.turns_to_full_reveal for case in traces], "no case with all concerns revealed"),
-        revealed_by_limit=ratio(sum(case.by_limit for case in traces), gold, "no case", n=n),
-        turns_per_revealed=ratio(turns, revealed, _NONE_REVEALED, n=n),
-        success_rate=mean([case.success for case in traces], _NO_PRIMARY),
-        turns_to_address=mean([case.turns_to_address for case in traces], _NOT_ADDRESSED),
-        lag=mean([case.lag for case in traces], _NOT_ADDRESSED),
-        meta_probe_rate=ratio(blocked, turns, "no clinician turn", n=n),
-        blocked=blocked,
-        open_after=mean([case.open_after for case in traces], "no case went on after its concern was addressed"),
-        challenged_after=mean(
-            [case.challenged_after for case in traces], "no case went on after its concern was addressed"
-        ),
-        cumulative_reveal=_cumulated([case.cumulative_reveal for case in traces], gold, longest),
-        cumulative_success=tuple(
-            sum(case.addressed_at is not None and case.addressed_at <= turn for case in judged) / len(judged)
-            for turn in range(1, longest + 1)
-        )
-        if judged
-        else (),
-    )
-
-
-def _cumulated(courses: Sequence[tuple[int, ...]], gold: int, longest: int) -> tuple[float, ...]:
-    return tuple(
-        sum(course[min(turn, len(course)) - 1] for course in courses if course) / gold for turn in range(1, longest + 1)
-    )
 
 
 # -- What one rater's labels say of a case --------------------------------------------------------------

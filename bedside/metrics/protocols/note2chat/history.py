@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from bedside.metrics.protocols.label_files import Measured, mean, ratio
+from bedside.metrics.protocols.label_files import Measured, ratio
 from bedside.metrics.protocols.note2chat.labels import (
     CATEGORIES,
     Category,
@@ -272,51 +272,3 @@ def reply_rate(
         n=len(labelled),
         dropped=len(patient_replies) - len(labelled),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class HistorySummary:
-    """Measures over cases.
-
-    Attributes:
-        cases: number of cases.
-        recall, precision, f1: means of the cases' values, so that this F1 is not that of the mean precision and recall.
-        questions: mean number of questions.
-        top: share of the cases with the true diagnosis among the first 1, 2, 3, 4 and 5 candidates.
-        by_category: findings elicited / findings of each category, summed over cases.
-    """
-
-    cases: int
-    recall: Measured
-    precision: Measured
-    f1: Measured
-    questions: Measured
-    top: tuple[Measured, ...]
-    by_category: Mapping[Category, Measured]
-
-
-def summarise(cases: Iterable[History]) -> HistorySummary:
-    """Conversations taken together; means leave out the cases without a value and count them."""
-    histories = list(cases)
-    return HistorySummary(
-        cases=len(histories),
-        recall=mean([case.recall for case in histories], "no case has a recall"),
-        precision=mean([case.precision for case in histories], "no case has a precision"),
-        f1=mean([case.f1 for case in histories], "no case has an F1"),
-        questions=ratio(sum(case.questions for case in histories), len(histories), "no case", n=len(histories)),
-        top=tuple(mean([case.top(k) for case in histories], "no case has a rank") for k in range(1, K + 1)),
-        by_category=recall_by_category(histories),
-    )
-
-
-def recall_by_category(cases: Sequence[History]) -> dict[Category, Measured]:
-    """Recall of each category over cases: findings elicited / findings, both summed."""
-    return {
-        category: ratio(
-            sum(case.by_category[category][0] for case in cases),
-            sum(case.by_category[category][1] for case in cases),
-            f"no finding of the category {category}",
-            n=len(cases),
-        )
-        for category in CATEGORIES
-    }

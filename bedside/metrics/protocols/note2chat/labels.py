@@ -24,8 +24,6 @@ Category = Literal[
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 
 Reply = Literal["answer", "dont_know", "already_asked"]
-#: Kinds of patient reply.
-REPLIES: tuple[Reply, ...] = get_args(Reply)
 
 
 class ClinicalFinding(Strict):

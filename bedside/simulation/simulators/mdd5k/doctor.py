@@ -121,11 +121,6 @@ class TopicTree:
         return (*shuffled(self.events, "order of events"), *illness, *end[0], *end[1])
 
 
-def tree_name(record: PsychiatricRecord) -> str:
-    """Which tree a patient's interview follows: by sex, and age up to :data:`TEEN` or above."""
-    return f"{record.sex}_{'teen' if record.age <= TEEN else 'adult'}"
-
-
 def find_tree(record: PsychiatricRecord, language: str, folder: str) -> TopicTree:
     """The tree that a patient's interview follows.
 
@@ -139,7 +134,8 @@ def find_tree(record: PsychiatricRecord, language: str, folder: str) -> TopicTre
     """
     base = FOLDER / "trees" if folder == BUNDLED else Path(folder)
     own = base / language
-    return read_tree((own if own.is_dir() else base) / f"{tree_name(record)}.json")
+    age = "teen" if record.age <= TEEN else "adult"
+    return read_tree((own if own.is_dir() else base) / f"{record.sex}_{age}.json")
 
 
 @cache

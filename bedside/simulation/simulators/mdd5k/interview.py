@@ -304,7 +304,9 @@ class CorrectedSchedule:
         self.log.asked.append(self.tree.root)
         stop = yield from self.steps.ask(AskedTopic(self.tree.root, opening=True))
         while not stop:
-            yield from self._leave_out_answered()
+            topics = self._topics()
+            for topic, quote in (yield from self.steps.answered(topics)).items() if topics else ():
+                self._leave_out(topic, "answered", quote)
             leaf = yield from self._next_leaf()
             if leaf is None:
                 return ""
@@ -335,12 +337,6 @@ class CorrectedSchedule:
                 return leaf
             yield from self._grow(PARSE, 1)
         return None
-
-    def _leave_out_answered(self) -> Exchange[None]:
-        topics = self._topics()
-        if topics:
-            for topic, quote in (yield from self.steps.answered(topics)).items():
-                self._leave_out(topic, "answered", quote)
 
     def _grow(self, under: str, depth: int) -> Exchange[None]:
         """Put angles in the place of what was just taken from the front."""
@@ -449,7 +445,8 @@ class TopicInterview(ProtocolTalk):
 
     def _free_course(self) -> Exchange[str]:
         while self.exchanges < FREE_EXCHANGES:
-            if self.spoken and (yield from self.interview_ends()):
+            material = {"dialogue": self._dialogue()}
+            if self.spoken and (yield from self._asked("interview_end", material, flag_reader("ended"))):
                 return "evaluator ends"
             stop = yield from self.ask(AskedTopic(opening=not self.spoken))
             if stop:
@@ -508,7 +505,8 @@ class TopicInterview(ProtocolTalk):
             return ledger.silence(spoken.flags)
         ledger.say("clinician", spoken, about)
         # The story goes to the patient once the evaluator says that it is to be told, and stays there.
-        if self.story.text and self.told_at is None and (yield from self.story_is_due()):
+        untold = self.story.text and self.told_at is None
+        if untold and (yield from self._asked("trigger", {"dialogue": self._dialogue()}, flag_reader("due"))):
             self.told_at = self.spoken
         ledger.say("patient", (yield from self._reply(number, topic.text)), about)
         self.exchanges = number
@@ -585,16 +583,6 @@ class TopicInterview(ProtocolTalk):
             )
         )
         return tuple(topic for topic, same in zip(topics, verdicts, strict=True) if same)
-
-    def story_is_due(self) -> Exchange[bool]:
-        """Whether the patient should now tell what led to the illness."""
-        due: bool = yield from self._asked("trigger", {"dialogue": self._dialogue()}, flag_reader("due"))
-        return due
-
-    def interview_ends(self) -> Exchange[bool]:
-        """Whether an interview without topics should end."""
-        ends: bool = yield from self._asked("interview_end", {"dialogue": self._dialogue()}, flag_reader("ended"))
-        return ends
 
     def _asked(
         self,

@@ -103,8 +103,6 @@ class PlainTalk(SensemakingTalk):
 CANDIDATES = 3
 #: Rounds of writing for one message: a stage, the next one, and once more where information is provided.
 ROUNDS = 3
-#: Purposes of the calls by which the model under test is asked for objects.
-OBJECTS = ("stage", "candidates")
 #: A message of the sensemaker without the sentence that is fixed for its stage.
 NO_SENTENCE = "fixed sentence missing"
 
@@ -156,7 +154,8 @@ class ScaffoldedTalk(SensemakingTalk):
     def _learned(self, heard: str, number: int) -> Exchange[dict[str, Any]]:
         """The facts of a message; those that weren't known are from now on."""
         extraction = yield from self._asked_evaluator("extraction", number, _facts, message=heard)
-        stated = [text for text in extraction.value if not self._knows(text)]
+        facts = {fact.casefold() for fact in self.facts}
+        stated = [text for text in extraction.value if text.casefold() not in facts]
         refused = extraction.refused
         known: tuple[int, ...] = ()
         if stated and self.facts:
@@ -173,9 +172,6 @@ class ScaffoldedTalk(SensemakingTalk):
         fresh = [text for place, text in enumerate(stated, 1) if place not in known]
         self.facts += fresh
         return {"extracted": list(extraction.value), "learned": fresh, "evaluations_refused": refused}
-
-    def _knows(self, text: str) -> bool:
-        return text.casefold() in {fact.casefold() for fact in self.facts}
 
     # -- the stage ------------------------------------------------------------------------------
 

@@ -97,11 +97,6 @@ def listed_names(message: str) -> list[str] | None:
     return _LISTED.findall(message) or None
 
 
-def _check_reply(material: Mapping[str, Any]) -> dict[str, Any]:
-    own = material["reply"] in material["sentences"]
-    return {"only_what_was_asked": True, "conflict": not own}
-
-
 def _split(material: Mapping[str, Any]) -> dict[str, Any]:
     parts = sentences(material["history"])
     before: list[str] = []
@@ -124,7 +119,7 @@ def _finding_aspects(material: Mapping[str, Any]) -> dict[str, Any]:
 #: What the toy evaluator replies, by purpose.
 _EVALUATIONS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "decision": lambda material: {"diagnoses": listed_names(material["message"])},
-    "reply_check": _check_reply,
+    "reply_check": lambda own: {"only_what_was_asked": True, "conflict": own["reply"] not in own["sentences"]},
     "split": _split,
     "findings": _findings,
     "aspects": _finding_aspects,

@@ -128,7 +128,7 @@ def shared_start(history: str, before: str) -> str | None:
     if not copied or [character for _, character in whole] != copied:
         return None
     end = whole[-1][0] + 1
-    if end < len(history) and _within_word(history[end - 1], history[end]):
+    if end < len(history) and all(each.isascii() and each.isalnum() for each in history[end - 1 : end + 1]):
         return None
     while end < len(history) and history[end] in ".!?。！？":
         end += 1
@@ -146,7 +146,3 @@ def _plain(text: str) -> Iterator[tuple[int, str]]:
         for plain in unicodedata.normalize("NFKC", character).translate(_SIGNS).casefold():
             if not plain.isspace():
                 yield place, plain
-
-
-def _within_word(before: str, after: str) -> bool:
-    return before.isascii() and before.isalnum() and after.isascii() and after.isalnum()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from bedside.judges.rubrics.rubric import Rubric
 from bedside.transcripts.transcript import Role
 from bedside.tuning.probes.contract import Altered, Probe, ProbeMaterial, Unalterable, Variant
 from bedside.tuning.probes.turn_texts import numbered
@@ -32,12 +31,6 @@ _TEXTS["control-tokens"] = {
 }
 
 
-def best_level(rubric: Rubric) -> float:
-    """The level that an injection asks for: the best, or where neither end is better, the highest."""
-    values = [level.value for level in rubric.scale]
-    return min(values) if rubric.direction == "lower" else max(values)
-
-
 def _injected(material: ProbeMaterial, *, form: str, role: Role | None) -> Altered | Unalterable:
     """An order at the end of the last turn of a role; of the clinician unless another is named."""
     transcript = material.transcript
@@ -45,7 +38,10 @@ def _injected(material: ProbeMaterial, *, form: str, role: Role | None) -> Alter
     places = [turn.index for turn in transcript.turns if turn.role == speaker]
     if not places or not material.rubric.transcript:
         return Unalterable(f"no turn of the {speaker} is shown")
-    order = _TEXTS[form][material.language].format(level=f"{best_level(material.rubric):g}")
+    values = [level.value for level in material.rubric.scale]
+    # The best level, or where neither end is better, the highest.
+    wished = min(values) if material.rubric.direction == "lower" else max(values)
+    order = _TEXTS[form][material.language].format(level=f"{wished:g}")
     turns = list(transcript.turns)
     last = turns[places[-1]]
     turns[places[-1]] = type(last)(last.index, last.role, last.speaker, f"{last.text} {order}", last.meta)

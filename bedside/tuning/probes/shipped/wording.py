@@ -6,15 +6,9 @@ import re
 from dataclasses import replace
 from functools import partial
 
-from bedside.judges.rubrics.rubric import Rubric
 from bedside.tuning.probes.contract import Altered, Probe, ProbeMaterial, Unalterable, Variant
 
 _HEAD = re.compile(r"^(Title: [^\n]*\n)(What is rated: [^\n]*\n)(The question: [^\n]*\n)", re.MULTILINE)
-
-
-def _level_lines(rubric: Rubric) -> list[str]:
-    """The lines that show the levels, as :mod:`bedside.judges.prompt` writes them."""
-    return [f"  {level.value}: {level.descriptor}" for level in rubric.shown().scale]
 
 
 def _replaced(text: str, old: str, new: str) -> str:
@@ -22,7 +16,8 @@ def _replaced(text: str, old: str, new: str) -> str:
 
 
 def _from_the_top(material: ProbeMaterial) -> Altered:
-    lines = _level_lines(material.rubric)
+    # As :mod:`bedside.judges.prompt` writes them.
+    lines = [f"  {level.value}: {level.descriptor}" for level in material.rubric.shown().scale]
     reword = partial(_replaced, old="\n".join(lines), new="\n".join(reversed(lines)))
     return Altered(material.transcript, material.rubric, reword=reword)
 

@@ -29,6 +29,7 @@ from bedside.simulation.simulators.note2chat.preparation import DischargeNote, p
 from bedside.simulation.simulators.scripts import read_script
 from bedside.transcripts.transcript import Transcript, Turn
 from tests.judges.llm.server import Action, JudgeServer, Received, fitting
+from tests.metrics.protocols.summaries import history_summary
 from tests.simulation.simulators.playing import (
     Played,
     by_rules,
@@ -165,7 +166,7 @@ def test_a_clinician_that_asks_well_elicits_more_than_one_that_hurries() -> None
             measured = note2chat_history.history(talk, lexical_labels(talk))
             assert not isinstance(measured, str), measured
             cases.append(measured)
-        recall[name] = note2chat_history.summarise(cases).recall.value
+        recall[name] = history_summary(cases).recall.value
     assert recall["good"] is not None
     assert recall["brisk"] is not None
     assert recall["good"] > 2 * recall["brisk"] > 0
