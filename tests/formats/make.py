@@ -28,14 +28,18 @@ from bedside.judges.llm.protocol import SentBatch
 from bedside.judges.llm.provider_batches import BatchRounds
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import FILE_NAME, Store
+from bedside.metrics.coders.learned.trained_coder import save_coder
+from bedside.metrics.coders.learned.training import train
 from bedside.ratings.run import Run
 from bedside.reports.build import WRITTEN
 from bedside.tuning.probes.probe_record import keep_record
 from tests.annotation.builders import keep
 from tests.annotation.study import new_study, rating_plan
 from tests.judges.test_store import PIECES, SCHEMA, judgement, using
+from tests.metrics.coders.test_trained_coder import corpus
 from tests.safety.test_changed_files import OWN_FILES
 from tests.tuning.probes.test_recovery import noisy_record
+from tests.tuning.test_learned_raters import study
 
 HERE = Path(__file__).parent
 
@@ -49,6 +53,13 @@ def make(folder: Path) -> None:
         for name in sorted(OWN_FILES.keys() - {"learned.npz"}):  # which is no rater that can be loaded
             (Path("own") / name).parent.mkdir(parents=True, exist_ok=True)
             OWN_FILES[name](Path("own") / name)
+        _learned()
+
+
+def _learned() -> None:
+    with TemporaryDirectory() as work:
+        bedside.learn_rater(study(Path(work) / "run", 24), "empathy", "own/rater.npz")
+    save_coder(train(corpus(), "tiny", folds=2, day="2026-12-01").coder, Path("own/coder.npz"))
 
 
 def _rated(run: Run) -> None:

@@ -11,29 +11,40 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import orjson
 import polars as pl
 import pytest
 import yaml
 
 import bedside
+from bedside.annotation import plan_file
 from bedside.annotation.plan_file import PlanError, read_plan
+from bedside.annotation.rating_page import page_database, study_people
 from bedside.annotation.rating_page.page_database import PageDatabase
 from bedside.annotation.rating_page.study_people import People
 from bedside.api.benchmarking import read_record
 from bedside.core.errors import BedsideError, InputError, RunError
 from bedside.core.files import Format, read_sealed, seal_of, write_sealed
+from bedside.judges import store
 from bedside.judges.llm.provider_batches import BatchRounds
 from bedside.judges.rubrics.rubric_files import parse_rubric
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import read_judgements
+from bedside.metrics.coders.learned import trained_coder
+from bedside.metrics.coders.learned.trained_coder import load_coder
 from bedside.ratings import run as runs
 from bedside.ratings.run import Run, write_manifest
 from bedside.ratings.table import in_round
 from bedside.reports.viewer.viewed_run import ViewedRun
+from bedside.simulation import conversation_log
 from bedside.simulation.conversation_log import check_log
 from bedside.simulation.simulation_plan import read_cast
+from bedside.transcripts import simulation_folder
+from bedside.tuning import learned_rater
 from bedside.tuning.cascade import read_cascade
 from bedside.tuning.judge_drift import kept_anchors
+from bedside.tuning.learned_rater import load_rater
 from bedside.tuning.probes.probe_record import probe_records
 from bedside.tuning.tuning_ledger import tuning_tries
 from tests.formats.make import HERE, make
@@ -102,6 +113,8 @@ def test_what_has_no_command_of_its_own_is_read(released: Path) -> None:
     assert read_record(own) is not None
     assert kept_anchors(own)["judge:m"]
     assert len(tuning_tries(own, "empathy", ["a1"])) == 1
+    assert load_rater(own / "rater.npz").card["metric"] == "empathy"
+    assert load_coder(own / "coder.npz").card["name"] == "tiny"
 
 
 # -- is what is written now the same? -------------------------------------------------------------------
@@ -123,6 +136,10 @@ def _form(path: Path) -> Any:
         with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as connection:
             tables = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name").fetchall()
         return [" ".join(re.sub("--.*", "", sql).split()) for (sql,) in tables]
+    if path.suffix == ".npz":
+        with np.load(path) as arrays:
+            card = orjson.loads(bytes(arrays["card"]))
+            return [sorted(set(_keys(card))), {name: str(arrays[name].dtype) for name in arrays.files}]
     if path.suffix == ".jsonl":
         lines = path.read_text("utf-8").splitlines()
         return sorted({key for line in lines for key in _keys(json.loads(line))})
@@ -184,6 +201,19 @@ def test_another_form_is_seen(tmp_path: Path) -> None:
     assert {name for name in before if after[name] != before[name]} == {
         "run/ratings.parquet", "run/manifest.json", "run/judgements.sqlite"
     }  # fmt: skip
+
+
+def test_the_page_has_the_numbers_that_are_written() -> None:
+    page = (HERE.parents[1] / "docs" / "ratings-and-runs.md").read_text("utf-8")
+    rows = re.findall(r"^\| ([^|]+) \| (\d)(?:, reads from (\d))? \| ", page, re.M)
+    shown = {what: (int(version), int(oldest or version)) for what, version, oldest in rows}
+    for what, form in {
+        "run": runs.FORMAT, "store of judgements": store.FORMAT, "plan": plan_file.FORMAT,
+        "log of a simulation": conversation_log.FORMAT, "learned rater, trained coder": learned_rater.FORMAT,
+    }.items():  # fmt: skip
+        assert shown[what] == (form.version, form.oldest), what
+    for form in (simulation_folder.FORMAT, page_database.FORMAT, study_people.FORMAT, trained_coder.FORMAT):
+        assert form.version == 1
 
 
 # -- another number ---------------------------------------------------------------------------------------
