@@ -190,7 +190,7 @@ class Run:
             )
         todo = "restore it, or score again"
         manifest: dict[str, Any] = read_json(file, "manifest", {"format": INTEGER}, todo=todo)
-        FORMAT.check(manifest["format"], self.path)
+        FORMAT.check(manifest["format"], file)
         seal = seal_of(manifest)
         manifest = FORMAT.current(MANIFEST, manifest, manifest["format"])
         wrong = misfit(manifest, _MANIFEST_SHAPE)
@@ -221,13 +221,14 @@ class Run:
             if self._as_written.get(member) == stamp:
                 continue
             digest = file_digest(file)
-            # A run may have been changed since its manifest was read, which is read again for that alone.
-            if digest != self.manifest["files"].get(member) and digest != self._read_manifest()["files"].get(member):
-                raise RunError(
-                    "the file isn't as bedside wrote it (its SHA-256 is another)",
-                    where=str(file),
-                    todo="restore it from a copy, or score again into a new run; bedside verify says what can be used",
-                )
+            if digest != self.manifest["files"].get(member):
+                # A run may have been changed since its manifest was read, which is read again for that alone.
+                changed = self._read_manifest()
+                if digest != changed["files"].get(member):
+                    what = "the file isn't as bedside wrote it (its SHA-256 is another)"
+                    todo = "restore it from a copy, or score again into a new run; bedside verify says what can be used"
+                    raise RunError(what, where=str(file), todo=todo)
+                self.manifest["format"] = changed["format"]
             self._as_written[member] = stamp
 
     def waiting(self) -> list[str]:

@@ -288,6 +288,7 @@ def test_a_sealed_file_of_a_format_that_is_read(tmp_path: Path) -> None:
 def _later(name: str, content: Any) -> Any:
     """What the change of 22 November 2026 did to a run: a rating says its round, and the chance it was drawn with."""
     if name == "ratings.parquet":
+        assert "round" not in content.collect_schema(), "taken twice"
         return in_round(content)
     return content.with_columns(source=pl.col("source").fill_null("")) if name == "transcripts" else content
 
@@ -317,8 +318,11 @@ def test_an_earlier_run_is_read_as_a_present_one_and_nothing_is_written(earlier:
 
 def test_a_writer_moves_an_earlier_run_forward_as_one_change(earlier: Run) -> None:
     folder = earlier.path.with_name("before")
+    reader = Run(folder)
     with Run(folder).locked():
         pass
+    assert reader.ratings.equals(earlier.ratings)
+    assert list(reader.transcripts()) == list(earlier.transcripts())
     moved = json.loads((folder / "manifest.json").read_text("utf-8"))
     assert moved["format"] == 3
     assert pl.read_parquet(folder / "ratings.parquet").equals(earlier.ratings)
