@@ -2,15 +2,17 @@
 
     python tools/check_package.py [--out DIST] [--recipes]
 
-It needs the package index and nothing else: the wheel is made from the source archive, as an index would have it,
-looked at by ``twine check``, and installed with the core's dependencies into an environment of its own. There, in an
-empty folder outside the checkout, the demonstration runs. ``--out`` keeps what was built in a folder; ``--recipes``
-then installs MLflow and Weights & Biases there, too, and runs the recipes of docs/tracking.md.
+It needs the package index and nothing else: the wheel is made from the source archive, as an index would have it. Both
+are built again to the same bytes in another folder, looked at by ``twine check``, and the wheel is installed with the
+core's dependencies into an environment of its own. There, in an empty folder outside the checkout, the demonstration
+runs. ``--out`` keeps what was built in a folder; ``--recipes`` then installs MLflow and Weights & Biases there, and
+runs the recipes of docs/tracking.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import subprocess
 import sys
@@ -58,6 +60,7 @@ def archive_contents(archive: Path) -> list[str]:
         "SECURITY.md",
         "CITATION.cff",
         "constraints-cpu.txt",
+        "requirements.lock",
         "tests/conftest.py",
     )
     wrong = [f"{name} is not in it" for name in needed if name not in names]
@@ -84,6 +87,25 @@ def environment(folder: Path) -> Path:
     return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
+def rebuild(python: Path, archive: Path, folder: Path, built: dict[str, Path]) -> None:
+    """Build both from the unpacked archive in another folder; they have the same bytes, or it ends here.
+
+    Files are as if written at another time, by somebody with other habits and in another time zone.
+    """
+    with tarfile.open(archive) as opened:
+        opened.extractall(folder / "a longer name", filter="data")
+    (source,) = (folder / "a longer name").iterdir()
+    for path in source.rglob("*"):
+        path.chmod(path.stat().st_mode & 0o700)
+        os.utime(path, (1e9, 1e9))
+    run("built again", python, "-m", "build", "--outdir", folder / "dist", folder=source, TZ="Asia/Tokyo", LANG="C")
+    other = [name for name, file in built.items() if (folder / "dist" / name).read_bytes() != file.read_bytes()]
+    if other:
+        sys.exit(f"{' and '.join(other)}: built again, other bytes")
+    digests = (f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {name}" for name, file in sorted(built.items()))
+    print("\n".join(digests))
+
+
 def check(dist: Path, work: Path, *, recipes: bool) -> None:
     install = ("-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-compile")
     python = environment(work / "builder")
@@ -94,6 +116,7 @@ def check(dist: Path, work: Path, *, recipes: bool) -> None:
     wrong += [f"{wheel.name}: {text}" for text in contents(wheel)]
     if wrong:
         sys.exit("\n".join(wrong))
+    rebuild(python, archive, work / "again", {archive.name: archive, wheel.name: wheel})
     run("twine check", python, "-m", "twine", "check", "--strict", archive, wheel)
     python = environment(work / "user")
     run("the wheel's installation", python, *install, wheel)

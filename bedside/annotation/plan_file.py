@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from pydantic import ValidationError
 
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, run_identity
 from bedside.core.errors import BedsideError
-from bedside.core.files import read_bytes, write_text
+from bedside.core.files import Format, read_bytes, write_text
 from bedside.core.model_errors import first_complaint
 from bedside.judges.rubrics.rubric import Rubric, as_data
 from bedside.ratings.names import is_pair, is_turn, second_id, turn_index
@@ -25,6 +26,7 @@ from bedside.ratings.table import parse_transcript
 
 #: What plans have that earlier ones had not.
 _LATER = ("folder", "wholes", "criteria", "lists", "agreed", "settled", "standings", "withdrawn", "drawn_seal")
+FORMAT = Format("plan", 2, todo="make another with bedside sample")
 #: Largest file of a plan, in bytes.
 MOST_BYTES = 2**27
 
@@ -90,6 +92,8 @@ def read_plan(path: str | os.PathLike[str], run: Run | None = None) -> Annotatio
         data = read_bytes(path, "plan", most=MOST_BYTES, kind=PlanError, todo=todo)
         plan = AnnotationPlan.model_validate_json(data)
     except ValidationError as error:
+        with suppress(ValueError, TypeError, LookupError, RecursionError):
+            FORMAT.check(json.loads(data)["format"], where, PlanError)
         key, text = first_complaint(error, AnnotationPlan)
         what = text if key else f"the file: {text}"
         raise PlanError(what, where=where, todo="make a plan with bedside sample") from error

@@ -296,13 +296,7 @@ def read_record(folder: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     noun = "record of the benchmark"
-    record = read_sealed(path, noun, {"format": INTEGER}, todo="name another folder")
-    if record["format"] != FORMAT:
-        raise RunError(
-            f"the benchmark has format {record['format']}, and this version of bedside reads {FORMAT}",
-            where=str(path),
-            todo="use the version of bedside that made it",
-        )
+    record = read_sealed(path, noun, {"format": INTEGER}, todo="name another folder", version=FORMAT)
     if not {"asked", "depends on"} <= record.keys():
         raise RunError(f"the {noun} can't be read", where=str(path), todo="name another folder")
     return record

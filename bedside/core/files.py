@@ -19,6 +19,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
@@ -412,6 +413,54 @@ def read_text(
         raise undecodable(error, path, kind=kind) from error
 
 
+@dataclass(frozen=True, slots=True)
+class Format:
+    """The format of something that is written and read again: which ones are read, and how an earlier one is.
+
+    Attributes:
+        noun: what is written.
+        version: the one that is written; what has no number is of the first.
+        oldest: the first one that is read.
+        todo: what can be done with one that is older.
+        steps: version → makes what stands in a file of it, by the file's name, into what the next version has there.
+            Whoever reads has it so in memory.
+    """
+
+    noun: str
+    version: int = 1
+    oldest: int = 1
+    todo: str = "make it again"
+    steps: Mapping[int, Callable[[str, Any], Any]] = field(default_factory=dict)
+
+    def check(self, version: Any, where: str | os.PathLike[str], kind: type[BedsideError] = RunError) -> None:
+        """See that something can be read.
+
+        Args:
+            version: of its format, as it says itself.
+            where: its place.
+            kind: of the error.
+
+        Raises:
+            BedsideError: it can't, with what can be done.
+        """
+        if isinstance(version, int) and self.oldest <= version <= self.version:
+            return
+        newer = not isinstance(version, int) or version > self.version
+        made = "made by a newer bedside" if newer else "from before the first release of bedside"
+        reads = f"{self.oldest} to {self.version}" if self.oldest < self.version else f"{self.version}"
+        raise kind(
+            f"the {self.noun} was {made} (its format is {version}, this bedside reads {reads})",
+            where=str(where),
+            todo="update bedside" if newer else self.todo,
+        )
+
+    def current(self, name: str, content: Any, version: int) -> Any:
+        """What stands in a file of a version that is read, as the present version has it."""
+        for number in range(version, self.version):
+            content = self.steps[number](name, content) if number in self.steps else content
+        return content
+
+
 def read_json(
     path: str | os.PathLike[str],
     noun: str,
@@ -419,6 +468,7 @@ def read_json(
     *,
     kind: type[BedsideError] = RunError,
     todo: str = "restore it from a copy",
+    form: Format | None = None,
 ) -> Any:
     """The value of a file of JSON that bedside or another program wrote; what people write is read by
     :func:`bedside.core.records.parse_json`.
@@ -429,12 +479,15 @@ def read_json(
         shape: of the value, as for :func:`bedside.core.json_shape.misfit`; None where it isn't checked.
         kind: of the error.
         todo: what to do about it.
+        form: of an object, its format.
 
     Raises:
-        BedsideError: of ``kind``: the file can't be read, or isn't JSON of that shape.
+        BedsideError: of ``kind``: the file can't be read, isn't JSON of that shape, or is of a format that isn't read.
     """
     try:
         value = json.loads(read_text(path, noun, kind=kind, todo=todo))
+        if form is not None and isinstance(value, dict):
+            form.check(value.get("format", 1), path, kind)
         why = None if shape is None else misfit(value, shape)
     except (ValueError, RecursionError) as error:
         why = str(error)
@@ -455,13 +508,16 @@ def read_sealed(
     *,
     kind: type[BedsideError] = RunError,
     todo: str = "restore it from a copy",
+    version: int = 1,
 ) -> dict[str, Any]:
     """As :func:`read_json`, an object that :func:`write_sealed` wrote, without its seal; earlier versions set none.
+
+    It is of a format up to ``version``.
 
     Raises:
         BedsideError: also where it isn't as it was written.
     """
-    value: dict[str, Any] = read_json(path, noun, shape, kind=kind, todo=todo)
+    value: dict[str, Any] = read_json(path, noun, shape, kind=kind, todo=todo, form=Format(noun, version))
     if value.get("seal") not in (None, seal_of(value)):
         raise kind(f"the {noun} isn't as bedside wrote it (its seal doesn't fit)", where=str(path), todo=todo)
     return {key: entry for key, entry in value.items() if key != "seal"}

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import orjson
 
 from bedside.core.errors import RunError
-from bedside.core.files import address_to_read, cells_digest, saying_where, sqlite_address, unpacked
+from bedside.core.files import Format, address_to_read, cells_digest, saying_where, sqlite_address, unpacked
 from bedside.core.locks import hold
 from bedside.judges.ask_settings import State as State
 from bedside.judges.llm.protocol import Sampling, Served
@@ -84,7 +84,7 @@ LATER_COLUMNS = {
 # -- The store of judgements ----------------------------------------------------------------------------
 
 FILE_NAME = "judgements.sqlite"
-FORMAT = 5
+FORMAT = Format("store of judgements", 5, todo="move it away to judge anew")
 #: How many pieces of prompts are known to be in the store without looking.
 _REMEMBERED = 4096
 #: What comes of reading a damaged store.
@@ -419,7 +419,7 @@ def open_to_write(path: Path, *, alone: bool = False) -> sqlite3.Connection:
             for statement in TABLES.split(";"):
                 connection.execute(statement)
             version = _set_version(connection)
-        if 1 <= version < FORMAT:  # the only difference
+        if 1 <= version < FORMAT.version:  # the only difference
             there = {column for _, column, *_ in connection.execute("PRAGMA table_info(judgements)")}
             for column, kind in LATER_COLUMNS.items():
                 if column not in there:
@@ -427,7 +427,7 @@ def open_to_write(path: Path, *, alone: bool = False) -> sqlite3.Connection:
             seal_rows(connection)
             version = _set_version(connection)
         connection.execute("COMMIT")
-        _check_version(version, path)
+        FORMAT.check(version, path)
     except BaseException:
         connection.close()
         raise
@@ -450,17 +450,8 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 
 
 def _set_version(connection: sqlite3.Connection) -> int:
-    connection.execute(f"PRAGMA user_version = {FORMAT}")
-    return FORMAT
-
-
-def _check_version(version: int, path: Path) -> None:
-    if not 1 <= version <= FORMAT:
-        raise RunError(
-            f"the store of judgements has format {version}, and this version of bedside reads {FORMAT}",
-            where=str(path),
-            todo="use the version of bedside that made it",
-        )
+    connection.execute(f"PRAGMA user_version = {FORMAT.version}")
+    return FORMAT.version
 
 
 # -- reading without judging ------------------------------------------------------------------------
@@ -595,5 +586,5 @@ def open_to_read(path: Path, patience: float = 60.0) -> sqlite3.Connection:
         if "locked" in str(error):
             raise explained(error, path) from error
         raise RunError(f"the store of judgements can't be read ({error})", where=str(path)) from error
-    _check_version(version, path)
+    FORMAT.check(version, path)
     return connection

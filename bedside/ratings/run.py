@@ -22,6 +22,7 @@ import polars as pl
 
 from bedside.core.errors import RunError
 from bedside.core.files import (
+    Format,
     check_no_links,
     empty,
     file_digest,
@@ -71,7 +72,11 @@ if TYPE_CHECKING:
     import pandas
 
 
-FORMAT = 3
+FORMAT = Format(
+    "run", 3, oldest=3,
+    todo="score its transcripts into a new run; bedside ratings import NEW_RUN RUN/ratings.parquet brings over what "
+    "people rated",
+)  # fmt: skip
 #: The manifest's key of the runs that a run was merged of: of each its folder as it was named, the SHA-256 of its
 #: ratings, how many transcripts it had, and the rounds in which people rated it.
 PARTS_KEY = "merged"
@@ -183,16 +188,13 @@ class Run:
             )
         todo = "restore it, or score again"
         manifest: dict[str, Any] = read_json(file, "manifest", {"format": INTEGER}, todo=todo)
-        if manifest["format"] != FORMAT:
-            raise RunError(
-                f"the run has format {manifest['format']}, this bedside reads format {FORMAT}",
-                where=str(self.path),
-                todo="use the version of bedside named in its manifest",
-            )
+        FORMAT.check(manifest["format"], file)
+        seal = seal_of(manifest)
+        manifest = FORMAT.current(MANIFEST, manifest, manifest["format"])
         wrong = misfit(manifest, _MANIFEST_SHAPE)
         if wrong is not None:
             raise RunError(f"the manifest is damaged at {wrong}", where=str(file), todo=todo)
-        if seal_of(manifest) != manifest["seal"]:
+        if seal != manifest["seal"]:
             raise RunError("the manifest isn't as bedside wrote it (its seal doesn't fit)", where=str(file), todo=todo)
         return manifest
 
@@ -217,13 +219,14 @@ class Run:
             if self._as_written.get(member) == stamp:
                 continue
             digest = file_digest(file)
-            # A run may have been changed since its manifest was read, which is read again for that alone.
-            if digest != self.manifest["files"].get(member) and digest != self._read_manifest()["files"].get(member):
-                raise RunError(
-                    "the file isn't as bedside wrote it (its SHA-256 is another)",
-                    where=str(file),
-                    todo="restore it from a copy, or score again into a new run; bedside verify says what can be used",
-                )
+            if digest != self.manifest["files"].get(member):
+                # A run may have been changed since its manifest was read, which is read again for that alone.
+                changed = self._read_manifest()
+                if digest != changed["files"].get(member):
+                    what = "the file isn't as bedside wrote it (its SHA-256 is another)"
+                    todo = "restore it from a copy, or score again into a new run; bedside verify says what can be used"
+                    raise RunError(what, where=str(file), todo=todo)
+                self.manifest["format"] = changed["format"]
             self._as_written[member] = stamp
 
     def waiting(self) -> list[str]:
@@ -491,7 +494,7 @@ class Run:
     @contextmanager
     def locked(self, patience: float = 0.0) -> Iterator[None]:
         """Hold the run while it is changed, as :meth:`hold` does; what a killed process left in the middle of a change
-        is put in its place, or removed.
+        is put in its place, or removed. A run of an earlier format is of the present one from then on.
 
         Raises:
             RunError: another process holds it, or a link stands in it.
@@ -500,6 +503,10 @@ class Run:
             for kind in _SCRATCH:
                 empty(self.path, f"{kind}*")
             self._settle()
+            if self.manifest["format"] < FORMAT.version:
+                parts = [name for name in self.manifest["files"] if name.startswith(f"{TRANSCRIPT_FOLDER}/")]
+                files = {name: self.table(name, TRANSCRIPT_SCHEMA).sink_parquet for name in parts}
+                self.rewrite(self.scan(), {**self.manifest, "format": FORMAT.version}, files=files)
             yield
 
     def table(self, name: str, schema: pl.Schema) -> pl.LazyFrame:
@@ -510,11 +517,16 @@ class Run:
         """
         self.check_file(TRANSCRIPT_FOLDER if name == _EVERY_TRANSCRIPT else name)
         with self.sound(name):
-            table = pl.scan_parquet(self.file(name))
+            table = self.current(name, pl.scan_parquet(self.file(name)))
             actual = table.collect_schema()
         if actual != schema:
             raise RunError("the table has other columns than a run's", where=str(self.file(name)), todo="score again")
         return table
+
+    def current(self, name: str, table: pl.LazyFrame) -> pl.LazyFrame:
+        """A table of the folder, as the present format has it."""
+        current: pl.LazyFrame = FORMAT.current(name.partition("/")[0], table, self.manifest["format"])
+        return current
 
 
 def read_run(path: str | os.PathLike[str]) -> Run:

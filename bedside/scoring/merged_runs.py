@@ -393,7 +393,7 @@ def merged_manifest(
     manifests = [source.manifest for source in sources]
     read = [manifest["transcripts"] for manifest in manifests]
     manifest: dict[str, Any] = {
-        "format": FORMAT,
+        "format": FORMAT.version,
         "transcripts": {
             "count": counts[0],
             "turns": counts[1],

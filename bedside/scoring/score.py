@@ -110,7 +110,7 @@ def _score_anew(
             ratings = wordless(ratings)
         counts = scoring.counts(ratings)
         manifest = {
-            "format": FORMAT,
+            "format": FORMAT.version,
             "transcripts": {
                 "count": scoring.transcripts,
                 "turns": scoring.turns,

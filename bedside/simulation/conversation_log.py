@@ -25,13 +25,13 @@ import orjson
 
 from bedside.core.engines.part_databases import PartDatabases
 from bedside.core.errors import RunError
-from bedside.core.files import address_to_read, cells_digest, check_no_links, sqlite_address, unpacked
+from bedside.core.files import Format, address_to_read, cells_digest, check_no_links, sqlite_address, unpacked
 from bedside.core.json_shape import BOOLEAN, INTEGER, TEXT, ObjectOf, misfit
 from bedside.ratings.names import is_human
 from bedside.simulation.simulators.calls import ActorReply
 from bedside.transcripts.simulation_folder import LOG_FILE
 
-FORMAT = 2
+FORMAT = Format("log of the simulation", 2, todo="simulate into a new folder")
 _DAMAGE = (sqlite3.Error, zlib.error, ValueError, TypeError, LookupError)
 
 #: ``answered``: there is a reply. ``failed``: none was had; it is asked again by the next run.
@@ -332,14 +332,14 @@ class ConversationLog:
                 run(f"ALTER TABLE {table} ADD COLUMN digest TEXT")
                 run(f"UPDATE {table} SET digest = {_digest_of(_columns(self._connection, table))}")
         if version in (0, 1):
-            run(f"PRAGMA user_version = {FORMAT}")
+            run(f"PRAGMA user_version = {FORMAT.version}")
         if not _columns(self._connection, "sent"):
             run(_SENT)
             kept = "(SELECT 'earlier' AS process, actor, sum(calls) AS requests FROM replies GROUP BY actor)"
             names = ("process", "actor", "requests")
             run(f"INSERT INTO sent SELECT {', '.join(names)}, {_digest_of(names)} FROM {kept}")
         run("COMMIT")
-        _check_version(version or FORMAT, self.path)
+        FORMAT.check(version or FORMAT.version, self.path)
 
     def close(self) -> None:
         """Finish what was begun and close the file."""
@@ -538,15 +538,6 @@ def explained(error: Exception, path: Path) -> Exception:
     return error
 
 
-def _check_version(version: int, path: Path) -> None:
-    if version not in (1, FORMAT):
-        raise RunError(
-            f"the log of the simulation has format {version}, and this version of bedside reads {FORMAT}",
-            where=str(path),
-            todo="use the version of bedside that made it",
-        )
-
-
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
     try:
@@ -573,7 +564,7 @@ def opened_log(path: Path) -> Iterator[sqlite3.Connection]:
     check_no_links(path.parent, "a simulation")
     with _reading(path), closing(sqlite3.connect(address_to_read(path), uri=True)) as connection:
         _with_digests(connection)
-        _check_version(connection.execute("PRAGMA user_version").fetchone()["user_version"], path)
+        FORMAT.check(connection.execute("PRAGMA user_version").fetchone()["user_version"], path)
         yield connection
 
 

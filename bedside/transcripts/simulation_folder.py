@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from bedside.core.errors import RunError
-from bedside.core.files import check_no_links, file_digest, seal_of
+from bedside.core.files import Format, check_no_links, file_digest, seal_of
 from bedside.core.json_shape import INTEGER, MOST_LEVELS, TEXT, ObjectOf, OrNull, misfit, unwritable
 
 #: The file that says what was simulated, the conversations that can be used, and the others.
 MANIFEST, TRANSCRIPTS, FAILED = "manifest.json", "transcripts.jsonl", "failed.jsonl"
 #: Hidden states, where a simulation keeps what was replied and typed while it goes on, and what its process holds.
 STATES, LOG_FILE, TYPED_LINES, LOCK = "states.jsonl", "log.sqlite", "typed.jsonl", ".simulation.lock"
+FORMAT = Format("simulation", todo="simulate into a new folder")
 #: What the manifest of a simulation has, and no other.
 _KEYS = {"protocol", "clinicians", "patient", "conversations"}
 #: What is read of it.
@@ -107,6 +108,7 @@ def checked_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
     manifest = simulation_manifest(folder)
     if manifest is None:
         return {}
+    FORMAT.check(manifest.get("format", 1), Path(folder) / MANIFEST)
     wrong = manifest_misfit(manifest)
     if wrong is not None:
         raise _damaged(wrong, Path(folder) / MANIFEST)

@@ -120,14 +120,14 @@ def read_cascade(path: str | os.PathLike[str]) -> Cascade:
         InputError: there is none, or it is no cascade's.
     """
     todo = "make one with bedside judge cascade RUN"
-    data = read_sealed(path, "cascade", _SHAPE, kind=InputError, todo=todo)
+    data = read_sealed(path, "cascade", _SHAPE, kind=InputError, todo=todo, version=_FORMAT)
     judges = tuple(CascadeJudge(**own) for own in data["judges"])
     metrics = {
         metric: CascadeMetric(tuple(map(float, own["levels"])), tuple(own["thresholds"]), tuple(own["learnt_from"]))
         for metric, own in data["metrics"].items()
     }
     whole = len(judges) > 1 and all(len(own.thresholds) == len(judges) for own in metrics.values())
-    if data["format"] != _FORMAT or not whole:
+    if not whole:
         raise InputError("the file is no cascade", where=str(path), todo=todo)
     for metric, kept in metrics.items():
         if set(kept.thresholds) == {None}:

@@ -14,6 +14,7 @@ import orjson
 
 from bedside.analysis.judge_accuracy import EXPECTED
 from bedside.core.errors import InputError
+from bedside.core.files import Format
 from bedside.core.json_shape import BOOLEAN, INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit
 from bedside.metrics.coders.learned import features as _turn_features
 from bedside.metrics.coders.learned.array_file import (
@@ -39,10 +40,9 @@ from bedside.tuning.unit_features import GRAM_COLUMNS, described_units, number_c
 
 # -- A learned rater ------------------------------------------------------------------------------------
 
-#: Changes when files written before can't be read any more.
-FORMAT = 1
 #: What a file of a learned rater is.
 RATER_FILE = ArrayFileKind("learned rater", "learned rater", "bedside judge learn")
+FORMAT = Format("learned rater", todo=RATER_FILE.cure)
 _CARD_SHAPE = {
     "format": INTEGER,
     "metric": TEXT,
@@ -185,8 +185,8 @@ def load_rater(path: str | os.PathLike[str], embeddings: str | os.PathLike[str] 
     where = str(path)
     try:
         card = orjson.loads(stated)
-        versions = (card["format"], card["features"]["version"])
-        if versions != (FORMAT, _versions()):
+        FORMAT.check(card["format"], where, InputError)
+        if card["features"]["version"] != _versions():
             maker = card["made_with"]["bedside"]
             raise InputError(f"made by another version of bedside ({maker})", where=where, todo=RATER_FILE.cure)
         misplaced = misfit(card, _CARD_SHAPE)

@@ -123,7 +123,7 @@ def teach_rater(
     model, strength = fit_level_model(material.features, targets, cases, ordered=ordered, seed=seed)
     dimensions = material.features.vectors.shape[1] // 2
     card = {
-        "format": FORMAT,
+        "format": FORMAT.version,
         "metric": metric,
         "date": datetime.now(UTC).date().isoformat(),
         "levels": list(levels),

@@ -317,7 +317,7 @@ def test_what_is_wrong_is_said_before_anything_is_written(tmp_path: Path) -> Non
     with pytest.raises(BedsideError, match="can't be read"):
         bedside.benchmark("note2chat", out, clinician="rules")
     (out / "benchmark.json").write_text('{"format": 9}')
-    with pytest.raises(BedsideError, match="has format 9, and this version of bedside reads 1"):
+    with pytest.raises(BedsideError, match="its format is 9, this bedside reads 1"):
         bedside.benchmark("note2chat", out, clinician="rules")
 
 

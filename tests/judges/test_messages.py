@@ -125,8 +125,8 @@ GOLDEN = {
         "them; name rubrics that rate whole conversations on levels and aren't tuned; see bedside list "
         "rubrics",
     "another format":
-        "FOLDER/s: the store of judgements has format 99, and this version of bedside reads 5; use the "
-        "version of bedside that made it",
+        "FOLDER/s: the store of judgements was made by a newer bedside (its format is 99, this bedside reads 1 to "
+        "5); update bedside",
     "damaged":
         "FOLDER/s: the store of judgements is damaged (file is not a database); restore it from a copy, or "
         "move it away to judge anew",

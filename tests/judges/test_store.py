@@ -242,7 +242,7 @@ def test_a_store_of_another_format_is_refused(path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
     for work in (Store, stored_keys):
-        with pytest.raises(RunError, match="format 99"):
+        with pytest.raises(RunError, match="format is 99"):
             work(path)
 
 

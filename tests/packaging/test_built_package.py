@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -41,6 +42,25 @@ def test_it_holds_the_package_and_nothing_else(wheel: Path) -> None:
     from tools.check_package import contents
 
     assert contents(wheel) == []
+
+
+def test_it_is_built_again_to_the_same_bytes(wheel: Path, tmp_path: Path) -> None:
+    """In another folder, of files of another time that others may not read, in another time zone."""
+    leave = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "bedside", tmp_path / "elsewhere" / "bedside", ignore=leave)
+    for name in ("pyproject.toml", "README.md", "LICENSE", "NOTICE", "tools/index_page.py"):
+        (tmp_path / "elsewhere" / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / "elsewhere" / name)
+    for path in (tmp_path / "elsewhere").rglob("*"):
+        path.chmod(0o700 if path.is_dir() else 0o600)
+        os.utime(path, (1e9, 1e9))
+    done = subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path],
+        cwd=tmp_path / "elsewhere", env={**os.environ, "TZ": "Asia/Tokyo"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (again,) = tmp_path.glob("*.whl")
+    assert again.read_bytes() == wheel.read_bytes()
 
 
 def test_an_index_can_show_its_page(about: email.message.Message) -> None:

@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
 WORKFLOW = ROOT / ".github" / "workflows" / "tests.yml"
+RELEASE = WORKFLOW.with_name("release.yml")
 #: Not for a server in a container of its own.
 OWN_ONLY = {"DJANGO_DB", "PYTHONUNBUFFERED"}
 
@@ -43,6 +44,8 @@ def test_the_image_is_made_as_hadolint_wants() -> None:
     [
         ("vendor.compose-spec", "compose.yaml"),
         ("vendor.github-workflows", ".github/workflows/tests.yml"),
+        ("vendor.github-workflows", ".github/workflows/release.yml"),
+        ("vendor.dependabot", ".github/dependabot.yml"),
         ("vendor.citation-file-format", "CITATION.cff"),
     ],
 )
@@ -69,6 +72,13 @@ def test_the_image_has_the_python_that_the_lock_was_made_with() -> None:
     head = (ROOT / "requirements-dev.lock").read_text("utf-8").partition("\n")[0]
     (version,) = re.findall(r"Python (3\.\d+)", head)
     assert set(re.findall(r"^FROM python:([\d.]+)-slim", DOCKERFILE, re.M)) == {version}
+
+
+def test_the_image_is_made_of_one_base_by_its_digest_and_of_files_by_their_hashes() -> None:
+    bases = re.findall(r"^FROM (\S+)", DOCKERFILE, re.M)
+    assert len(set(bases)) == 1
+    assert re.fullmatch(r"[\w.:-]+@sha256:[0-9a-f]{64}", bases[0])
+    assert "--require-hashes --requirement requirements.lock" in DOCKERFILE
 
 
 def test_what_the_image_copies_is_let_in_and_is_there() -> None:
@@ -119,12 +129,37 @@ def test_the_hosted_checks_run_what_is_here() -> None:
     assert min(versions, key=lambda text: int(text[2:])) in project.partition("requires-python")[2].partition("\n")[0]
 
 
-def test_the_hosted_checks_may_write_nothing_and_run_what_was_looked_at() -> None:
-    """A tag of an action can be moved to other code, a commit can't."""
-    workflow = yaml.safe_load(WORKFLOW.read_text("utf-8"))
+@pytest.mark.parametrize("file", [WORKFLOW, RELEASE], ids=lambda file: file.stem)
+def test_the_hosted_checks_may_write_nothing_and_run_what_was_looked_at(file: Path) -> None:
+    """A tag of an action can be moved to other code, a commit can't. A release may sign what it built, and no more."""
+    workflow = yaml.safe_load(file.read_text("utf-8"))
     assert workflow["permissions"] == {"contents": "read"}
     for name, job in workflow["jobs"].items():
-        assert "permissions" not in job, name
+        signing = {"contents": "read", "id-token": "write", "attestations": "write"} if file == RELEASE else None
+        assert job.get("permissions") == signing, name
         assert job["timeout-minutes"] <= 90, name
         for step in job["steps"]:
             assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", step.get("uses", f"none@{'0' * 40}")), name
+
+
+def test_a_release_is_checked_listed_and_signed() -> None:
+    (job,) = yaml.safe_load(RELEASE.read_text("utf-8"))["jobs"].values()
+    lines = "\n".join(step.get("run", step.get("uses")) for step in job["steps"])
+    steps = (
+        "tools/check_package.py --out dist",
+        "pip-audit",
+        "cyclonedx-py",
+        "attest-build-provenance",
+        "upload-artifact",
+    )
+    places = [lines.index(step) for step in steps]
+    assert places == sorted(places)
+    for lock in re.findall(r"[\w-]+\.lock", lines):
+        assert (ROOT / lock).is_file(), lock
+    # Only the tools of the recipe itself come without a lock, at a version that was looked at.
+    assert re.findall(r"pip install (.+)", lines) == ["pip-audit==2.10.1 cyclonedx-bom==7.5.0"]
+
+
+def test_every_place_that_names_versions_is_looked_after() -> None:
+    updates = yaml.safe_load((ROOT / ".github" / "dependabot.yml").read_text("utf-8"))["updates"]
+    assert {one["package-ecosystem"] for one in updates} == {"pip", "github-actions", "docker", "docker-compose"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -13,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -195,6 +197,24 @@ def test_the_lock_names_no_place() -> None:
         assert " @ " not in line
     names = [line.partition("==")[0] for line in lines[2:]]
     assert names == sorted(set(names))
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-all.lock"])
+def test_a_hashed_lock_has_hashes_for_all_and_the_versions_of_the_tests(name: str) -> None:
+    text = (ROOT / name).read_text("utf-8")
+    assert "://" not in text
+    assert " @ " not in text
+    assert "--index-url" not in text
+    entries = re.findall(
+        r"^([a-z0-9-]+)==([^\s;]+)(?: ; ([^\\]+))? \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", text, re.M
+    )
+    assert len(entries) == len([line for line in text.splitlines() if "==" in line and line[0] not in " #"])
+    pins = dict(line.split("==") for line in (ROOT / "requirements-dev.lock").read_text("utf-8").splitlines()[2:])
+    here = {package: version for package, version, marker, _ in entries if not marker or Marker(marker).evaluate()}
+    assert {package for package in here.keys() & pins.keys() if here[package] != pins[package]} == set()
+    # More files than one system needs: of compiled packages, those of all.
+    systems = {package: hashes.count("sha256") for package, _, _, hashes in entries}
+    assert systems["orjson"] > 20
 
 
 @pytest.mark.slow

@@ -245,7 +245,7 @@ def test_a_log_of_another_format_is_left_alone(tmp_path: Path) -> None:
     run_tiny(tmp_path / "talks", clinicians="rules")
     with sqlite3.connect(tmp_path / "talks" / LOG_FILE) as connection:
         connection.execute("PRAGMA user_version = 9")
-    with pytest.raises(RunError, match="has format 9, and this version of bedside reads 2"):
+    with pytest.raises(RunError, match="its format is 9, this bedside reads 1 to 2"):
         run_tiny(tmp_path / "talks", clinicians="rules")
 
 

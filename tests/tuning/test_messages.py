@@ -121,8 +121,8 @@ GOLDEN = {
         "FOLDER/run/probes.json: the record of what the run's judges were probed with can't be read "
         "(records.0.passes); remove it and probe again: answers are kept in the run's judgements",
     "format of probes":
-        "FOLDER/run/probes.json: the record of what the run's judges were probed with can't be read (format); remove"
-        " it and probe again: answers are kept in the run's judgements",
+        "FOLDER/run/probes.json: the record of what the run's judges were probed with was made by a newer bedside (its "
+        "format is 2, this bedside reads 1); update bedside",
     "rounds": "`rounds`: names are text, and 3 is not; give one name as a string, or several in a list",
 }  # fmt: skip
 

@@ -36,6 +36,7 @@ from bedside.annotation.fields import (
 from bedside.annotation.items import clean
 from bedside.annotation.page_words import words_of
 from bedside.core.errors import BedsideError, InputError, RunError
+from bedside.core.files import Format
 from bedside.judges.rubrics.answer_form import LINKED_KINDS
 from bedside.judges.rubrics.rubric import Rubric, link_form
 from bedside.ratings.rubric_metrics import AGREE, DISAGREE
@@ -57,6 +58,8 @@ CREATE INDEX IF NOT EXISTS revisions_of ON revisions (rater, item);
 """
 #: How long one process waits for another that writes, in seconds.
 _PATIENCE = 20.0
+#: What has no number is of the first.
+FORMAT = Format("database of the rating page")
 
 
 class EntryConflictError(BedsideError):
@@ -103,6 +106,7 @@ class PageDatabase:
             # It doesn't open what is there: to close it would end the locks of every connection of this process.
             path.touch(0o600)
             self._connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+            FORMAT.check(self._connection.execute("PRAGMA user_version").fetchone()[0] or 1, path)
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
             self._connection.executescript(_SCHEMA)

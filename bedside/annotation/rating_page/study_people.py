@@ -33,6 +33,7 @@ from bedside.annotation.reassignment import Decision, Need, as_assigned, decide,
 from bedside.annotation.study_file import StudyFile, slots_of
 from bedside.annotation.training_cases import CodedPositions, TrainingResult, training_result
 from bedside.core.errors import InputError
+from bedside.core.files import Format
 from bedside.ratings.run import Run
 
 PersonState = Literal[
@@ -45,6 +46,7 @@ _DONE = ("completed", "enough")
 #: What a person's code is made of: nothing that looks like something else.
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 _PATIENCE = 20.0
+FORMAT = Format("database of people")
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS study (number INTEGER PRIMARY KEY AUTOINCREMENT, content BLOB NOT NULL UNIQUE);
 CREATE TABLE IF NOT EXISTS consents (version TEXT PRIMARY KEY, shown BLOB NOT NULL);
@@ -110,6 +112,7 @@ class People:
         with self._saying_where():
             path.touch(0o600)
             self._connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+            FORMAT.check(self._connection.execute("PRAGMA user_version").fetchone()[0] or 1, path)
             for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
                 self._connection.execute(f"PRAGMA {pragma}")
             self._connection.executescript(_SCHEMA)

@@ -22,7 +22,7 @@ from typing import TypeVar
 import orjson
 
 from bedside.core.errors import RunError
-from bedside.core.files import read_json, seal_of, write_json
+from bedside.core.files import Format, read_json, seal_of, write_json
 from bedside.core.json_shape import BOOLEAN, NUMBER, TEXT, OrNull
 from bedside.core.stopping import run_to_end
 from bedside.judges.counts import JudgingProgress
@@ -451,7 +451,7 @@ def _read(path: Path) -> list[SentBatch]:
     if not path.exists():
         return []
     noun = "list of batches under way"
-    content = read_json(path, noun, _SHAPE, todo=_TODO)
+    content = read_json(path, noun, _SHAPE, todo=_TODO, form=Format(noun))
     if seal_of(content) != content["seal"]:
         raise RunError(f"the {noun} isn't as bedside wrote it (its seal doesn't fit)", where=str(path), todo=_TODO)
     return [SentBatch(**batch) for batch in content["batches"]]

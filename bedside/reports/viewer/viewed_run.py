@@ -203,7 +203,7 @@ class ViewedRun:
         self.run.check_file(TRANSCRIPT_FOLDER)
         with self._sound(TRANSCRIPT_FOLDER):
             files = sorted((self.path / TRANSCRIPT_FOLDER).glob("*.parquet"))
-            rows = pl.scan_parquet(files, include_file_paths="file").select(
+            rows = self.run.current(TRANSCRIPT_FOLDER, pl.scan_parquet(files, include_file_paths="file")).select(
                 "id", "system", "case_id", "language", "turns", "factors", "file"
             )
             if self._only is not None:
@@ -539,8 +539,8 @@ class ViewedRun:
         file = self.described(name)["file"]
         self.run.check_file(f"{TRANSCRIPT_FOLDER}/{Path(file).name}")
         with self._sound(TRANSCRIPT_FOLDER):
-            row = pl.scan_parquet(file).filter(pl.col("id") == name).select("content", "source").collect()
-            content, source = row.row(0)
+            rows = self.run.current(TRANSCRIPT_FOLDER, pl.scan_parquet(file)).filter(pl.col("id") == name)
+            content, source = rows.select("content", "source").collect().row(0)
             return None if content is None else parse_transcript(content, source)
 
     def ratings(self, name: str) -> pl.DataFrame:

@@ -118,10 +118,8 @@ def probe_records(folder: Path) -> tuple[ProbeRecord, ...]:
         return ()
     noun = "record of what the run's judges were probed with"
     todo = "remove it and probe again: answers are kept in the run's judgements"
-    kept = read_sealed(path, noun, _SHAPE, todo=todo)
+    kept = read_sealed(path, noun, _SHAPE, todo=todo, version=_FORMAT)
     try:
-        if kept["format"] != _FORMAT:
-            raise RunError(f"the {noun} can't be read (format)", where=str(path), todo=todo)
         return tuple(_record(entry) for entry in kept["records"])
     except TypeError as error:
         raise RunError(f"the {noun} has keys that are none", where=str(path), todo=todo) from error

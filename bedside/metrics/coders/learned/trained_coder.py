@@ -19,6 +19,7 @@ import orjson
 from numpy.typing import NDArray
 
 from bedside.core.errors import InputError
+from bedside.core.files import Format
 from bedside.core.json_shape import INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit
 from bedside.metrics.coders.contract import Coder, TurnCodes
 from bedside.metrics.coders.learned import array_file, features as _features
@@ -140,11 +141,8 @@ class TrainedCoder:
 
 # -- The file of a trained coder ------------------------------------------------------------------------
 
-#: Changes when files written before can't be read any more.
-FORMAT = 1
-
-
 CODER_FILE = ArrayFileKind("trained coder", "coder", "bedside train coder")
+FORMAT = Format("trained coder", todo=CODER_FILE.cure)
 
 
 CODER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,60}")
@@ -234,15 +232,10 @@ def _parse_file(path: Path, *_: int) -> OpenedFile:
     stated_card, arrays = read_arrays(path, CODER_FILE)
     try:
         card = orjson.loads(stated_card)
-        versions = (card["format"], card["features"]["version"])
-        if versions != (FORMAT, _features.VERSION):
-            file_format = ".".join(map(str, versions))
-            raise InputError(
-                f"made by another version of bedside ({card['made_with']['bedside']}, format {file_format}; "
-                f"this one reads {FORMAT}.{_features.VERSION})",
-                where=where,
-                todo=CODER_FILE.cure,
-            )
+        FORMAT.check(card["format"], where, InputError)
+        if card["features"]["version"] != _features.VERSION:
+            maker = card["made_with"]["bedside"]
+            raise InputError(f"made by another version of bedside ({maker})", where=where, todo=CODER_FILE.cure)
         labels = {code: tuple(code_labels) for code, code_labels in card["codes"].items()}
         for code, code_labels in labels.items():
             if (

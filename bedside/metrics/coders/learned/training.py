@@ -429,7 +429,7 @@ def _card(training: TrainingSet, evaluation: CoderTest, name: str, day: str, fol
     for data in training.roles.values():
         dimensions = 0 if data.vectors is None else (data.vectors.shape[1] - 1) // 3
     return {
-        "format": FORMAT,
+        "format": FORMAT.version,
         "name": name,
         "date": day,
         "codes": {code: list(labels) for code, labels in training.labels.items()},
