@@ -278,7 +278,7 @@ _IDLE_SECONDS, _TLS_SECONDS = 60.0, 10.0
 #: Connections that are open at once, how many may wait to be let in, and how many are before others are answered.
 _MOST_CONNECTIONS, _MOST_BEFORE_DOOR, _LET_IN_AT_ONCE = 512, 4096, 16
 #: How long nobody is let in where no file can be opened for them, in seconds.
-_WAIT_SECONDS = 0.2
+_WAIT_SECONDS = 0.02
 #: What is answered to an error that a page knows no status of.
 SERVER_TROUBLE = 503
 _NO_MORE_FILES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
@@ -407,8 +407,9 @@ class _Door:
 
     def __init__(self, server: web.Server, busy: set[Any], tls: ssl.SSLContext | None, *, behind_proxy: bool) -> None:
         self._server, self._busy, self._tls = server, busy, tls
-        # Half of the files that may be open are others'.
-        self._most = min(_MOST_CONNECTIONS, _open_files() // 2)
+        # Half of the files that may still be opened are others'.
+        self._most = max(2, min(_MOST_CONNECTIONS, _free_files() // 2))
+        self._at_once = min(_LET_IN_AT_ONCE, 1 + self._most // 4)
         self._most_of_one = self._most if behind_proxy else self._most // 2
         #: Whose each connection is, the oldest first.
         self._clients: dict[Any, str] = {}
@@ -418,24 +419,24 @@ class _Door:
 
     async def let_in(self, opened: socket.socket) -> None:
         """Let in whoever comes there, until cancelled."""
-        loop, full = asyncio.get_running_loop(), False
+        loop, quiet_until = asyncio.get_running_loop(), 0.0
         for number in itertools.count():
             try:
                 connection, address = await loop.sock_accept(opened)
             except OSError as error:
                 if error.errno in _NO_MORE_FILES:  # else who came has gone
-                    if not full:
+                    if loop.time() > quiet_until:
                         _LOG.warning("No more files can be open (%s): who comes to the page waits", error.strerror)
-                    full = True
-                    self._make_room()
+                    quiet_until = loop.time() + _IDLE_SECONDS
+                    for _ in range(self._at_once):
+                        self._make_room()
                     await asyncio.sleep(_WAIT_SECONDS)
                 continue
-            full = False
             if self._has_room(client := client_of(address[0])):
                 self._take(connection, client)
             else:
                 connection.close()
-            if not number % _LET_IN_AT_ONCE:
+            if not number % self._at_once:
                 await asyncio.sleep(0)
 
     def _take(self, connection: socket.socket, client: str) -> None:
@@ -495,14 +496,14 @@ def client_of(address: str) -> str:
     return str(getattr(own, "ipv4_mapped", None) or own)
 
 
-def _open_files() -> int:
-    """How many files this process may have open."""
+def _free_files() -> int:
+    """How many files this process may open besides those it has."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
         return 2 * _MOST_CONNECTIONS
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return 2 * _MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else soft
+    return 2 * _MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else soft - len(os.listdir("/dev/fd"))
 
 
 def _application(
