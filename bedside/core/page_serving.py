@@ -92,6 +92,16 @@ class PagePlace:
         """Whether what is sent goes through a network in clear text."""
         return not self.address.startswith("https:") and not is_loopback(urlsplit(self.address).hostname or "")
 
+    @property
+    def reach(self) -> str:
+        """What serving it opens, and to whom, in a sentence."""
+        if self.only_here:
+            others = "" if self.public is None else f", and whoever the proxy of {self.public} lets in"
+            return f"Only this machine can reach it{others}."
+        host = "an address of this machine" if self.host in ("0.0.0.0", "::") else self.host
+        limit = f": let the proxy of {self.public} alone do so" if self.certificate is None else " by TLS"
+        return f"Whoever reaches {host} can reach its port {self.port}{limit}."
+
     def accepts_host(self, header: str) -> bool:
         """Whether a request may name the server so.
 
@@ -143,11 +153,18 @@ def checked_place(place: PagePlace) -> PagePlace:
     """A place that can be one.
 
     Raises:
-        InputError: the public address is none, or a key has no certificate or a certificate no key.
+        InputError: the public address is none, a key has no certificate or a certificate no key, or others could read
+            along.
     """
     if (place.certificate is None) != (place.key is None):
         raise InputError(
             "a certificate needs its key", where="`certificate`", todo="give both, `certificate` and `key`"
+        )
+    if not place.only_here and place.certificate is None and not (place.public or "").startswith("https:"):
+        raise InputError(
+            f"{place.host} opens the page to others, and what is read and written there would go unencrypted",
+            where="`host`",
+            todo="give `certificate` and `key`, or name the https address of the proxy before it",
         )
     if place.public is None:
         return place
@@ -376,7 +393,7 @@ async def _listening(application: web.Application, place: PagePlace, busy: set[A
                 for family, _, _, _, address in await loop.getaddrinfo(
                     place.host, place.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
                 ):
-                    opened = socket.create_server(address, family=family, backlog=_MOST_BEFORE_DOOR)  # type: ignore[arg-type]
+                    opened = socket.create_server(address, family=family, backlog=_MOST_BEFORE_DOOR)
                     ending.callback(opened.close)
                     opened.setblocking(False)
                     ending.callback(loop.create_task(door.let_in(opened)).cancel)
