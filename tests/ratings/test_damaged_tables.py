@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from bedside.core.errors import RunError
-from bedside.core.files import quiet
-from bedside.ratings.run import Run, seal_of
+from bedside.core.files import quiet, seal_of
+from bedside.ratings.run import Run
 from tests.annotation.study import new_study
 from tests.soak import budget
 
