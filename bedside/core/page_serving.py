@@ -426,7 +426,7 @@ class _Door:
         self._server, self._busy, self._tls = server, busy, tls
         # Half of the files that may still be opened are others'.
         self._most = max(2, min(_MOST_CONNECTIONS, _free_files() // 2))
-        self._at_once = min(_LET_IN_AT_ONCE, 1 + self._most // 4)
+        self._at_once = max(1, min(_LET_IN_AT_ONCE, self._most // 16))  # closing takes some rounds
         self._most_of_one = self._most if behind_proxy else self._most // 2
         #: Whose each connection is, the oldest first.
         self._clients: dict[Any, str] = {}
