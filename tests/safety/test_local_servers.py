@@ -79,7 +79,7 @@ def serving(
     commands: dict[str, list[str]], command: str, folder: Path, *options: str, files: int = 8000
 ) -> Iterator[Served]:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind(("", 0))  # connections of earlier tests may still hold a port at their addresses
         port = probe.getsockname()[1]
     log = folder / "printed.txt"
     typed = [sys.executable, "-u", "-c", _FEW, str(files), *commands[command], "--port", str(port), *options]
