@@ -858,6 +858,7 @@ class BenchmarkSteps:
                 closing(sqlite3.connect(copy)) as target,
             ):
                 store.backup(target)
+                target.execute("PRAGMA application_id = 0")  # nothing stands in a log
         remove(run.path)
 
     def _put_back(self) -> None:

@@ -337,8 +337,8 @@ def _say_served(page: annotating.RatingPage) -> None:
             "What raters read and write goes over the network unencrypted: give --certificate and --key, or put it "
             "behind a proxy with TLS."
         )
-    elif page.place.only_here and page.place.public is None:
-        say("Only this machine can reach it.")
+    else:
+        say(page.place.reach)
     note(f"Answers are kept in {page.folder.path} and go into {page.run.path} as they come. Ctrl-C ends it.")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -80,7 +81,7 @@ def benchmark_run(
             _say_planned(preview_benchmark.with_settings(protocol, cast), shown)
         return
     with _watched(bar=settings.page or not has_person(settings)) as watch:
-        done = benchmark.with_settings(protocol, replace(settings, watch=watch, links=say_links))
+        done = benchmark.with_settings(protocol, replace(settings, watch=watch, links=partial(say_links, settings)))
     _say_done(done, shown, judged=bool(judges), max_cost=settings.max_cost)
 
 
@@ -91,7 +92,9 @@ def benchmark_add(
 ) -> None:
     names: list[str] = list(settings.clinician)  # type: ignore[arg-type]
     with _watched(bar=settings.page or not any(map(is_human, names))) as watch:
-        more = replace(settings, prices=read_prices(price or [], names), watch=watch, links=say_links)
+        more = replace(
+            settings, prices=read_prices(price or [], names), watch=watch, links=partial(say_links, settings)
+        )
         done = extend_benchmark.with_settings(folder, more)
     _say_done(done, shown, judged=True, max_cost=settings.max_cost)
 

@@ -25,7 +25,7 @@ import typer
 from bedside.core.errors import BedsideError, InputError, with_options
 from bedside.core.question_settings import HOW, OUTPUT, option, settings_class
 from bedside.core.stopping import phase, timed
-from bedside.core.words import counted, terminal_text
+from bedside.core.words import counted, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -227,12 +227,12 @@ def _printed_timings() -> Iterator[None]:
 
 def say(text: str = "") -> None:
     """Print a line of plain text; on standard error where the command prints JSON."""
-    typer.echo(terminal_text(text), err=is_json())
+    typer.echo(visible(text), err=is_json())
 
 
 def note(text: str) -> None:
     """Print a line about the work, not its result."""
-    typer.echo(terminal_text(text), err=True)
+    typer.echo(visible(text), err=True)
 
 
 def note_account(lines: Iterable[str]) -> None:
@@ -312,10 +312,10 @@ def print_tables(tables: Iterable[Table]) -> None:
     shown: list[str] = []
     for table in tables:
         with console.capture() as title:
-            console.print(Text(terminal_text(table.title), style="table.title"))
+            console.print(Text(visible(table.title), style="table.title"))
         with console.capture() as notes:
             if table.notes:
-                console.print(Text(terminal_text("\n".join(table.notes)), style="table.caption"))
+                console.print(Text(visible("\n".join(table.notes)), style="table.caption"))
         if screen and width_of(table) > console.width:
             table = _with_folded_titles(table)
         wide = width_of(table)
@@ -350,15 +350,15 @@ def _row_by_row(console: Console, table: Table) -> str:
 
     shared = [group for group, count in table.spans() for _ in range(count)]
     titles = [" ".join(f"{group or ''} {c.title}".split()) for group, c in zip(shared, table.columns, strict=True)]
-    starts = [terminal_text(f"{title}: " if title else "") for title in titles]
+    starts = [visible(f"{title}: " if title else "") for title in titles]
     with console.capture() as printed:
         for group, rows in table.groups():
-            console.print(Text(terminal_text(f"\n{group}"), style="italic") if group else "")
+            console.print(Text(visible(f"\n{group}"), style="italic") if group else "")
             for row in rows:
                 lines: list[Text] = []
                 for start, cell in zip(starts, row.cells, strict=True):
                     look = "bold" if cell.bold else "underline" if cell.underline else ""
-                    pair = Text.assemble(start, (terminal_text(cell.text + cell.marks), look))
+                    pair = Text.assemble(start, (visible(cell.text + cell.marks), look))
                     if lines and cell.text == DASH:
                         continue
                     if len(lines) > 1 and lines[-1].cell_len + pair.cell_len < console.width - 2 * _GAP:
@@ -549,7 +549,7 @@ def _wrapped(console: Console, text: str) -> str:
     from rich.text import Text
 
     with console.capture() as printed:
-        console.print(Text(terminal_text(text)))
+        console.print(Text(visible(text)))
     return printed.get()
 
 

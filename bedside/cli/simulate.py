@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +22,7 @@ from bedside.core.errors import InputError
 from bedside.core.question_settings import HOW
 from bedside.core.words import counted, typed
 from bedside.ratings.names import is_human
-from bedside.simulation.talk_settings import COST, TalkSettings
+from bedside.simulation.talk_settings import COST, Sitting, TalkSettings
 
 if TYPE_CHECKING:
     from bedside.api.simulating import Simulation
@@ -86,7 +87,7 @@ def simulate(
     if dry_run:
         show_tables([preview_table(preview_simulation.with_settings(cases or None, settings))])
         return
-    settings = replace(settings, links=say_links)
+    settings = replace(settings, links=partial(say_links, settings))
     with (
         sharing.opened(Path(settings.out)) as engine,
         simulation_progress(bar=settings.page or not has_person(settings)) as progress,
@@ -95,10 +96,11 @@ def simulate(
     _say_simulated(talks, settings.max_cost)
 
 
-def say_links(links: Mapping[str, str]) -> None:
-    """Each person's link, and how the page is ended."""
+def say_links(settings: Sitting, links: Mapping[str, str]) -> None:
+    """Each person's link, who can reach the page, and how it is ended."""
     for person, link in links.items():
         note(f"{person}: {link}")
+    note(settings.place(settings.page_address).reach)
     note("Each link is for one person. Ctrl-C ends the page; the same command goes on where everybody was.")
 
 

@@ -18,7 +18,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, TypeVar
@@ -669,6 +669,28 @@ def address_to_read(path: Path) -> str:
     for file in (path, log):
         shutil.copyfile(file, folder / file.name)
     return sqlite_address(folder / path.name)
+
+
+_QUIET = threading.Lock()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without what a library writes to the error stream past Python, as polars does of a damaged file.
+
+    Of several threads, one alone makes it so, and nested blocks are of the outermost.
+    """
+    with ExitStack() as ending:
+        if _QUIET.acquire(blocking=False):
+            ending.callback(_QUIET.release)
+            with suppress(OSError):  # there may be no error stream
+                kept = os.dup(2)
+                ending.callback(os.close, kept)
+                ending.callback(os.dup2, kept, 2)
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                ending.callback(os.close, nowhere)
+                os.dup2(nowhere, 2)
+        yield
 
 
 def check_no_links(folder: Path, what: str) -> None:

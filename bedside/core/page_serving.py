@@ -8,8 +8,11 @@ can't have a browser send it. No secret, text or address of anyone is logged.
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 import ipaddress
+import itertools
+import logging
 import os
 import re
 import secrets
@@ -21,8 +24,9 @@ import webbrowser
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -88,6 +92,16 @@ class PagePlace:
         """Whether what is sent goes through a network in clear text."""
         return not self.address.startswith("https:") and not is_loopback(urlsplit(self.address).hostname or "")
 
+    @property
+    def reach(self) -> str:
+        """What serving it opens, and to whom, in a sentence."""
+        if self.only_here:
+            others = "" if self.public is None else f", and whoever the proxy of {self.public} lets in"
+            return f"Only this machine can reach it{others}."
+        host = "an address of this machine" if self.host in ("0.0.0.0", "::") else self.host
+        limit = f": let the proxy of {self.public} alone do so" if self.certificate is None else " by TLS"
+        return f"Whoever reaches {host} can reach its port {self.port}{limit}."
+
     def accepts_host(self, header: str) -> bool:
         """Whether a request may name the server so.
 
@@ -139,11 +153,18 @@ def checked_place(place: PagePlace) -> PagePlace:
     """A place that can be one.
 
     Raises:
-        InputError: the public address is none, or a key has no certificate or a certificate no key.
+        InputError: the public address is none, a key has no certificate or a certificate no key, or others could read
+            along.
     """
     if (place.certificate is None) != (place.key is None):
         raise InputError(
             "a certificate needs its key", where="`certificate`", todo="give both, `certificate` and `key`"
+        )
+    if not place.only_here and place.certificate is None and not (place.public or "").startswith("https:"):
+        raise InputError(
+            f"{place.host} opens the page to others, and what is read and written there would go unencrypted",
+            where="`host`",
+            todo="give `certificate` and `key`, or name the https address of the proxy before it",
         )
     if place.public is None:
         return place
@@ -271,10 +292,14 @@ SHARED_FILES = ("elements.js",)
 _END_SECONDS, _REQUEST_SECONDS = 5.0, 30.0
 #: How long a connection may be open without a whole request, or speak of TLS, in seconds.
 _IDLE_SECONDS, _TLS_SECONDS = 60.0, 10.0
-#: Connections that are open at once, and how many are taken in before the next are looked at.
-_MOST_CONNECTIONS, _TAKEN_AT_ONCE = 512, 64
+#: Connections that are open at once, how many may wait to be let in, and how many are before others are answered.
+_MOST_CONNECTIONS, _MOST_BEFORE_DOOR, _LET_IN_AT_ONCE = 512, 4096, 16
+#: How long nobody is let in where no file can be opened for them, in seconds.
+_WAIT_SECONDS = 0.02
 #: What is answered to an error that a page knows no status of.
 SERVER_TROUBLE = 503
+_NO_MORE_FILES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+_LOG = logging.getLogger(__name__)
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -359,61 +384,143 @@ async def _listening(application: web.Application, place: PagePlace, busy: set[A
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=_END_SECONDS, keepalive_timeout=_IDLE_SECONDS)
     await runner.setup()
     assert runner.server is not None
-    door = _Door(runner.server, busy)
-    try:
+    loop = asyncio.get_running_loop()
+    door = _Door(runner.server, busy, tls, behind_proxy=place.public is not None)
+    with ExitStack() as ending:
         try:
-            listening = await asyncio.get_running_loop().create_server(
-                door.let_in, place.host, place.port, ssl=tls, backlog=_TAKEN_AT_ONCE,
-                ssl_handshake_timeout=None if tls is None else _TLS_SECONDS,
-            )  # fmt: skip
-        except (OSError, OverflowError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise InputError(
-                f"the server can't listen at {place.host}, port {place.port} ({reason})",
-                where="`port`",
-                todo="end what has that port, or choose another `port` or `host`",
-            ) from error
-        try:
+            ending.callback(door.close)
+            try:
+                for family, _, _, _, address in await loop.getaddrinfo(
+                    place.host, place.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+                ):
+                    opened = socket.create_server(address, family=family, backlog=_MOST_BEFORE_DOOR)
+                    ending.callback(opened.close)
+                    opened.setblocking(False)
+                    ending.callback(loop.create_task(door.let_in(opened)).cancel)
+            except (OSError, OverflowError) as error:
+                reason = getattr(error, "strerror", None) or str(error)
+                raise InputError(
+                    f"the server can't listen at {place.host}, port {place.port} ({reason})",
+                    where="`port`",
+                    todo="end what has that port, or choose another `port` or `host`",
+                ) from error
             yield
         finally:
-            listening.close()
-    finally:
-        await runner.cleanup()
+            ending.close()
+            await runner.cleanup()
 
 
 class _Door:
-    """Lets connections in; of too many, one that waits goes for each that comes.
+    """Lets connections in; of too many, the oldest that waits goes for each that comes.
+
+    A client has half of them at most. Behind a proxy all are the proxy's, which is one client without that limit.
 
     Args:
         server: who answers.
         busy: the connections whose request is being answered.
+        tls: what speaks TLS; None where nothing does.
+        behind_proxy: whether people's connections are those of a proxy.
     """
 
-    def __init__(self, server: web.Server, busy: set[Any]) -> None:
-        self._server, self._busy = server, busy
-        # Half of the files that may be open are others'.
-        self._most = min(_MOST_CONNECTIONS, _open_files() // 2)
+    def __init__(self, server: web.Server, busy: set[Any], tls: ssl.SSLContext | None, *, behind_proxy: bool) -> None:
+        self._server, self._busy, self._tls = server, busy, tls
+        # Half of the files that may still be opened are others'.
+        self._most = max(2, min(_MOST_CONNECTIONS, _free_files() // 2))
+        self._at_once = max(1, min(_LET_IN_AT_ONCE, self._most // 16))  # closing takes some rounds
+        self._most_of_one = self._most if behind_proxy else self._most // 2
+        #: Whose each connection is, the oldest first.
+        self._clients: dict[Any, str] = {}
+        #: Those that aren't whole yet, and the ways of those that are.
+        self._coming: dict[Any, asyncio.Task[Any]] = {}
+        self._ways: dict[Any, asyncio.Transport] = {}
 
-    def let_in(self) -> Any:
-        """A connection's protocol."""
-        connections = self._server.connections
-        if len(connections) >= self._most:
-            waiting = [each for each in connections if each not in self._busy and each.transport is not None]
-            hosts = [each.peername[0] if isinstance(each.peername, tuple) else "" for each in waiting]
-            if hosts:
-                busiest = Counter(hosts).most_common(1)[0][0]
-                waiting[hosts.index(busiest)].force_close()
-        return self._server()
+    async def let_in(self, opened: socket.socket) -> None:
+        """Let in whoever comes there, until cancelled."""
+        loop, quiet_until = asyncio.get_running_loop(), 0.0
+        for number in itertools.count():
+            try:
+                connection, address = await loop.sock_accept(opened)
+            except OSError as error:
+                if error.errno in _NO_MORE_FILES:  # else who came has gone
+                    if loop.time() > quiet_until:
+                        _LOG.warning("No more files can be open (%s): who comes to the page waits", error.strerror)
+                    quiet_until = loop.time() + _IDLE_SECONDS
+                    for _ in range(self._at_once):
+                        self._make_room()
+                    await asyncio.sleep(_WAIT_SECONDS)
+                continue
+            if self._has_room(client := client_of(address[0])):
+                self._take(connection, client)
+            else:
+                connection.close()
+            if not number % self._at_once:
+                await asyncio.sleep(0)
+
+    def _take(self, connection: socket.socket, client: str) -> None:
+        loop, protocol = asyncio.get_running_loop(), self._server()
+        limit = None if self._tls is None else _TLS_SECONDS
+        coming = loop.create_task(
+            loop.connect_accepted_socket(lambda: protocol, connection, ssl=self._tls, ssl_handshake_timeout=limit)
+        )
+        self._clients[protocol], self._coming[protocol] = client, coming
+        coming.add_done_callback(partial(self._came, protocol, connection))
+
+    def _came(self, protocol: Any, connection: socket.socket, coming: asyncio.Task[Any]) -> None:
+        del self._coming[protocol]
+        if coming.cancelled() or coming.exception() is not None:  # as who speaks no TLS, or has gone
+            connection.close()
+        else:
+            self._ways[protocol] = coming.result()[0]
+
+    def _has_room(self, client: str) -> bool:
+        """Whether one more can be let in, once another was ended where there are too many."""
+        if len(self._clients) < self._most_of_one:
+            return True
+        there = {*self._coming, *self._server.connections}
+        self._clients = {each: whose for each, whose in self._clients.items() if each in there}
+        self._ways = {each: way for each, way in self._ways.items() if each in there}
+        if Counter(self._clients.values())[client] >= self._most_of_one:
+            return self._make_room(client)
+        return len(self._clients) < self._most or self._make_room()
+
+    def _make_room(self, client: str | None = None) -> bool:
+        """End the oldest connection of a client, or of who has most, whose request isn't being answered; whether there
+        is one."""
+        waiting = {each: whose for each, whose in self._clients.items() if each not in self._busy}
+        if client is None and waiting:
+            client = Counter(waiting.values()).most_common(1)[0][0]
+        oldest = next((each for each, whose in waiting.items() if whose == client), None)
+        if oldest is None:
+            return False
+        del self._clients[oldest]
+        if oldest in self._coming:
+            self._coming[oldest].cancel()
+        elif oldest in self._ways:
+            self._ways.pop(oldest).abort()  # what is still to be sent may never be taken
+        return True
+
+    def close(self) -> None:
+        """End what isn't whole yet."""
+        for task in self._coming.values():
+            task.cancel()
 
 
-def _open_files() -> int:
-    """How many files this process may have open."""
+def client_of(address: str) -> str:
+    """Who asks from an address: of IPv6, all of a network, for whoever has one has billions."""
+    own = ipaddress.ip_address(address.partition("%")[0])
+    if own.version == 6 and own.ipv4_mapped is None:
+        return str(ipaddress.ip_network((own, 64), strict=False))
+    return str(getattr(own, "ipv4_mapped", None) or own)
+
+
+def _free_files() -> int:
+    """How many files this process may open besides those it has."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
         return 2 * _MOST_CONNECTIONS
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return 2 * _MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else soft
+    return 2 * _MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else soft - len(os.listdir("/dev/fd"))
 
 
 def _application(

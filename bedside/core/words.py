@@ -18,17 +18,45 @@ HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 UNSPACED = rf"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff{HAN}"
 
 
-# -- Text of others on a terminal -----------------------------------------------------------------------
+# -- Text of others, as it is shown ---------------------------------------------------------------------
 
-#: What commands a terminal, or has letters shown in another order than they stand in; neither tabs nor line breaks.
-_COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_RIGHT_TO_LEFT = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff"
+#: What commands a terminal, breaks a file, isn't seen, or turns letters round; neither tabs nor line breaks. Joiners
+#: stay in words that aren't ASCII, marks of direction beside what runs from right to left.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2028-\u202e\u2060-\u206f\u3164"
+    "\ud800-\udfff\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    "|(?:(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f]))"
+    f"|(?<![{_RIGHT_TO_LEFT}])[\u061c\u200e\u200f](?![{_RIGHT_TO_LEFT}])"
+)
 
 
-def terminal_text(text: str) -> str:
-    """A text that can do nothing to a terminal: what would command it is written out, as ``\\x1b``."""
+def visible(text: str) -> str:
+    """A text in which nothing hides: what isn't seen, or does something to its place, is written out, as ``\\x1b``."""
     if text.isascii() and text.isprintable():
         return text
-    return _COMMANDS.sub(lambda letter: letter[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n"))
+    return _UNSEEN.sub(lambda letter: letter[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n"))
+
+
+# -- Patterns of others ---------------------------------------------------------------------------------
+
+
+def finds(pattern: str, text: str) -> bool:
+    """Whether a regular expression of somebody else's finds something in a text.
+
+    The time it takes grows with the text and no faster, whatever the two are: look-around and back references, which
+    can take for ever, are none of its language.
+
+    Raises:
+        ValueError: it is none.
+    """
+    import polars as pl
+
+    try:
+        return bool(pl.Series([text]).str.contains(pattern).item())
+    except pl.exceptions.PolarsError as error:
+        lines = [line.strip().removeprefix("error: ") for line in str(error).splitlines() if "error: " in line]
+        raise ValueError(lines[-1] if lines else "it can't be read") from None
 
 
 # -- Paths and names in commands that are printed to be typed -------------------------------------------

@@ -85,6 +85,8 @@ LATER_COLUMNS = {
 
 FILE_NAME = "judgements.sqlite"
 FORMAT = Format("store of judgements", 5, todo="move it away to judge anew")
+#: What a store's file says of itself while judgements stand in a log beside it ("beds").
+_LOGGED = 0x62656473
 #: How many pieces of prompts are known to be in the store without looking.
 _REMEMBERED = 4096
 #: What comes of reading a damaged store.
@@ -406,7 +408,9 @@ def open_to_write(path: Path, *, alone: bool = False) -> sqlite3.Connection:
         raise RunError("the store of judgements is a link, and none is followed", where=str(path), todo="remove it")
     with suppress(OSError):  # SQLite says it better
         path.touch(0o600)
-    connection = sqlite3.connect(sqlite_address(path.absolute()), timeout=60, isolation_level=None, uri=True)
+    _check_log(path)
+    address = sqlite_address(path.absolute())
+    connection = sqlite3.connect(address, timeout=60, isolation_level=None, uri=True, factory=_Logged)
     connection.row_factory = sqlite3.Row
     try:
         if alone:  # then no memory is shared, which machines could not
@@ -428,10 +432,46 @@ def open_to_write(path: Path, *, alone: bool = False) -> sqlite3.Connection:
             version = _set_version(connection)
         connection.execute("COMMIT")
         FORMAT.check(version, path)
+        connection.execute(f"PRAGMA application_id = {_LOGGED}")
+        connection.execute(f"PRAGMA wal_checkpoint({'TRUNCATE' if alone else 'PASSIVE'})").fetchone()
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+class _Logged(sqlite3.Connection):
+    """A connection in write-ahead mode, whose file says so of itself as long as there is a log beside it."""
+
+    def close(self) -> None:
+        with suppress(sqlite3.Error):
+            if self.in_transaction:
+                self.execute("ROLLBACK")
+            self.execute("PRAGMA busy_timeout = 1000")
+            self.execute("PRAGMA application_id = 0")  # is in the file before SQLite removes the log
+        super().close()
+
+
+def _check_log(path: Path) -> None:
+    """See that what isn't in a store's file yet stands beside it, as it does after any kill.
+
+    Raises:
+        RunError: the file was copied alone while it was written, or what it left was.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    # Twice, as whoever writes may have ended between the two looks.
+    if all(_says_log(path) and not log.exists() for _ in range(2)):
+        raise RunError(
+            f"the store of judgements was copied without {log.name}, which holds its last judgements",
+            where=str(path),
+            todo="copy both, or make an empty file of that name to go on without them",
+        )
+
+
+def _says_log(path: Path) -> bool:
+    with suppress(OSError), path.open("rb") as file:
+        return int.from_bytes(file.read(72)[68:]) == _LOGGED
+    return False
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
@@ -571,6 +611,7 @@ def _there(path: Path) -> bool:
 
 def open_to_read(path: Path, patience: float = 60.0) -> sqlite3.Connection:
     """Open a store's file to read it, waiting ``patience`` seconds at most for whoever uses it."""
+    _check_log(path)
     try:
         connection = sqlite3.connect(address_to_read(path), timeout=patience, uri=True)
         connection.row_factory = sqlite3.Row

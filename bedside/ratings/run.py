@@ -29,6 +29,7 @@ from bedside.core.files import (
     holding,
     make_folder,
     making,
+    quiet,
     read_json,
     read_json_lines,
     saying_where,
@@ -384,7 +385,8 @@ class Run:
     def sound(self, name: str) -> Iterator[None]:
         """Turns what reading a damaged table comes to into a message that names it."""
         try:
-            yield
+            with quiet():
+                yield
         except _DAMAGE as error:
             raise RunError(
                 "the table is missing or damaged", where=str(self.file(name)), todo="score again into a new run"

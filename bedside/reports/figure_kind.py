@@ -17,6 +17,7 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.core.errors import DataError, from_extra
 from bedside.core.files import cache_folder, saying_where, write_bytes
 from bedside.core.registry import Registry
+from bedside.core.words import visible
 from bedside.reports.table_kind import Options
 
 _FONT = "DejaVu Sans"
@@ -222,7 +223,9 @@ class Drawing:
                 out = io.BytesIO()
                 figure.savefig(out, format=name, metadata=_METADATA[name], dpi=dots)
                 content = out.getvalue()
-                contents[name] = content[content.index(b"<svg") :] if name == "svg" else content
+                if name == "svg":  # XML can't hold what names may
+                    content = visible(content[content.index(b"<svg") :].decode()).encode()
+                contents[name] = content
             return RenderedFigure(contents, _without_font(figure))
 
     def svg(self) -> str:

@@ -17,7 +17,7 @@ from xml.sax.saxutils import escape
 from bedside.core.errors import from_extra
 from bedside.reports.renderers.html import html
 from bedside.reports.renderers.latex import LatexPaper, latex
-from bedside.reports.renderers.markdown import markdown, xml_text
+from bedside.reports.renderers.markdown import markdown, plain
 from bedside.reports.renderers.records import csv_text
 from bedside.reports.renderers.table_layout import CONTINUED, FittedTable, Frame, in_parts
 from bedside.reports.renderers.wrapped_text import lines, text_width
@@ -189,7 +189,7 @@ def _sheet_names(tables: Sequence[TableContent]) -> list[str]:
     names: list[str] = []
     taken = {_CONTENTS.lower()}
     for table in tables:
-        whole = _NOT_IN_NAMES.sub("-", xml_text(table.name)).strip("' ") or "table"
+        whole = _NOT_IN_NAMES.sub("-", plain(table.name)).strip("' ") or "table"
         if whole.lower() == _EXCELS_OWN:
             whole = f"{whole}-table"
         name, number = whole[:_SHEET_NAME], 1
@@ -219,7 +219,7 @@ def _list_tables(sheet: Worksheet, tables: Sequence[TableContent], names: Sequen
 
 def _put(sheet: Worksheet, row: int, column: int, text: str) -> Any:
     """Put a text into a cell."""
-    cell = sheet.cell(row, column, xml_text(text)[:_LONGEST])
+    cell = sheet.cell(row, column, plain(text)[:_LONGEST])
     # Otherwise what begins with = would be a formula.
     cell.data_type = "s"
     return cell
@@ -353,10 +353,8 @@ class _Sheet:
             return _put(self._sheet, self._row, column, cell.text)
         rich = CellRichText(
             [
-                TextBlock(
-                    InlineFont(b=cell.bold, u="single" if cell.underline else None), xml_text(cell.text)[:_LONGEST]
-                ),
-                TextBlock(InlineFont(vertAlign="superscript"), xml_text(cell.marks)),
+                TextBlock(InlineFont(b=cell.bold, u="single" if cell.underline else None), plain(cell.text)[:_LONGEST]),
+                TextBlock(InlineFont(vertAlign="superscript"), plain(cell.marks)),
             ]
         )
         return self._sheet.cell(self._row, column, rich)
@@ -452,7 +450,7 @@ def word(tables: Sequence[TableContent]) -> bytes:
             # After what the document has, before the properties of the last section.
             document.element.body.insert_element_before(parse_xml(_table(part)), "w:sectPr")
         for note in table.notes or ("",):
-            document.add_paragraph(xml_text(note), style="Table note")
+            document.add_paragraph(plain(note), style="Table note")
     out = io.BytesIO()
     document.save(out)
     return without_times(out.getvalue())
@@ -506,7 +504,7 @@ def _add_caption(document: Document, number: int, title: str, *, continued: bool
     paragraph._p.append(
         parse_xml(f'<w:fldSimple xmlns:w="{_NAMESPACE}" w:instr="{field}"><w:r><w:t>{number}</w:t></w:r></w:fldSimple>')
     )
-    paragraph.add_run(f". {xml_text(title)}{CONTINUED if continued else ''}")
+    paragraph.add_run(f". {plain(title)}{CONTINUED if continued else ''}")
 
 
 def _table(part: FittedTable) -> str:
@@ -516,7 +514,7 @@ def _table(part: FittedTable) -> str:
     grid = "".join(f'<w:gridCol w:w="{width}"/>' for width in widths)
     margin = round(size.gap / 2 * _TWIPS)
     rows = [*_head(part, widths), *_body(part, widths)]
-    caption = escape(xml_text(table.title), {'"': "&quot;"})
+    caption = escape(plain(table.title), {'"': "&quot;"})
     return (
         f'<w:tbl xmlns:w="{_NAMESPACE}"><w:tblPr><w:tblW w:w="{sum(widths)}" w:type="dxa"/><w:jc w:val="center"/>'
         f'<w:tblLayout w:type="fixed"/><w:tblCellMar><w:left w:w="{margin}" w:type="dxa"/>'
@@ -628,7 +626,7 @@ def _run(text: str, look: str) -> str:
     if not text:
         return ""
     properties = f"<w:rPr>{look}</w:rPr>" if look else ""
-    return f'<w:r>{properties}<w:t xml:space="preserve">{escape(xml_text(text))}</w:t></w:r>'
+    return f'<w:r>{properties}<w:t xml:space="preserve">{escape(plain(text))}</w:t></w:r>'
 
 
 # -- The formats that a report's tables are written in --------------------------------------------------

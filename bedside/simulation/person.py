@@ -25,7 +25,7 @@ import orjson
 
 from bedside.core.errors import InputError
 from bedside.core.files import cells_digest, read_json_lines
-from bedside.core.words import terminal_text
+from bedside.core.words import visible
 from bedside.simulation.simulators.calls import ActorReply, Call
 from bedside.simulation.simulators.contract import EarlyForm
 
@@ -515,7 +515,7 @@ class PersonAtKeyboard:
     def say(self, text: str, kind: ShownKind = "note") -> None:
         """Show a text, unless it is empty; nothing in it does anything to a terminal."""
         if text:
-            self.screen.show(terminal_text(text), kind)
+            self.screen.show(visible(text), kind)
 
 
 @dataclass(frozen=True, slots=True)

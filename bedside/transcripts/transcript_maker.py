@@ -499,10 +499,10 @@ class TranscriptMaker:
 
 @lru_cache(maxsize=8)
 def _path_pattern(pattern: str) -> re.Pattern[str]:
-    parts = re.split(r"\{(\w+)\}", pattern)
-    expression = "".join(
-        re.escape(part) if position % 2 == 0 else f"(?P<{part}>[^/]+?)" for position, part in enumerate(parts)
-    )
+    begin, *rest = re.split(r"\{(\w+)\}", pattern)
+    fields = [f"(?P<{name}>[^/]+?){re.escape(end)}" for name, end in zip(rest[::2], rest[1::2], strict=True)]
+    # What ends a field is its first place, or none: no path holds the search up.
+    expression = re.escape(begin) + "".join([f"(?>{each})" for each in fields[:-1]] + fields[-1:])
     try:
         return re.compile(rf"(?:^|/){expression}$")
     except re.error as error:

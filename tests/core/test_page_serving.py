@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bedside.core.errors import InputError
-from bedside.core.page_serving import PagePlace, checked_place, is_loopback
+from bedside.core.page_serving import PagePlace, checked_place, client_of, is_loopback
 
 PROXIED = PagePlace(public="https://studies.example.org/rating")
 
@@ -82,8 +82,19 @@ def test_places_that_can_be_none_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match="is not an address"):
             checked_place(PagePlace(public=public))
+    with pytest.raises(InputError, match="to others") as refusal:
+        checked_place(PagePlace(host="10.0.0.5", public="http://a.example"))
+    assert refusal.value.where == "`host`"
+    assert checked_place(PagePlace(host="10.0.0.5", public="https://a.example")).reach.endswith("alone do so.")
+    assert checked_place(PagePlace(host="::", certificate=tmp_path, key=tmp_path)).reach.endswith(" by TLS.")
     with pytest.raises(InputError, match="needs its key"):
         checked_place(PagePlace(certificate=tmp_path))
     (tmp_path / "a.pem").write_text("no certificate")
     with pytest.raises(InputError, match="certificate can't be used"):
         PagePlace(certificate=tmp_path / "a.pem", key=tmp_path / "a.pem").tls()
+
+
+def test_a_network_of_ipv6_is_one_client() -> None:
+    assert client_of("2001:db8:1:2:3:4:5:6") == client_of("2001:db8:1:2::9") != client_of("2001:db8:1:3::9")
+    assert client_of("fe80::1%eth0") == client_of("fe80::2")
+    assert client_of("::ffff:127.0.0.1") == client_of("127.0.0.1") != client_of("127.0.0.2")

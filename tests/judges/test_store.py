@@ -237,6 +237,34 @@ def test_a_store_whose_maker_was_killed_at_once_is_empty(path: Path, begun: bool
     assert stored_keys(path) == set()
 
 
+def test_a_copy_without_its_log_is_known(path: Path, tmp_path: Path) -> None:
+    """Copied while it is written: alone it is refused, to read and to write; with its log all is there."""
+    copies = tmp_path / "copies"
+
+    async def work(store: Store) -> None:
+        await store.finish(judgement("a"), PIECES, SCHEMA)
+        for name in ("both", "alone"):
+            (copies / name).mkdir(parents=True)
+            for file in tmp_path.glob(f"{path.name}*" if name == "both" else path.name):
+                shutil.copyfile(file, copies / name / file.name)
+
+    using(path, work)
+    both, alone = (copies / name / path.name for name in ("both", "alone"))
+    assert stored_keys(both) == {"a"}
+    for reading in (stored_keys, read, Store, open_to_write):
+        with pytest.raises(RunError) as refusal:
+            reading(alone)
+        assert f"{path.name}-wal" in refusal.value.what
+    assert files(alone) == [path.name]
+    alone.with_name(f"{path.name}-wal").touch()
+    assert stored_keys(finish(alone, named("b"))) == {"b"}
+    # What is whole may be copied alone.
+    for whole in (path, both, alone):
+        finish(whole, named("c"))
+        (copies / "copy").write_bytes(whole.read_bytes())
+        assert "c" in stored_keys(copies / "copy")
+
+
 def test_a_store_of_another_format_is_refused(path: Path) -> None:
     using(path, lambda store: store.claim(["a"]))
     with sqlite3.connect(path) as connection:

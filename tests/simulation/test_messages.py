@@ -425,8 +425,8 @@ GOLDEN = {
     "key of a pattern":
         "FOLDER/some.yaml: patterns.0.wen: unknown key; did you mean when?; see the docs on simulating, Scripts",
     "pattern that is none":
-        "FOLDER/some.yaml: patterns.0.when: it is no regular expression (missing ), unterminated subpattern at "
-        "position 0); see the docs on simulating, Scripts",
+        "FOLDER/some.yaml: patterns.0.when: it is no regular expression (unclosed group); see the docs on "
+        "simulating, Scripts",
     "silent script": "FOLDER/some.yaml: the script says nothing; add lines to it",
     "script without data": "the script some has no reply for guess; add guess to its replies",
     "no actor": "`clinician`: none is no actor; name a model, or rules",

@@ -646,7 +646,7 @@ GOLDEN = {
         "the path, such as {system}/{case_id}",
     "no pattern":
         "`path_fields={a}/{a}` is not a pattern (redefinition of group name 'a' as group 2; was group 1 at position "
-        "25); write it as {system}/{case_id}",
+        "29); write it as {system}/{case_id}",
     "format": "there is no reader 'mdd5'; did you mean mdd5k?",
     "no path": "no files were given; name files, folders or patterns",
     "no such file": "FOLDER/none.jsonl: there is no such file; check the path",

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 
+from bedside.core.words import visible
 from bedside.reports.table_content import Cell, TableContent
 
 # -- Text that any form can hold ------------------------------------------------------------------------
 
 
 def plain(text: str) -> str:
-    """Text without control characters; white space of any kind becomes a space."""
+    """Text on one line in which nothing hides, see :func:`bedside.core.words.visible`; white space becomes a space."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(
         " " if character.isspace() and character not in "\u00a0\u2009\u202f" else character
-        for character in text
-        if character.isspace() or unicodedata.category(character) not in ("Cc", "Cs")
+        for character in visible(text)
     )
-
-
-def xml_text(text: str) -> str:
-    """Plain text without what XML can't hold."""
-    return plain(text).replace("\ufffe", "").replace("\uffff", "")
 
 
 # -- Tables as Markdown ---------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bedside.core.words import terminal_text
+from bedside.core.words import visible
 from bedside.reports.table_content import TableContent
 
 if TYPE_CHECKING:
@@ -18,29 +18,24 @@ def rich_table(table: TableContent) -> RichTable:
     from rich.text import Text
 
     view = RichTable(
-        title=Text(terminal_text(table.title)), title_justify="left",
-        caption=Text(terminal_text("\n".join(table.notes))), caption_justify="left",
+        title=Text(visible(table.title)), title_justify="left",
+        caption=Text(visible("\n".join(table.notes))), caption_justify="left",
         box=rich.box.SIMPLE_HEAD, pad_edge=False,
     )  # fmt: skip
     # A heading that columns share stands over the first of them.
     firsts = [group if not place else "" for group, count in table.spans() for place in range(count)]
     lines = 2 if any(firsts) else 1
     for column, above in zip(table.columns, firsts, strict=True):
-        title = (
-            terminal_text(column.title)
-            if lines == 1
-            else f"{terminal_text(above or '')}\n{terminal_text(column.title)}"
-        )
+        title = visible(column.title) if lines == 1 else f"{visible(above or '')}\n{visible(column.title)}"
         view.add_column(Text(title), justify=column.align, no_wrap=column.align == "right")
     for group, rows in table.groups():
         if group is not None:
-            view.add_row(Text(terminal_text(group), style="italic"))
+            view.add_row(Text(visible(group), style="italic"))
         for row in rows:
             view.add_row(
                 *(
                     Text(
-                        terminal_text(cell.text + cell.marks),
-                        "bold" if cell.bold else "underline" if cell.underline else "",
+                        visible(cell.text + cell.marks), "bold" if cell.bold else "underline" if cell.underline else ""
                     )
                     for cell in row.cells
                 )

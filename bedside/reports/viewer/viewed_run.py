@@ -21,6 +21,7 @@ import polars as pl
 from bedside.analysis.case_values import mean_in_group
 from bedside.analysis.metric_facts import facts
 from bedside.core.errors import BedsideError, InputError, RunError
+from bedside.core.files import quiet
 from bedside.judges.rubrics.rubric_files import own_rubrics
 from bedside.ratings.names import (
     TRANSCRIPT,
@@ -589,7 +590,8 @@ class ViewedRun:
     @contextmanager
     def _sound(self, name: str) -> Iterator[None]:
         try:
-            yield
+            with quiet():
+                yield
         except (*_DAMAGE, ValueError, LookupError, TypeError, AttributeError) as error:
             raise RunError(
                 "the table is missing or damaged", where=str(self.path / name), todo="score again into a new run"

@@ -22,7 +22,6 @@ replies of all roles.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +35,7 @@ from bedside.core.files import file_digest
 from bedside.core.json_shape import MOST_LEVELS, unwritable
 from bedside.core.model_errors import to_model
 from bedside.core.records import file_records
+from bedside.core.words import finds
 from bedside.core.yaml_files import keys_and_values
 from bedside.metrics.protocols.label_files import Strict, Text
 from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call
@@ -64,9 +64,8 @@ class ScriptPattern(Strict):
     @classmethod
     def _readable(cls, value: str) -> str:
         try:
-            re.compile(value)
-        # Beside its own error: a number or a nesting that no expression can have.
-        except (re.error, OverflowError, RecursionError) as error:
+            finds(value, "")
+        except ValueError as error:
             raise ValueError(f"it is no regular expression ({error})") from None
         return value
 
@@ -122,7 +121,7 @@ class Script(Strict):
     def _place(self, heard: str) -> int:
         """The pattern that fits what was heard; the number of patterns where none does."""
         for place, pattern in enumerate(self.patterns):
-            if heard and re.search(pattern.when, heard):
+            if heard and finds(pattern.when, heard):
                 return place
         return len(self.patterns)
 

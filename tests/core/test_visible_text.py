@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from bedside.cli.output import note, say
-from bedside.core.words import terminal_text
+from bedside.core.words import visible
 from bedside.reports.renderers.terminal import rich_table
 from bedside.reports.table_content import Cell, Column, Row, TableContent
 
@@ -18,7 +18,7 @@ COMMANDS = ["\x1b[2J", "\x1b]0;title\x07", "\x1b]52;c;aGk=\x07", "rm\rls", "a\bb
 
 @pytest.mark.parametrize("command", COMMANDS, ids=ascii)
 def test_what_commands_a_terminal_is_written_out(command: str) -> None:
-    shown = terminal_text(f"before {command} after")
+    shown = visible(f"before {command} after")
     assert not set(shown) & set("\x00\x07\b\r\x1b\x9b\u202e\u202c")
     assert shown.startswith("before ")
     assert shown.endswith(" after")
@@ -26,7 +26,7 @@ def test_what_commands_a_terminal_is_written_out(command: str) -> None:
 
 def test_what_people_write_stays() -> None:
     for text in ("a\tb\nc", "医生 Grüße", "می\u200cخواهم", "👩\u200d⚕️", "a\u00a0b"):
-        assert terminal_text(text) == text
+        assert visible(text) == text
 
 
 def test_lines_and_tables_command_nothing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
