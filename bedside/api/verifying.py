@@ -6,7 +6,9 @@ import hashlib
 import hmac
 import json
 import os
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bedside.core.errors import BedsideError, InputError, RunError
 from bedside.core.files import (
+    address_to_read,
     check_no_links,
     file_digest,
     read_bytes,
@@ -97,16 +100,11 @@ def verify(
     signed: dict[Path, dict[str, Any]] = {}
     if settings.key is not None:
         signed = {folder: _read_signature(folder, settings.key) for folder in folders}
-        if not signed:
-            raise InputError("a folder is signed, and none is named", where="`paths`", todo="name the run, too")
-        folders = {folder: [*_as_signed(folder, folders[folder], own)] for folder, own in signed.items()}
+        folders = {folder: [*_as_signed(folder, folders[folder], signature)] for folder, signature in signed.items()}
     checks: list[FileCheck] = []
     for path in named:
-        if path in folders:
-            checks += folders[path]
-        else:
-            check = _of_report(path, folders) or _checked(str(path), path, None)
-            checks.append(check if settings.key is None else _copy_as_signed(path, check, signed.values()))
+        own = folders.get(path) or [_of_report(path, folders) or _checked(str(path), path, None)]
+        checks += own if settings.key is None or path in folders else [_copy_as_signed(path, own[0], signed.values())]
     return Tables([_table(checks)], tuple(checks))
 
 
@@ -236,6 +234,8 @@ def _says_how(file: Path) -> bool:
     """
     from bedside.annotation.answer_store import STORE
     from bedside.annotation.plan_file import read_plan
+    from bedside.annotation.rating_page.page_database import check_database, saying_which
+    from bedside.annotation.rating_page.page_folder import DATABASE, PEOPLE
     from bedside.core.yaml_files import has_digest, plain_yaml
     from bedside.judges.store import check_store
     from bedside.metrics.coders.learned.array_file import read_arrays
@@ -246,6 +246,9 @@ def _says_how(file: Path) -> bool:
     if file.name == LOG_FILE:
         check_log(file)
         check_rows_kept(file.parent)
+    elif file.name in (DATABASE, PEOPLE):
+        with saying_which(file, "answers"), closing(sqlite3.connect(address_to_read(file), uri=True)) as database:
+            return check_database(database)
     elif file.suffix == ".sqlite":
         check_store(file)
     elif file.suffix == ".npz":
@@ -254,7 +257,7 @@ def _says_how(file: Path) -> bool:
         return has_digest(file) and plain_yaml(file, "file", kind=InputError) is not None
     elif file.name in (STORE, TYPED_LINES):
         return _lines_say(file)
-    elif file.suffix == ".json":
+    elif file.suffix == ".json" or (not file.suffix and read_bytes(file)[:1] == b"{"):
         value = read_json(file, "file")
         if not isinstance(value, dict) or "seal" not in value:
             return False
@@ -324,13 +327,7 @@ def _of_report(file: Path, folders: Mapping[Path, Sequence[FileCheck]]) -> FileC
 
 #: Lists the SHA-256 of every file of its folder, with the HMAC-SHA256 of that list by the key.
 SIGNATURE = "signature.json"
-#: Bytes of a key. 32 random bytes have fewer than 8 different ones once in 10^20 times.
-_KEY_BYTES = (32, 4096)
-_MAKE_KEY = (
-    "make one: python -c \"import os, secrets; os.write(os.open('study.key', os.O_CREAT | os.O_WRONLY | os.O_EXCL, "
-    '0o600), secrets.token_bytes(32))"'
-)
-_Key = str | os.PathLike[str]
+_MAKE_KEY = "make one: openssl rand -out study.key 32 && chmod 600 study.key"
 
 
 @settings_class
@@ -345,7 +342,7 @@ class SignSettings:
         $ bedside verify run --key study.key
     """
 
-    key: _Key = option(
+    key: str | os.PathLike[str] = option(
         "File of the key: 32 random bytes or more, which only you can read.",
         heading=OPTIONS, metavar="FILE", form="path",
     )  # fmt: skip
@@ -367,34 +364,31 @@ def sign(folder: str | os.PathLike[str] | Run, settings: SignSettings) -> Tables
         if check.state in _WORDS and Path(check.path) != path / SIGNATURE:
             raise RunError("it isn't as it was written, and so isn't signed", where=check.path, todo=check.todo)
     files = _signable(path)
-    for name in files:
-        if name.endswith(("-wal", "-journal", "-sent")):
-            todo = "wait until no process writes it; if none does, run its last command again"
-            raise RunError("a database isn't closed", where=str(path / name), todo=todo)
+    for name in (name for name in files if name.endswith(("-wal", "-journal", "-sent"))):
+        todo = "wait until no process writes it; if none does, run its last command again"
+        raise RunError("a database isn't closed", where=str(path / name), todo=todo)
     said: dict[str, Any] = {"date": datetime.now(UTC).isoformat(timespec="seconds"), "files": files}
     write_sealed(path / SIGNATURE, {**said, "hmac": _hmac(key, said)})
     return verify(path, key=settings.key)
 
 
-def _read_key(file: _Key, folder: Path) -> bytes:
+def _read_key(file: str | os.PathLike[str], folder: Path) -> bytes:
     """A key for a folder; refused where others can read it, or it stands in there."""
     if Path(file).resolve().is_relative_to(folder.resolve()):
         raise InputError("the key stands in what it signs", where=str(file), todo="keep it elsewhere")
-    least, most = _KEY_BYTES
-    key = read_bytes(file, "key", most=most, todo=_MAKE_KEY)
+    key = read_bytes(file, "key", most=4096, todo=_MAKE_KEY)
     if os.name == "posix" and Path(file).stat().st_mode & 0o077:
         raise InputError("others can read or change the key", where=str(file), todo=f"chmod 600 {file}")
-    if len(key) < least or len(set(key)) < 8:
-        raise InputError(f"a key has {least} random bytes or more", where=str(file), todo=_MAKE_KEY)
+    if len(key) < 32 or len(set(key)) < 8:  # random ones have fewer once in 10^20 times
+        raise InputError("a key has 32 random bytes or more", where=str(file), todo=_MAKE_KEY)
     return key
 
 
-def _read_signature(folder: Path, key: _Key) -> dict[str, Any]:
+def _read_signature(folder: Path, key: str | os.PathLike[str]) -> dict[str, Any]:
     """The ``date`` of a folder's signature, and the SHA-256 of each of its ``files``."""
     secret, path = _read_key(key, folder), folder / SIGNATURE
-    if not path.is_file():
-        raise RunError("nothing is signed", where=str(path), todo=f"whoever has the key: bedside sign {folder}")
-    said = read_sealed(path, "signature", {"date": TEXT, "files": ObjectOf(TEXT), "hmac": TEXT})
+    shape, todo = {"date": TEXT, "files": ObjectOf(TEXT), "hmac": TEXT}, f"whoever has the key: bedside sign {folder}"
+    said = read_sealed(path, "signature", shape, todo=todo)
     if not hmac.compare_digest(said.pop("hmac").encode("utf-8", "replace"), _hmac(secret, said).encode()):
         todo = "see that the key is the one it was signed with; if so, it was changed by somebody without the key"
         raise RunError("the signature isn't of this key", where=str(path), todo=todo)
@@ -426,15 +420,12 @@ def _as_signed(folder: Path, checks: Iterable[FileCheck], signed: Mapping[str, A
         check = found.get(name, FileCheck(str(folder), str(folder / name), "no digest"))
         if check.state in _WORDS:
             yield check
-        elif name not in known:
-            todo = f"if it belongs there, whoever has the key: bedside sign {folder}"
-            yield replace(check, state="not signed", finding="it came after that, or from somebody else", todo=todo)
-        elif now.get(name) == known[name]:
+        elif now.get(name) == known.get(name):
             yield replace(check, state="as written", finding=f"and signed on {date}")
         else:
-            todo = f"restore it from a copy; if you wrote it since, bedside sign {folder}"
-            state: FileState = "changed" if name in now else "missing"
-            yield replace(check, state=state, finding=f"it was signed on {date}", todo=todo)
+            state: FileState = "not signed" if name not in known else "changed" if name in now else "missing"
+            todo = f"restore it from a copy; if it is yours, whoever has the key: bedside sign {folder}"
+            yield replace(check, state=state, finding=f"the signature is of {date}", todo=todo)
 
 
 def _copy_as_signed(file: Path, check: FileCheck, signed: Iterable[Mapping[str, Any]]) -> FileCheck:
@@ -444,6 +435,6 @@ def _copy_as_signed(file: Path, check: FileCheck, signed: Iterable[Mapping[str, 
     digest = file_digest(file)
     date = next((own["date"] for own in signed if digest in own["files"].values()), None)
     if date is None:
-        todo = "report before bedside sign, and hand on what was signed"
+        todo = "name its run, too; report before bedside sign, and hand on what was signed"
         return replace(check, state="not signed", finding="no signed file has its SHA-256", todo=todo)
     return replace(check, state="as written", finding=f"{check.finding} and signed on {date}".strip())
