@@ -68,7 +68,7 @@ def _parse(name: str, content: bytes) -> None:
             assert content.endswith(b"IEND\xaeB`\x82")
         case "xml":
             assert content.rstrip().endswith(b">")
-        case "csv" | "md" | "tex":
+        case "csv" | "md" | "tex" | "yaml" | "bib" | "js" | "css":
             assert content.endswith(b"\n")
         case "sqlite":
             pass  # its own journal belongs to it: see `store_is_whole`
@@ -114,7 +114,9 @@ def comparable(files: Mapping[str, bytes]) -> dict[str, Any]:
     for name, content in files.items():
         if name.endswith("manifest.json"):
             manifest = _timeless(json.loads(content))
-            found[name] = manifest | {kind: _done(manifest[kind]) for kind in ("scorings", "imports")}
+            found[name] = manifest | {
+                kind: _done(manifest[kind]) for kind in ("scorings", "imports") if kind in manifest
+            }
         elif name.endswith(".jsonl"):
             found[name] = [_timeless(json.loads(line)) for line in content.splitlines()]
         elif "sqlite" not in name:
