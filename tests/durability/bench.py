@@ -59,9 +59,8 @@ CASES = {
     ),
     "simulate": Case("simulate --protocol note2chat --clinician script:brisk --sample 2 --out talks"),
     "benchmark": Case("benchmark run note2chat --clinician script:brisk --sample 2 -o bench", kills=budget(2, 8)),
-    "export": Case("export run -o shared --to huggingface", refuses_again=True),
+    "export": Case("export run -o shared --to hf-folder --licence cc-by-4.0 --origin written", refuses_again=True),
     "view": Case("view run --export copy", refuses_again=True),
-    "tune": Case("judge tune run --judge {judge} --rubric empathy -o tuned.yaml", steps=True, kills=budget(2, 8)),
     "sign": Case("sign run --key study.key"),
     "coder-train": Case("train coder coded.jsonl -o coder.npz --codes question --folds 2 --date 2026-01-02"),
 }

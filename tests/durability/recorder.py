@@ -250,4 +250,5 @@ class Recording:
             else:
                 target.parent.mkdir(0o700, parents=True, exist_ok=True)
                 target.write_bytes(self.content(digest))
+                target.chmod(0o600)
         return folder

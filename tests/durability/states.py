@@ -19,7 +19,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.table import KEY
 
 _TEMPORARY = re.compile(r"(^|/)(\..*\.partial|\.change|\.scoring\.[^/]*|\.[^/]*\.parts|\.judging\.[^/]*)(/|$)")
-_LOCK = re.compile(r"(^|/)(\.lock|\.push\.lock|\.judgements-\w+\.lock)$")
+_LOCK = re.compile(r"(^|/)(\.lock|\.push\.lock|\.simulation\.lock|\.judgements-\w+\.lock)$")
 
 
 def is_temporary(path: str) -> bool:
@@ -50,7 +50,7 @@ def _parse(name: str, content: bytes) -> None:
         case "json":
             json.loads(content)
         case "jsonl":
-            assert content.endswith(b"\n")
+            assert content.endswith(b"\n") or name.endswith("failed.jsonl")  # where none failed, it is empty
             assert all(isinstance(json.loads(line), dict) for line in content.splitlines())
         case "npz":
             with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
@@ -70,6 +70,8 @@ def _parse(name: str, content: bytes) -> None:
             assert content.rstrip().endswith(b">")
         case "csv" | "md" | "tex" | "yaml" | "bib" | "js" | "css":
             assert content.endswith(b"\n")
+        case "key":
+            assert len(content) == 32
         case "sqlite":
             pass  # its own journal belongs to it: see `store_is_whole`
         case "sqlite-wal" | "sqlite-shm" | "sqlite-journal":
@@ -105,7 +107,7 @@ def see_run(folder: Path) -> tuple[int, int]:
 
 
 #: What tells when something was done or how much was left of it then, not what.
-_WHEN = {"date", "received", "judges", "seal", "digest"}
+_WHEN = {"date", "received", "judges", "seal", "digest", "last run"}
 
 
 def comparable(files: Mapping[str, bytes]) -> dict[str, Any]:
@@ -117,6 +119,8 @@ def comparable(files: Mapping[str, bytes]) -> dict[str, Any]:
             found[name] = manifest | {
                 kind: _done(manifest[kind]) for kind in ("scorings", "imports") if kind in manifest
             }
+        elif name.endswith("signature.json"):
+            found[name] = json.loads(content)["files"]
         elif name.endswith(".jsonl"):
             found[name] = [_timeless(json.loads(line)) for line in content.splitlines()]
         elif "sqlite" not in name:
