@@ -97,10 +97,8 @@ def verify(
                 raise InputError("the folder has no file", where=str(path), todo="check its path")
         elif not path.is_file():
             raise InputError("there is no such file or folder", where=str(path), todo="check its path")
-    signed: dict[Path, dict[str, Any]] = {}
-    if settings.key is not None:
-        signed = {folder: _read_signature(folder, settings.key) for folder in folders}
-        folders = {folder: [*_as_signed(folder, folders[folder], signature)] for folder, signature in signed.items()}
+    signed = {folder: _read_signature(folder, settings.key) for folder in folders if settings.key is not None}
+    folders |= {folder: [*_as_signed(folder, folders[folder], said)] for folder, said in signed.items()}
     checks: list[FileCheck] = []
     for path in named:
         own = folders.get(path) or [_of_report(path, folders) or _checked(str(path), path, None)]
@@ -126,9 +124,9 @@ def said_of_files(checks: Sequence[FileCheck]) -> Iterator[str]:
             count, whole = len(sound), len(sound) + len(wrong)
             of = f"{count:,} of " if wrong else "All " if whole > 1 else ""
             were = "is as it was" if count == 1 else "are as they were"
-            date = sound[0].finding if sound[0].finding.startswith("and signed") else ""
+            date = f" {sound[0].finding}" if sound[0].finding.startswith("and signed") else ""
             can = " and can be used" if wrong else ""
-            yield f"{of}{counted(whole, 'file')} of {source} {were} written{f' {date}' if date else ''}{can}."
+            yield f"{of}{counted(whole, 'file')} of {source} {were} written{date}{can}."
         if unknown:
             names = [os.path.relpath(check.path, source) if check.path != source else source for check in unknown]
             more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
@@ -327,7 +325,6 @@ def _of_report(file: Path, folders: Mapping[Path, Sequence[FileCheck]]) -> FileC
 
 #: Lists the SHA-256 of every file of its folder, with the HMAC-SHA256 of that list by the key.
 SIGNATURE = "signature.json"
-_MAKE_KEY = "make one: openssl rand -out study.key 32 && chmod 600 study.key"
 
 
 @settings_class
@@ -339,7 +336,6 @@ class SignSettings:
 
     Examples:
         $ bedside sign run --key study.key
-        $ bedside verify run --key study.key
     """
 
     key: str | os.PathLike[str] = option(
@@ -376,11 +372,12 @@ def _read_key(file: str | os.PathLike[str], folder: Path) -> bytes:
     """A key for a folder; refused where others can read it, or it stands in there."""
     if Path(file).resolve().is_relative_to(folder.resolve()):
         raise InputError("the key stands in what it signs", where=str(file), todo="keep it elsewhere")
-    key = read_bytes(file, "key", most=4096, todo=_MAKE_KEY)
+    todo = "make one: openssl rand -out study.key 32 && chmod 600 study.key"
+    key = read_bytes(file, "key", most=4096, todo=todo)
     if os.name == "posix" and Path(file).stat().st_mode & 0o077:
         raise InputError("others can read or change the key", where=str(file), todo=f"chmod 600 {file}")
     if len(key) < 32 or len(set(key)) < 8:  # random ones have fewer once in 10^20 times
-        raise InputError("a key has 32 random bytes or more", where=str(file), todo=_MAKE_KEY)
+        raise InputError("a key has 32 random bytes or more", where=str(file), todo=todo)
     return key
 
 
@@ -432,8 +429,7 @@ def _copy_as_signed(file: Path, check: FileCheck, signed: Iterable[Mapping[str, 
     """What was found of a file that is named alone, which is known by its content among those that were signed."""
     if check.state in _WORDS:
         return check
-    digest = file_digest(file)
-    date = next((own["date"] for own in signed if digest in own["files"].values()), None)
+    date = next((own["date"] for own in signed if file_digest(file) in own["files"].values()), None)
     if date is None:
         todo = "name its run, too; report before bedside sign, and hand on what was signed"
         return replace(check, state="not signed", finding="no signed file has its SHA-256", todo=todo)

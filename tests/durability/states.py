@@ -121,6 +121,8 @@ def comparable(files: Mapping[str, bytes]) -> dict[str, Any]:
             }
         elif name.endswith("signature.json"):
             found[name] = json.loads(content)["files"]
+        elif name.endswith("bedside-view.json"):  # its version is of the run's files as they stand on this disk
+            found[name] = {key: value for key, value in json.loads(content).items() if key != "version"}
         elif name.endswith(".jsonl"):
             found[name] = [_timeless(json.loads(line)) for line in content.splitlines()]
         elif "sqlite" not in name:

@@ -21,6 +21,7 @@ import pytest
 import bedside
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.annotation.answer_store import plan_folder, read_store
+from bedside.annotation.answers import State
 from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.annotation.rating_page.page_database import PageDatabase, PageEntry
 from bedside.annotation.rating_page.study_people import People
@@ -453,7 +454,7 @@ def _page(folder: Path) -> tuple[Path, Callable[[], Any]]:
     with closing(PageDatabase(file, plan)) as database:
         for number, (rater, items) in enumerate((rater, plan.assignment[rater]) for rater in plan.raters):
             for place, item in enumerate(items):
-                state = "draft" if place == 2 else "submitted"
+                state: State = "draft" if place == 2 else "submitted"
                 entry = PageEntry(state, {"empathy": (str(1 + place % 5),)}, {"empathy_reason": ("since",)}, 12.5)
                 database.save(item, rater, entry, f"mark-{number:04d}-{place:04d}")
 

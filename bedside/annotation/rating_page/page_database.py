@@ -349,9 +349,8 @@ def saying_which(path: Path, noun: str) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        todo = "see that the disk isn't full and that the file is yours"
-        if type(error) is sqlite3.DatabaseError:
-            todo = "restore it from a copy"
+        damaged = type(error) is sqlite3.DatabaseError
+        todo = "restore it from a copy" if damaged else "see that the disk isn't full and that the file is yours"
         raise RunError(f"the database of {noun} can't be used ({error})", where=str(path), todo=todo) from error
 
 
