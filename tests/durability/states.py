@@ -19,7 +19,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.table import KEY
 
 _TEMPORARY = re.compile(r"(^|/)(\..*\.partial|\.change|\.scoring\.[^/]*|\.[^/]*\.parts|\.judging\.[^/]*)(/|$)")
-_LOCK = re.compile(r"(^|/)(\.lock|\.push\.lock|\.simulation\.lock|\.judgements-\w+\.lock)$")
+_LOCK = re.compile(r"(^|/)(\.lock|\.push\.lock|\.(simulation|benchmark)\.lock|\.judgements-\w+\.lock)$")
 
 
 def is_temporary(path: str) -> bool:
@@ -47,7 +47,7 @@ def _parse(name: str, content: bytes) -> None:
     match kind:
         case "parquet":
             pl.read_parquet(io.BytesIO(content))
-        case "json":
+        case "json" | "bedside-export":
             json.loads(content)
         case "jsonl":
             assert content.endswith(b"\n") or name.endswith("failed.jsonl")  # where none failed, it is empty
@@ -110,11 +110,17 @@ def see_run(folder: Path) -> tuple[int, int]:
 _WHEN = {"date", "received", "judges", "seal", "digest", "last run"}
 
 
+#: They hold digests of a simulation, which says when it was.
+OF_A_BENCHMARK = {f"bench/run/{name}" for name in ("manifest.json", "simulations.json", "report/written.json")}
+
+
 def comparable(files: Mapping[str, bytes]) -> dict[str, Any]:
     """Files without the time at which they were made; what was noted twice because it was done twice, once."""
     found: dict[str, Any] = {}
     for name, content in files.items():
-        if name.endswith("manifest.json"):
+        if name in OF_A_BENCHMARK:
+            found[name] = sorted(json.loads(content))
+        elif name.endswith("manifest.json"):
             manifest = _timeless(json.loads(content))
             found[name] = manifest | {
                 kind: _done(manifest[kind]) for kind in ("scorings", "imports") if kind in manifest

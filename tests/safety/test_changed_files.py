@@ -500,3 +500,28 @@ def test_a_database_of_the_page(made: Callable[[Path], tuple[Path, Callable[[], 
     assert read() == before
     assert [check.state for check in bedside.verify(file).results] == ["as written"]
     file.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "ratings.parquet", "transcripts/000000.parquet", "simulations.json"])
+@pytest.mark.parametrize("command", ["compare RUN --json", "explain RUN --json", "view RUN --export COPY"])
+@pytest.mark.soak
+def test_a_command_prints_the_same_or_one_line(
+    call: Call, simulated: Path, tmp_path: Path, name: str, command: str
+) -> None:
+    file, random, copy = simulated / name, Random(11), tmp_path / "copy"
+    typed = command.replace("RUN", str(simulated)).replace("COPY", str(copy)).split()
+
+    def printed() -> tuple[int, str, list[bytes]]:
+        rmtree(copy, ignore_errors=True)
+        code, out, err = call(*typed)
+        if code == 2:
+            (line,) = [line for line in err.splitlines() if line.startswith("bedside: ")]
+            assert str(file) in line
+        return code, out, [path.read_bytes() for path in sorted(copy.rglob("*.js"))]
+
+    content, before = file.read_bytes(), printed()
+    for _ in range(budget(3, 200)):
+        file.write_bytes(damaged(content, random))
+        after = printed()
+        assert after[0] == 2 or after == before
+    file.write_bytes(content)
