@@ -503,7 +503,7 @@ def test_a_database_of_the_page(made: Callable[[Path], tuple[Path, Callable[[], 
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "ratings.parquet", "transcripts/000000.parquet", "simulations.json"])
-@pytest.mark.parametrize("command", ["compare RUN --json", "explain RUN --json", "view RUN --export COPY"])
+@pytest.mark.parametrize("command", ["report RUN --format csv,md --out COPY", "view RUN --export COPY"])
 @pytest.mark.soak
 def test_a_command_prints_the_same_or_one_line(
     call: Call, simulated: Path, tmp_path: Path, name: str, command: str
@@ -517,7 +517,7 @@ def test_a_command_prints_the_same_or_one_line(
         if code == 2:
             (line,) = [line for line in err.splitlines() if line.startswith("bedside: ")]
             assert str(file) in line
-        return code, out, [path.read_bytes() for path in sorted(copy.rglob("*.js"))]
+        return code, out, [path.read_bytes() for path in sorted(copy.rglob("*.*")) if path.is_file()]
 
     content, before = file.read_bytes(), printed()
     for _ in range(budget(3, 200)):
