@@ -100,7 +100,7 @@ if TYPE_CHECKING:
         simulate as simulate,
         simulation_quality as simulation_quality,
     )
-    from bedside.api.verifying import verify as verify
+    from bedside.api.verifying import sign as sign, verify as verify
     from bedside.core.errors import BedsideError as BedsideError
     from bedside.ratings.run import Run as Run, read_run as read_run
     from bedside.scoring.score import score as score
@@ -135,7 +135,7 @@ _NAMES = {
     "bedside.api.run_files": "export import_ratings merge read_ratings report to_convokit view",
     "bedside.api.scrubbing": "scrub",
     "bedside.api.simulating": "preview_simulation simulate simulation_quality",
-    "bedside.api.verifying": "verify",
+    "bedside.api.verifying": "sign verify",
     "bedside.core.errors": "BedsideError",
     "bedside.ratings.run": "Run read_run",
     "bedside.scoring.score": "score",

@@ -30,7 +30,7 @@ _LAST = "Every command takes --help, --json, --timings. An error is one line (ex
 #: The modules of the commands and groups of commands, under the headings and in the order that ``--help`` lists them.
 _COMMANDS: dict[str, dict[str, str]] = {
     "Begin": {
-        "demo": "first_look", "doctor": "first_look", "verify": "first_look", "list": "catalogue", "show": "catalogue",
+        **dict.fromkeys(("demo", "doctor", "verify", "sign"), "first_look"), "list": "catalogue", "show": "catalogue",
     },
     "Score": {
         "read": "read", "scrub": "scrub", "score": "score", "judge": "judge_commands", "merge": "run_commands",

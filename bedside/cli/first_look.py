@@ -1,4 +1,4 @@
-"""``bedside demo``, ``doctor``, ``verify``: the loop on the bundled example, what is installed, what is unchanged."""
+"""``bedside demo``, ``doctor``, ``verify``, ``sign``: the bundled example, what is installed, unchanged, signed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bedside.api import verifying
 from bedside.api.demonstration import DemoSettings, demo as demonstrate
 from bedside.api.installation import DoctorSettings, doctor as examine, said_of_installation
-from bedside.api.verifying import VerifySettings, all_as_written, said_of_files, verify as check_files
+from bedside.api.verifying import SignSettings, VerifySettings, all_as_written, said_of_files
 from bedside.cli.output import Shown, is_json, say, show_answer, show_tables
 from bedside.cli.settings_options import takes_settings
 from bedside.core.question_settings import OUTPUT
@@ -68,10 +69,22 @@ def verify(
     settings: VerifySettings,
     whole: Annotated[bool, typer.Option("--all", help="Print each file.", rich_help_panel=OUTPUT)] = False,
 ) -> None:
-    tables = check_files.with_settings(paths, settings)
+    tables = verifying.verify.with_settings(paths, settings)
     for line in said_of_files(tables.results):
         say(line)
     if whole or is_json():
         show_tables(tables)
     if not all_as_written(tables.results):
         raise typer.Exit(1)
+
+
+@takes_settings
+def sign(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or another one that bedside wrote.")],
+    settings: SignSettings,
+) -> None:
+    tables = verifying.sign.with_settings(folder, settings)
+    for line in said_of_files(tables.results):
+        say(line)
+    if is_json():
+        show_tables(tables)

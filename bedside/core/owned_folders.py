@@ -29,11 +29,13 @@ def replacing_folder(folder: Path, *, ours: bool, refusal: BedsideError) -> Iter
         raise refusal
     before = target.with_name(f".{target.name}.before")
     with saying_where(target):
+        if lost := before.is_dir() and not target.exists():  # a process was killed between the two names
+            os.replace(before, target)
         shutil.rmtree(before, ignore_errors=True)
     try:
         with making(target) as new:
             yield new
-            if ours:
+            if ours or lost:
                 os.replace(target, before)
     except BaseException:
         if before.is_dir() and not target.exists():

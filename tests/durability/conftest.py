@@ -49,6 +49,8 @@ def study(tmp_path_factory: pytest.TempPathFactory, judge: str) -> Path:
     write_plan(plan, folder / "plan.json")
     (folder / "answers.json").write_text(json.dumps(exported(plan, levels, USERS, Run(rated.path))))
     (folder / "many.jsonl").write_text("".join(_talk(number) for number in range(120)))
+    (folder / "study.key").write_bytes(bytes(range(32, 64)))
+    (folder / "study.key").chmod(0o600)
     (folder / "coded.jsonl").write_text("".join(t.to_json().decode() + "\n" for t in corpus(8)))
     _judged(folder, judge)
     return folder

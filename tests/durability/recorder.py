@@ -36,14 +36,17 @@ Tree = dict[str, str | None]
 
 @dataclass(slots=True)
 class Record:
-    """Record a command's states in ``into``, or with ``at`` send it a signal at that event."""
+    """Record a command's states in ``into``, or with ``at`` send it a signal at that event, or let it fail as the disk
+    does: with ``fault``, an error's number, once or from then ``on``."""
 
     into: Path
     at: int | None = None
     number: int = signal.SIGKILL
+    fault: int | None = None
+    on: bool = False
 
     def __call__(self) -> Callable[[], None]:
-        recorder = _Recorder(Path.cwd(), self.into, self.at, self.number)
+        recorder = _Recorder(Path.cwd(), self.into, self.at, self.number, self.fault, self.on)
         fsync = os.fsync
 
         def synced(handle: Any) -> None:
@@ -62,6 +65,8 @@ class _Recorder:
     into: Path
     at: int | None
     number: int
+    fault: int | None = None
+    on: bool = False
     states: list[list[Any]] = field(default_factory=list)
     events: int = 0
     #: By inode, which a handle kept open keeps from being used again: what of it was synced; and all that was listed.
@@ -96,12 +101,17 @@ class _Recorder:
             if self.busy:
                 return
             self.busy = True
+            fails = False
             if self.at is None:
                 self.take()
+            elif self.fault is not None:
+                fails = self.events == self.at or (self.on and self.events > self.at)
             elif self.events == self.at:
                 os.kill(os.getpid(), self.number)
             self.events += 1
             self.busy = False
+        if fails and self.fault is not None:
+            raise OSError(self.fault, os.strerror(self.fault))
 
     def take(self) -> None:
         """Keep how everything is."""
@@ -240,4 +250,5 @@ class Recording:
             else:
                 target.parent.mkdir(0o700, parents=True, exist_ok=True)
                 target.write_bytes(self.content(digest))
+                target.chmod(0o600)
         return folder

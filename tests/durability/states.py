@@ -6,6 +6,7 @@ import io
 import json
 import re
 import sqlite3
+import zipfile
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -19,7 +20,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.table import KEY
 
 _TEMPORARY = re.compile(r"(^|/)(\..*\.partial|\.change|\.scoring\.[^/]*|\.[^/]*\.parts|\.judging\.[^/]*)(/|$)")
-_LOCK = re.compile(r"(^|/)(\.lock|\.push\.lock|\.judgements-\w+\.lock)$")
+_LOCK = re.compile(r"(^|/)(\.lock|\.push\.lock|\.(simulation|benchmark)\.lock|\.judgements-\w+\.lock)$")
 
 
 def is_temporary(path: str) -> bool:
@@ -47,10 +48,10 @@ def _parse(name: str, content: bytes) -> None:
     match kind:
         case "parquet":
             pl.read_parquet(io.BytesIO(content))
-        case "json":
+        case "json" | "bedside-export":
             json.loads(content)
         case "jsonl":
-            assert content.endswith(b"\n")
+            assert content.endswith(b"\n") or name.endswith("failed.jsonl")  # where none failed, it is empty
             assert all(isinstance(json.loads(line), dict) for line in content.splitlines())
         case "npz":
             with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
@@ -58,6 +59,8 @@ def _parse(name: str, content: bytes) -> None:
                 assert all(arrays[each] is not None for each in arrays.files)
         case "xlsx":
             load_workbook(io.BytesIO(content))
+        case "docx":
+            assert zipfile.ZipFile(io.BytesIO(content)).testzip() is None
         case "html":
             assert content.rstrip().endswith(b"</html>")
         case "svg":
@@ -68,8 +71,10 @@ def _parse(name: str, content: bytes) -> None:
             assert content.endswith(b"IEND\xaeB`\x82")
         case "xml":
             assert content.rstrip().endswith(b">")
-        case "csv" | "md" | "tex":
+        case "csv" | "md" | "tex" | "yaml" | "bib" | "js" | "css":
             assert content.endswith(b"\n")
+        case "key":
+            assert len(content) == 32
         case "sqlite":
             pass  # its own journal belongs to it: see `store_is_whole`
         case "sqlite-wal" | "sqlite-shm" | "sqlite-journal":
@@ -105,16 +110,28 @@ def see_run(folder: Path) -> tuple[int, int]:
 
 
 #: What tells when something was done or how much was left of it then, not what.
-_WHEN = {"date", "received", "judges", "seal", "digest"}
+_WHEN = {"date", "received", "judges", "seal", "digest", "last run"}
+
+
+#: They hold digests of a simulation, which says when it was.
+OF_A_BENCHMARK = {f"bench/run/{name}" for name in ("manifest.json", "simulations.json", "report/written.json")}
 
 
 def comparable(files: Mapping[str, bytes]) -> dict[str, Any]:
     """Files without the time at which they were made; what was noted twice because it was done twice, once."""
     found: dict[str, Any] = {}
     for name, content in files.items():
-        if name.endswith("manifest.json"):
+        if name in OF_A_BENCHMARK:
+            found[name] = len(json.loads(content))
+        elif name.endswith("manifest.json"):
             manifest = _timeless(json.loads(content))
-            found[name] = manifest | {kind: _done(manifest[kind]) for kind in ("scorings", "imports")}
+            found[name] = manifest | {
+                kind: _done(manifest[kind]) for kind in ("scorings", "imports") if kind in manifest
+            }
+        elif name.endswith("signature.json"):
+            found[name] = json.loads(content)["files"]
+        elif name.endswith("bedside-view.json"):  # its version is of the run's files as they stand on this disk
+            found[name] = {key: value for key, value in json.loads(content).items() if key != "version"}
         elif name.endswith(".jsonl"):
             found[name] = [_timeless(json.loads(line)) for line in content.splitlines()]
         elif "sqlite" not in name:

@@ -14,6 +14,7 @@ import pytest
 from tests.durability import children
 from tests.durability.bench import Bench
 from tests.durability.states import comparable, files_of, is_temporary, see_run, visible
+from tests.judges.llm.server import JudgeServer
 from tests.soak import budget
 
 pytestmark = pytest.mark.slow
@@ -96,3 +97,26 @@ def test_a_disk_that_is_read_only(bench: Bench, disk: Path, tmp_path: Path) -> N
     see_run(folder / "run")
     code, said, _ = children.run(["agree", "run", "--json"], folder, log=tmp_path / "log")
     assert '"kappa' in said
+
+
+@pytest.mark.soak
+def test_what_is_paid_is_kept_where_the_disk_is_full(study: Path, disk: Path, tmp_path: Path) -> None:
+    """Answers that were kept aren't asked again: only those on their way when the disk was full are."""
+    with JudgeServer(latency=0.01) as server:
+        call = ["score", "in.jsonl", "-o", "run", "--metrics", "structure", "--judge", server.judge, "--rubrics"]
+        call += ["empathy,goal_alignment", "--max-concurrency", "1"]
+        whole = Path(shutil.copytree(study, tmp_path / "whole"))
+        assert children.run(call, whole)[0] == 0
+        needed = len(server.received)
+        for free in [30 * PAGE, 40 * PAGE, 20 * PAGE, 25 * PAGE, 35 * PAGE, 80 * PAGE][: budget(2, 6)]:
+            server.received.clear()
+            folder = Path(shutil.copytree(study, disk / "study"))
+            filler = fill(disk, free)
+            code, said, _ = children.run(call, folder, log=tmp_path / "log")
+            paid = len(server.received)
+            if code != 0:
+                one_line(said)
+            filler.unlink()
+            assert children.run(call, folder, log=tmp_path / "log")[0] == 0
+            assert len(server.received) <= needed + 1, f"{free}: {paid} of {needed} were paid, {said}"
+            shutil.rmtree(folder)

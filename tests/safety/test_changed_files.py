@@ -21,11 +21,16 @@ import pytest
 import bedside
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.annotation.answer_store import plan_folder, read_store
-from bedside.annotation.plan_file import read_plan
+from bedside.annotation.answers import State
+from bedside.annotation.plan_file import read_plan, write_plan
+from bedside.annotation.rating_page.page_database import PageDatabase, PageEntry
+from bedside.annotation.rating_page.study_people import People
 from bedside.annotation.reassignment import as_assigned, reassign
+from bedside.annotation.study_file import StudyFile
 from bedside.api.benchmarking import BenchmarkRequest, read_record, write_record
-from bedside.core.errors import BedsideError
+from bedside.core.errors import BedsideError, InputError
 from bedside.core.files import seal_of, write_sealed
+from bedside.core.yaml_files import plain_yaml
 from bedside.judges.llm.protocol import SentBatch
 from bedside.judges.llm.provider_batches import BatchRounds
 from bedside.judges.rubrics.rubric_files import RUBRICS, parse_rubric
@@ -44,13 +49,14 @@ from bedside.tuning.judge_drift import kept_anchors
 from bedside.tuning.tuned_rubric import write_tuned_rubric
 from bedside.tuning.tuning_ledger import tuning_tries
 from tests.annotation.builders import keep
+from tests.annotation.rating_page.recruiting import write_study
 from tests.annotation.study import levels, new_study, rating_plan
 from tests.judges.test_store import PIECES, SCHEMA, judgement, using
 from tests.simulation.test_person import Paper
 from tests.soak import budget
 
 Call = Callable[..., tuple[int, str, str]]
-#: Bits that are turned over, and ends that are cut off, of each kind of file.
+#: Bits that are turned over, and ends that are cut off, of each kind of file: 10,500 with ``BEDSIDE_SOAK=7``.
 TIMES = budget(20, 1500)
 
 
@@ -71,8 +77,8 @@ def damaged(content: bytes, random: Random) -> bytes:
     return bytes(changed)
 
 
-def silent(file: Path, take: Callable[[], Any]) -> list[str]:
-    """What is read otherwise than before, without a word, of so many damages of a file."""
+def silent(file: Path, take: Callable[[], Any], *, states: bool = False) -> list[str]:
+    """What is read otherwise than before, without a word, of so many damages of a file; of ``states``, what isn't."""
     content, before, random = file.read_bytes(), take(), Random(7)
     found = []
     for _ in range(TIMES):
@@ -80,8 +86,9 @@ def silent(file: Path, take: Callable[[], Any]) -> list[str]:
         try:
             after = take()
         except BedsideError as error:
-            after = before if str(file) in str(error) else error
-        if after != before:
+            after = (None if states else before) if str(file) in str(error) else error
+        same = after == before and file.read_bytes() != content[:-1]  # but for the last line's end
+        if isinstance(after, BedsideError) or (same if states else after != before):
             found.append(f"{after} for {before}")
     file.write_bytes(content)
     assert take() == before
@@ -146,6 +153,27 @@ def test_a_file_of_a_plan(name: str, tmp_path: Path) -> None:
     keep(run, plan, levels)
     folder = plan_folder(run, plan)
     assert silent(folder / name, lambda: [read_plan(folder / "plan.json"), read_store(run, plan).answers()]) == []
+
+
+@pytest.mark.soak
+def test_a_plan_by_another_name(tmp_path: Path) -> None:
+    """Its ending says nothing to who reads it."""
+    file = tmp_path / "drawn"
+    write_plan(rating_plan(new_study(tmp_path, 2)), file)
+    assert [check.state for check in bedside.verify(file).results] == ["as written"]
+    assert silent(file, lambda: read_plan(file)) == []
+    assert silent(file, lambda: [check.state for check in bedside.verify(file).results], states=True) == []
+
+
+@pytest.mark.parametrize("name", ["results.csv", "results.md", "results.tex", "report.html", "written.json"])
+@pytest.mark.soak
+def test_a_file_of_a_report(name: str, simulated: Path, tmp_path: Path) -> None:
+    run = Path(copytree(simulated, tmp_path / "run"))
+    bedside.report(run, formats=["csv", "md", "latex", "html"])
+    file = run / "report" / name
+    sound = [check.state for check in bedside.verify([file, run]).results]
+    assert set(sound) == {"as written"}
+    assert silent(file, lambda: [check.state for check in bedside.verify([file, run]).results], states=True) == []
 
 
 def _whole_log(folder: Path) -> list[Any]:
@@ -417,3 +445,83 @@ def test_a_table_is_held_against_its_run(call: Call, simulated: Path, tmp_path: 
     ) == (1, True)
     table.write_bytes(table.read_bytes() + b"1\n")
     assert f"{table} was changed after it was written" in call("verify", str(table), str(run))[1]
+
+
+def _page(folder: Path) -> tuple[Path, Callable[[], Any]]:
+    run = new_study(folder, 2)
+    plan, file = rating_plan(run), folder / "page" / "answers.sqlite"
+    file.parent.mkdir()
+    with closing(PageDatabase(file, plan)) as database:
+        for number, (rater, items) in enumerate((rater, plan.assignment[rater]) for rater in plan.raters):
+            for place, item in enumerate(items):
+                state: State = "draft" if place == 2 else "submitted"
+                entry = PageEntry(state, {"empathy": (str(1 + place % 5),)}, {"empathy_reason": ("since",)}, 12.5)
+                database.save(item, rater, entry, f"mark-{number:04d}-{place:04d}")
+
+    def read() -> Any:
+        with closing(PageDatabase(file, plan)) as database:
+            items = [(item, rater) for rater in plan.raters for item in plan.assignment[rater]]
+            entries = [database.entry(*own) for own in items]
+            return [database.answers(), entries, database.states(plan.raters[0]), database.work(), database.drafts()]
+
+    return file, read
+
+
+def _people(folder: Path) -> tuple[Path, Callable[[], Any]]:
+    file = folder / "page" / "people.sqlite"
+    file.parent.mkdir()
+    said = plain_yaml(write_study(folder / "of"), "study file", kind=InputError)
+    study = StudyFile.model_validate({**said, "parameters": ["PROLIFIC_PID"]})
+    with closing(People(file)) as people:
+        people.keep_study(study)
+        for number in range(6):
+            people.enrol(f"key-{number}", {"PROLIFIC_PID": f"id{number}"}, study, [f"s-{at}" for at in range(8)], ())
+            people.move(f"p-{number + 1}", "rating", "trained", kappa=0.75)
+
+    def read() -> Any:
+        with closing(People(file)) as people:
+            return [people.persons(), people.events(), people.study(), people.withdrawn(), people.free_slot(["s-0"])]
+
+    return file, read
+
+
+@pytest.mark.parametrize("made", [_page, _people])
+@pytest.mark.soak
+def test_a_database_of_the_page(made: Callable[[Path], tuple[Path, Callable[[], Any]]], tmp_path: Path) -> None:
+    file, read = made(tmp_path)
+    assert [check.state for check in bedside.verify(file).results] == ["as written"]
+    assert silent(file, read) == []
+    content, before = file.read_bytes(), read()
+    with closing(sqlite3.connect(file)) as connection, connection:  # as an earlier version has it
+        for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            if not table.startswith("sqlite_"):
+                connection.execute(f"ALTER TABLE {table} DROP COLUMN seal")
+    assert [check.state for check in bedside.verify(file).results] == ["no digest"]
+    assert read() == before
+    assert [check.state for check in bedside.verify(file).results] == ["as written"]
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "ratings.parquet", "transcripts/000000.parquet", "simulations.json"])
+@pytest.mark.parametrize("command", ["report RUN --format csv,md --out COPY", "view RUN --export COPY"])
+@pytest.mark.soak
+def test_a_command_prints_the_same_or_one_line(
+    call: Call, simulated: Path, tmp_path: Path, name: str, command: str
+) -> None:
+    file, random, copy = simulated / name, Random(11), tmp_path / "copy"
+    typed = command.replace("RUN", str(simulated)).replace("COPY", str(copy)).split()
+
+    def printed() -> tuple[int, str, list[bytes]]:
+        rmtree(copy, ignore_errors=True)
+        code, out, err = call(*typed)
+        if code == 2:
+            (line,) = [line for line in err.splitlines() if line.startswith("bedside: ")]
+            assert str(file) in line
+        return code, out, [path.read_bytes() for path in sorted(copy.rglob("*.*")) if path.is_file()]
+
+    content, before = file.read_bytes(), printed()
+    for _ in range(budget(3, 200)):
+        file.write_bytes(damaged(content, random))
+        after = printed()
+        assert after[0] == 2 or after == before
+    file.write_bytes(content)

@@ -7,8 +7,9 @@ syncs, before anything is acknowledged: a process killed or a machine that loses
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -36,7 +37,7 @@ from bedside.annotation.fields import (
 from bedside.annotation.items import clean
 from bedside.annotation.page_words import words_of
 from bedside.core.errors import BedsideError, InputError, RunError
-from bedside.core.files import Format
+from bedside.core.files import Format, cells_digest
 from bedside.judges.rubrics.answer_form import LINKED_KINDS
 from bedside.judges.rubrics.rubric import Rubric, link_form
 from bedside.ratings.rubric_metrics import AGREE, DISAGREE
@@ -103,13 +104,7 @@ class PageDatabase:
         self._words = words_of(plan)
         self._plan = plan
         with self._saying_where():
-            # It doesn't open what is there: to close it would end the locks of every connection of this process.
-            path.touch(0o600)
-            self._connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
-            FORMAT.check(self._connection.execute("PRAGMA user_version").fetchone()[0] or 1, path)
-            self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.execute("PRAGMA synchronous=FULL")
-            self._connection.executescript(_SCHEMA)
+            self._connection = opened_database(path, _SCHEMA, FORMAT)
             with self._writing():
                 row = self._connection.execute("SELECT plan FROM page").fetchone()
                 if row is None:
@@ -272,7 +267,6 @@ class PageDatabase:
             RunError: another process reads at this moment, or the database can't be written.
         """
         with self._saying_where():
-            self._connection.execute("PRAGMA secure_delete=ON")
             with self._writing():
                 names = self._connection.execute("SELECT rater FROM entries UNION SELECT rater FROM revisions")
                 gone = [(name,) for (name,) in names if known_rater(plan, name) in plan.withdrawn]
@@ -289,6 +283,54 @@ class PageDatabase:
 
     def _saying_where(self) -> AbstractContextManager[None]:
         return saying_which(self.path, "answers")
+
+
+def opened_database(path: Path, schema: str, form: Format) -> sqlite3.Connection:
+    """A database with the tables of a schema, made if it isn't there, each row of which keeps the digest of its cells.
+    A sqlite3.Error where it can't be used, or isn't as it was written; a RunError where its format isn't read."""
+    # It doesn't open what is there: to close it would end the locks of every connection of this process.
+    path.touch(0o600)
+    connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+    run, tables = connection.execute, re.findall(r"TABLE IF NOT EXISTS (\w+)", schema)
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
+        run(f"PRAGMA {pragma}")
+    form.check(run("PRAGMA user_version").fetchone()[0] or 1, path)
+    check_database(connection, tables)
+    connection.executescript(schema)
+    for table in tables:
+        with writing(connection):
+            names, keys, digest, sealed = _cells_of(connection, table)
+            if not sealed:
+                run(f"ALTER TABLE {table} ADD COLUMN seal TEXT")
+                run(f"UPDATE {table} SET seal = {digest}")
+        for event in ("INSERT", f"UPDATE OF {', '.join(names)}"):
+            seal = f"UPDATE {table} SET seal = {digest} WHERE {' AND '.join(f'{key} = NEW.{key}' for key in keys)}"
+            run(f"CREATE TEMP TRIGGER {table}_{event[:6]} AFTER {event} ON main.{table} BEGIN {seal}; END")
+    return connection
+
+
+def check_database(connection: sqlite3.Connection, known: Collection[str] = ()) -> bool:
+    """See that all of a database is as it was written; whether its rows keep digests. A
+    sqlite3.DatabaseError where it isn't, or has other tables than those that are known."""
+    connection.create_function("digest_of", -1, cells_digest, deterministic=True)
+    run = connection.execute
+    tables = [name for (name,) in run("SELECT name FROM sqlite_master WHERE type = 'table'") if name[:7] != "sqlite_"]
+    wrong = [name for name in tables if known and name not in known]
+    wrong += [line for (line,) in run("PRAGMA integrity_check(1)") if line != "ok"]
+    sealed = {table: digest for table in tables for *_, digest, kept in [_cells_of(connection, table)] if kept}
+    for table, digest in sealed.items():
+        wrong += [table for _ in run(f"SELECT 1 FROM {table} WHERE seal IS NOT {digest} LIMIT 1")]
+    if wrong:
+        raise sqlite3.DatabaseError(f"not as it was written: {wrong[0]}")
+    return bool(sealed)
+
+
+def _cells_of(connection: sqlite3.Connection, table: str) -> tuple[list[str], list[str], str, bool]:
+    """A table's columns, those of its key, the digest of a row in SQL, and whether its rows keep it."""
+    columns = {row[1]: row[5] for row in connection.execute(f"PRAGMA table_info({table})")}
+    names = [name for name in columns if name != "seal"]
+    keys = [name for name in names if columns[name]] or ["rowid"]
+    return names, keys, f"digest_of({', '.join(names)})", "seal" in columns
 
 
 @contextmanager
@@ -310,11 +352,9 @@ def saying_which(path: Path, noun: str) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        raise RunError(
-            f"the database of {noun} can't be used ({error})",
-            where=str(path),
-            todo="see that the disk isn't full and that the file is yours",
-        ) from error
+        damaged = type(error) is sqlite3.DatabaseError
+        todo = "restore it from a copy" if damaged else "see that the disk isn't full and that the file is yours"
+        raise RunError(f"the database of {noun} can't be used ({error})", where=str(path), todo=todo) from error
 
 
 def _content(content: bytes) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from bedside.annotation.answer_store import read_store
 from bedside.annotation.assignment_by_need import FEW, NeedDesign, Supply, hand_out, need_design, take_back
 from bedside.annotation.items import coded_positions
 from bedside.annotation.offline_tables import safe_cell
-from bedside.annotation.rating_page.page_database import PageDatabase, saying_which, writing
+from bedside.annotation.rating_page.page_database import PageDatabase, opened_database, saying_which, writing
 from bedside.annotation.rating_page.page_folder import PageFolder
 from bedside.annotation.reassignment import Decision, Need, as_assigned, decide, hand_over, need_of
 from bedside.annotation.study_file import StudyFile, slots_of
@@ -45,7 +45,6 @@ ACTIVE = ("questionnaire", "training", "rating")
 _DONE = ("completed", "enough")
 #: What a person's code is made of: nothing that looks like something else.
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-_PATIENCE = 20.0
 FORMAT = Format("database of people")
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS study (number INTEGER PRIMARY KEY AUTOINCREMENT, content BLOB NOT NULL UNIQUE);
@@ -110,12 +109,7 @@ class People:
     def __init__(self, path: Path) -> None:
         self.path = path
         with self._saying_where():
-            path.touch(0o600)
-            self._connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
-            FORMAT.check(self._connection.execute("PRAGMA user_version").fetchone()[0] or 1, path)
-            for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
-                self._connection.execute(f"PRAGMA {pragma}")
-            self._connection.executescript(_SCHEMA)
+            self._connection = opened_database(path, _SCHEMA, FORMAT)
 
     def close(self) -> None:
         """End the connection."""
@@ -134,7 +128,7 @@ class People:
         with self.changing() as database:
             database.execute("DELETE FROM study")
             database.execute("INSERT INTO study (content) VALUES (?)", (content,))
-            database.execute("INSERT OR IGNORE INTO consents VALUES (?, ?)", (study.version, content))
+            database.execute("INSERT OR IGNORE INTO consents (version, shown) VALUES (?, ?)", (study.version, content))
 
     def serves(self) -> bool:
         """Whether people can enrol."""
@@ -188,7 +182,7 @@ class People:
             state = "questionnaire" if study.questionnaire else "training"
             given, times = (number, rater, key, orjson.dumps(parameters), state, slot), (_now(), _until(study), None)
             values = (*given, study.version, "agreed", *times, orjson.dumps({}), code)
-            database.execute(f"INSERT INTO persons VALUES ({', '.join('?' * len(values))})", values)
+            database.execute(f"INSERT INTO persons VALUES ({', '.join('?' * len(values))}, NULL)", values)
             self.log(rater, "consented", version=study.version, slot=slot)
         return self.person(rater)
 
