@@ -34,6 +34,7 @@ _COMMANDS: dict[str, dict[str, str]] = {
     },
     "Score": {
         "read": "read", "scrub": "scrub", "score": "score", "judge": "judge_commands", "merge": "run_commands",
+        "forget": "run_commands",
     },
     "People rate": {"sample": "annotation", "annotate": "annotation", "ratings": "run_commands"},
     "Can the scores be believed?": {
