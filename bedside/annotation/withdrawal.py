@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -285,6 +285,10 @@ BESIDE = (
 _GONE = "removed on request"
 #: Where stores of judgements stand in a run, those that a killed worker left among them.
 _STORES = ("*.sqlite", "drift/*.sqlite", ".judging-parts/*.sqlite")
+#: What a plan says of items.
+_OF_ITEMS = (
+    "items", "training", "gold", "criteria", "lists", "opinions", "agreed", "assignment", "settled"
+)  # fmt: skip
 #: Keys of records that say of which transcript or case they are.
 _NAMED = ("transcript", "transcript_id", "id", "case", "case_id")
 #: Names of fewer characters are not looked for in texts: they stand in too many by chance.
@@ -357,39 +361,41 @@ def forget_rater(run: Run, rater: str, *, by: str = "") -> Forgetting:
         InputError: the run has no such rater; or the name was given on enrolment, when others may have it, too.
         RunError: as for :func:`withdraw`.
     """
+    rater = rater.strip()
     if _ENROLLED.fullmatch(rater):
         todo = f"bedside annotate people PLAN --withdraw {rater}"
         raise InputError("people of several studies may be called so", where="`rater`", todo=todo)
-    plans, ratings, answers, cleared = dict[str, AnnotationPlan](), 0, 0, list[Path]()
+    done: dict[str, Withdrawal] = {}
     for name, plan in _plans(run).items():
-        who = known_rater(plan, rater)
-        if who is not None and name not in plans:
-            done = withdraw(run, plan, page_folder(run, plan), rater, by=by)
-            plans |= dict.fromkeys(done.plans, plan)
-            ratings, answers = ratings + done.ratings, answers + done.answers
-            cleared += done.cleared
+        if known_rater(plan, rater) is not None and not any(name in own.plans for own in done.values()):
+            done[name] = withdraw(run, plan, page_folder(run, plan), rater, by=by)
+    plans = tuple(name for own in done.values() for name in own.plans)
+    theirs = pl.col("rater").str.to_lowercase() == human_rater(rater).lower()
     with run.locked(_PATIENCE):
-        theirs = pl.col("rater").str.to_lowercase() == human_rater(rater.strip()).lower()
         more = run.scan().filter(theirs).select(pl.len()).collect().item()
         if not (more or plans):
             raise InputError(f"nobody called {rater!r} rated in the run", where=str(run.path), todo="check the name")
         if more:
-            entry = {"kind": "rater", "plan": "", "share": "", "date": _now(), "opinions": 0, "answers": 0}
-            removed = [*(run.manifest.get(REMOVED_KEY) or ()), {**entry, "ratings": more, **({"by": by} if by else {})}]
-            imports = _unnamed(run.manifest["imports"], {rater.strip()})
-            run.rewrite(run.scan().filter(~theirs), {**run.manifest, "imports": imports, REMOVED_KEY: removed})
-            cleared += _report_cleared(run)
-    left = tuple(_holding(run, {rater.strip()}))
-    return Forgetting(
-        "rater", 0, ratings + more, answers, plans=tuple(plans), cleared=tuple(cleared), left=left, elsewhere=ELSEWHERE
-    )
+            imports = _unnamed(run.manifest["imports"], {rater})
+            manifest = {**run.manifest, "imports": imports, REMOVED_KEY: _removed(run, "rater", by, ratings=more)}
+            run.rewrite(run.scan().filter(~theirs), manifest)
+        cleared = (*(file for own in done.values() for file in own.cleared), *_report_cleared(run))
+    ratings, answers = (sum(getattr(own, noun) for own in done.values()) for noun in ("ratings", "answers"))
+    left = tuple(_holding(run, {rater}))
+    return Forgetting("rater", 0, ratings + more, answers, 0, plans, 0, cleared, left, ELSEWHERE)
+
+
+def _removed(run: Run, kind: str, by: str, **counts: int) -> list[dict[str, Any]]:
+    """What was removed of a run, the last thing of a kind among it."""
+    about = {"kind": kind, "plan": "", "share": "", "date": _now(), "opinions": 0, "answers": 0, "ratings": 0}
+    return [*(run.manifest.get(REMOVED_KEY) or ()), {**about, **counts, **({"by": by} if by else {})}]
 
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _failed(run: Run, names: Collection[str]) -> bool:
+def _failed(run: Run, names: Set[str]) -> bool:
     """Whether the run knows of a simulated conversation without a transcript that bears one of these names."""
     path = run.path / SIMULATIONS
     return path.is_file() and _without(kept := read_json(path, "record of simulations"), names) != kept
@@ -433,16 +439,9 @@ def _without_transcripts(run: Run, kind: str, gone: set[str], names: set[str], b
         answers += sum(item in items for item, _ in history.answers())
         plans += [name] if items else []
         stored = read_plan(plan_path(run, plan, PLAN))
-        update: dict[str, Any] = {"drawn_seal": stored.drawn_seal or stored.seal}
         # A run that was merged of others has other transcripts than their plans.
-        update["run"] = new if stored.run == identity else stored.run
-        for part_name in ("items", "training", "gold"):
-            update[part_name] = tuple(item for item in getattr(stored, part_name) if item.id not in items)
-        for part_name in ("criteria", "lists", "opinions", "agreed"):
-            update[part_name] = {key: own for key, own in getattr(stored, part_name).items() if key not in items}
-        for part_name in ("assignment", "settled"):
-            shares = getattr(stored, part_name).items()
-            update[part_name] = {who: tuple(item for item in ids if item not in items) for who, ids in shares}
+        update = {"run": new if stored.run == identity else stored.run, "drawn_seal": stored.drawn_seal or stored.seal}
+        update |= {key: _without(getattr(stored, key), items) for key in _OF_ITEMS}
         if items or update["run"] != stored.run:
             files[f"{FOLDER}/{name}/{PLAN}"] = partial(write_plan, stored.model_copy(update=update))
         reassigned = plan_path(run, plan, REASSIGNED)
@@ -457,13 +456,11 @@ def _without_transcripts(run: Run, kind: str, gone: set[str], names: set[str], b
     rated = pl.col("transcript_id").is_in(list(gone)) | second_ids().is_in(list(gone)).fill_null(value=False)
     ratings = run.scan().filter(rated).select(pl.len()).collect().item()
     counts = {"transcripts": len(gone), "ratings": ratings, "answers": answers, "judgements": judgements}
-    about = {"kind": kind, "plan": "", "share": "", "date": _now(), "opinions": 0}
-    entry = {**about, **counts, **({"by": by} if by else {})}
     read = manifest["transcripts"] | {"count": kept.height, "turns": int(kept["turns"].sum())}
     read |= {key: _unnamed(read[key], names) for key in ("inputs", "skipped")}
     scorings = [{**own, "missing": _unnamed(own["missing"], names)} for own in manifest["scorings"]]
     manifest |= {"imports": _unnamed(imports, names), "transcripts": read, "scorings": scorings}
-    manifest[REMOVED_KEY] = [*(manifest.get(REMOVED_KEY) or ()), entry]
+    manifest[REMOVED_KEY] = _removed(run, kind, by, **counts)
     run.rewrite(run.scan().filter(~rated), manifest, files=files)
     return Forgetting(kind, plans=tuple(plans), **counts)
 
@@ -473,35 +470,33 @@ def _shown(item: PlanItem | KnownItem) -> set[str]:
     return {item.transcript, *([second_id(item.unit)] if is_pair(item.unit) else ())}
 
 
-def _without(value: Any, names: Collection[str]) -> Any:
+def _without(value: Any, names: Set[str]) -> Any:
     """A record without keys, listed texts and listed entries that are, or are of, something of these names; what was
     sealed is sealed anew."""
     if isinstance(value, dict):
         kept = {key: _without(own, names) for key, own in value.items() if key not in names}
         return {**kept, "seal": seal_of(kept)} if "seal" in kept and kept != value else kept
-    if isinstance(value, list):
-        return [
-            _without(own, names)
-            for own in value
-            if not (isinstance(own, str) and own in names)
-            and not (isinstance(own, dict) and any(str(own.get(key)) in names for key in _NAMED))
-        ]
+    if isinstance(value, list | tuple):
+        return type(value)(_without(own, names) for own in value if names.isdisjoint(_names(own)))
     return value
+
+
+def _names(value: Any) -> set[str]:
+    """By what an entry of a list is known."""
+    if isinstance(value, dict):
+        return {str(value.get(key)) for key in _NAMED}
+    return {value if isinstance(value, str) else getattr(value, "id", "")}
 
 
 def _unnamed(value: Any, names: Collection[str]) -> Any:
     """A record in which no text holds a name of some length as a word."""
-    words = sorted((re.escape(name) for name in names if len(name) >= _SHORTEST), key=len, reverse=True)
-    pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(words)})(?![\w-])") if words else None
-
-    def without(own: Any) -> Any:
-        if isinstance(own, dict):
-            return {key: without(part) for key, part in own.items()}
-        if isinstance(own, list):
-            return list(map(without, own))
-        return _GONE if isinstance(own, str) and pattern is not None and pattern.search(own) else own
-
-    return without(value)
+    if isinstance(value, dict):
+        return {key: _unnamed(part, names) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_unnamed(part, names) for part in value]
+    long = "|".join(re.escape(name) for name in names if len(name) >= _SHORTEST)
+    holds = isinstance(value, str) and long and re.search(rf"(?<![\w-])(?:{long})(?![\w-])", value)
+    return _GONE if holds else value
 
 
 def _holding(run: Run, names: Collection[str]) -> Iterator[Path]:

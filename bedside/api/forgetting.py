@@ -10,8 +10,6 @@ from bedside.core.errors import InputError
 from bedside.core.question_settings import OPTIONS, option, question, settings_class
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from bedside.annotation.withdrawal import Forgetting
     from bedside.api.run_files import RunOrFolder
     from bedside.ratings.run import Run
@@ -71,7 +69,9 @@ def forget(run: RunOrFolder, settings: ForgetSettings) -> Forgetting:
         done = forget_rater(opened, name, by=settings.by)
     elif kind == "case":
         of_case = (pl.col("case_id") == name) | (pl.col("id") == name)
-        done = forget_transcripts(opened, kind, lambda index: _ids(index.filter(of_case)), {name}, by=settings.by)
+        done = forget_transcripts(
+            opened, kind, lambda index: index.filter(of_case)["id"].to_list(), {name}, by=settings.by
+        )
     else:
         try:
             day = date.fromisoformat(name)
@@ -84,10 +84,6 @@ def forget(run: RunOrFolder, settings: ForgetSettings) -> Forgetting:
     for file in settings.plan:
         write_current_plan(opened, file)
     return done
-
-
-def _ids(index: pl.DataFrame) -> list[str]:
-    return index["id"].to_list()
 
 
 def _days(run: Run, factor: str) -> dict[str, date | None]:

@@ -157,8 +157,8 @@ def forget(
     say("Not reached:")
     for line in done.elsewhere:
         say(f"  {line}")
-    left, plans = [str(file) for file in done.left], list(done.plans)
-    row = {"run": str(run), "kind": done.kind, **counts, "undated": done.undated, "plans": plans, "left": left}
+    record = {name: getattr(done, name) for name in ("kind", *counts, "undated", "plans")}
+    row = {"run": str(run), **record, "left": [str(file) for file in done.left]}
     show_records("forgotten", f"What was removed from {run}", [row])
 
 
