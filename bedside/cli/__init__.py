@@ -99,7 +99,7 @@ class _CommandLine(CommandGroup):
                 formatter.write(f"  {name:<9}  {_short_help()[name]}\n")
         named = ", ".join(option.opts[-1] for option in self.get_params(ctx))
         examples = "; ".join(example.removeprefix("$ ") for example in self.examples)
-        formatter.write(f"\nOptions: {named}\nExamples: {examples}\n{_LAST}")
+        formatter.write(f"Options: {named}\nExamples: {examples}\n{_LAST}")
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Nothing more."""
