@@ -285,7 +285,7 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
         "name",
         "given name with a surname",
         rf"(?-i:\b(?:{_GIVEN})(?:-\p{{Lu}}\p{{Ll}}+)?(?:[ \t]+(?:\p{{Lu}}\.[ \t]*)?{_PARTICLES}{_CAPITAL}|[ \t]+\p{{Lu}}\.)?(?!\w)"
-        rf"|\b{_CAPITAL},[ \t]*(?:{_GIVEN})\b|(?<=\bName[ \t])\p{{Lu}}[\p{{L}}'’-]+,[ \t]*\p{{Lu}}[\p{{L}}'’-]+|\b\p{{Lu}}{{3,}}(?:-\p{{Lu}}+)?,[ \t]*\p{{Lu}}\p{{Ll}}+(?:-\p{{Lu}}\p{{Ll}}+)?)",
+        rf"|\b{_CAPITAL},[ \t]*(?:{_GIVEN})\b|(?<=\bName[ \t])\p{{Lu}}[\p{{L}}'’-]+,[ \t]*\p{{Lu}}[\p{{L}}'’-]+|\b\p{{Lu}}{{4,}}(?:-\p{{Lu}}+)?,[ \t]*\p{{Lu}}\p{{Ll}}+(?:-\p{{Lu}}\p{{Ll}}+)?)",
     ),
     IdentifierPattern(
         "name",
@@ -298,7 +298,7 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
     IdentifierPattern(
         "name",
         "initials",
-        r"(?-i:\b\p{Lu}\.[ \t]?\p{Lu}\.(?!\w)|\b\p{Lu}\p{Ll}+(?:-\p{Lu}\p{Ll}+)?[ \t]\p{Lu}\.(?=[ \t]+\p{Ll})"
+        r"(?-i:(?<![\p{L}.])\p{Lu}\.[ \t]?\p{Lu}\.(?!\w)|\b\p{Lu}\p{Ll}+(?:-\p{Lu}\p{Ll}+)?[ \t]\p{Lu}\.(?=[ \t]+\p{Ll})"
         r"|(?<=[.\d]\s)\p{Lu}{2}(?=\s*(?:$|,[ \t]*\p{Ll}))|(?<=[.]\s)\p{Lu}[ \t]+\p{Lu}[\p{L}'’-]*\p{Ll}(?=\s*(?:$|,)))",
     ),
     IdentifierPattern(
@@ -323,7 +323,7 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
         "date",
         "in short",
         rf"(?<![\w.])(?:{_DAY}[- ]?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[- ]'?(?:(?:19|20)?\d\d)\b|the[ \t]+{_DAY}(?:st|nd|rd|th)\b(?![ \t]+(?:floor|percentile|time|week|day|rib|session|centile|grade))"
-        rf"|(?-i:{_DAY}\.{_MONTH}\.)(?![\d])|{_DAY}\.[ \t]?{_MONAT}[ \t]?(?:19|20)?\d\d\b|{_DAY}\.[ \t]?(?:Jan|Feb|Mär|Apr|Jun|Jul|Aug|Sept?|Okt|Nov|Dez)\b\.?(?:[ \t]?(?:19|20)?\d\d\b)?)",
+        rf"|{_DAY}\.[ \t]?{_MONAT}[ \t]?(?:19|20)?\d\d\b|{_DAY}\.[ \t]?(?:Jan|Feb|Mär|Apr|Jun|Jul|Aug|Sept?|Okt|Nov|Dez)\b\.?(?:[ \t]?(?:19|20)?\d\d\b)?)",
     ),
     IdentifierPattern(
         "phone",
@@ -333,12 +333,12 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
     IdentifierPattern(
         "phone",
         "in groups",
-        r"(?<![\w.,/-])(?:\+[ ]?\d{1,3}[ .-]?(?:\(0\)[ ]?)?\d{1,5}(?:[ ./-]{0,3}\d{2,9}){1,4}|0\d{2,5}(?:[ ]?[/-][ ]?|[ ])\d{3,9}(?:[ -]\d{2,6}){0,3}|\d{3}\.\d{3}\.\d{4}|\(0?\d{2,5}\)[ ]?\d{3,4}[ -]?\d{3,5})(?![\w]|[.,]\d)",
+        r"(?<![\p{Latin}\d_.,/-])(?:\+[ ]?\d{1,3}[ .-]?(?:\(0\)[ ]?)?\d{1,5}(?:[ ./-]{0,3}\d{2,9}){1,4}|0\d{2,5}(?:[ ]?[/-][ ]?|[ ])\d{3,9}(?:[ -]\d{2,6}){0,3}|\d{3}\.\d{3}\.\d{4}|\(0?\d{2,5}\)[ ]?\d{3,4}[ -]?\d{3,5})(?![\p{Latin}\d_]|[.,]\d)",
     ),
     IdentifierPattern(
         "record_number",
         "by its form",
-        r"(?-i:(?<![\w.,/-])(?:\p{Lu}{1,3}[- ]?\d{4,10}(?:[-/]\d{1,4})?\p{Lu}?|\p{Lu}{2}-\d{3,6}/\d{2,4}|\d{2}/\d{5,6}|\d{3}[- ]\d{2,3}[- ]\d{4}|(?!(?:19|20)\d\d[.-](?:19|20)\d\d)\d{4}[.-]\d{4}|\d{7,12})(?![\w]|[.,/-]\d))",
+        r"(?-i:(?<![\p{Latin}\d_.,/-])(?:\p{Lu}{1,3}-?\d{4,10}(?:[-/]\d{1,4})?\p{Lu}?|\p{Lu}{2}-\d{3,6}/\d{2,4}|\d{2}/\d{5,6}|\d{3}[- ]\d{2,3}[- ]\d{4}|(?!(?:19|20)\d\d[.-](?:19|20)\d\d)\d{4}[.-]\d{4}|\d{7,12})(?![\p{Latin}\d_]|[.,/-]\d))",
     ),
     IdentifierPattern(
         "date",
@@ -350,7 +350,9 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
         "date",
         "day and month in numbers",
         rf"(?<![\d./-])(?:{_DAY}[/.]{_MONTH}|{_MONTH}/{_DAY})(?![\d/%])\.?(?![ \t]*(?:mg|pain|out))",
-        beside=_words("date dob birthday born admitted discharged appointment on since am vom seen"),
+        beside=_words(
+            "date dob birthday born admitted discharged appointment on since am vom seen bis ab seit zum den dem visite aufnahme starb physiotherapie"
+        ),
     ),
     IdentifierPattern(
         "date",

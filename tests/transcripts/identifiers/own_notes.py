@@ -5,13 +5,19 @@ patterns were written, of the other no miss was looked at. Forms of names, numbe
 in notes; they were not made of what scrub looks for.
 """
 
+# Texts are kept on lines of their own, however long.
+# ruff: noqa: E501
 from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from bedside.transcripts.identifiers.recognition import Recognition
+from bedside.transcripts.identifiers.transcript_identifiers import identifiers_of
+from bedside.transcripts.transcript import Transcript, Turn
 from tests.transcripts.identifiers.planted import Planted, unmarked
 
 #: What is promised of names, numbers and dates; the other kinds are noise here, or are measured elsewhere.
@@ -106,6 +112,35 @@ TEXTS = {
         ),
     },
 }
+#: Notes in which nobody and nothing is named, for false alarms.
+PLAIN = {
+    "en": (
+        "Chief Complaint: shortness of breath. Past Medical History: Type 2 diabetes, Graves disease, Parkinson disease. "
+        "Vitamin D 1000 IU, B12 injections, Tylenol as needed. HbA1c 5.6. Hb 13.2, WBC 7.4, PLT 250000, eGFR > 60, INR 2.1. "
+        "Blood Pressure 138/84, SpO2 94%, GCS 15/15. Went through the Beck inventory: 23. He says Grace is what he prays "
+        "for, and that March is always hard. Thanks to the new inhaler, Will power is back. CBT session 3 of 12. Plan: MRI "
+        "C4-C6, ECG, repeat U&E in 2/52; come back in 10-14 days. The patient denies alcohol since 2019. Room 12, Ward 7B.",
+        "So, the first week was the worst. I might have slept 4 or 5 hours. Mum and Dad don't know. My boss, honestly, is a "
+        "bully, and the twins cry all night. On Sunday I took 2 x 500 mg. It costs 1200 a month, about 15000 a year. Love "
+        "Island was on. My brother never calls. The sponsor program, the App, Zoom at 7.30, then back to bed at 11.45.",
+    ),
+    "de": (
+        "Anamnese: Belastungsdyspnoe seit 3 Wochen. Vorerkrankungen: Diabetes mellitus Typ 2, Morbus Basedow, Zustand nach "
+        "Hüft-TEP links 2016. Medikation: Ramipril 5 mg 1-0-0, Metformin 1000 mg, L-Thyroxin 75. Labor: HbA1c 5.6. Kreatinin "
+        "1,2 mg/dl, Thrombozyten 250000. RR 140/85, Puls 72. Die Patientin klagt über Schlafstörungen und Angst. Mutter "
+        "und Vater wissen nichts davon. Frau und Kinder sind gesund. Therapie: KG, MRT der LWS, Wiedervorstellung in 10 bis "
+        "14 Tagen. Der Nachbar hilft. Station 7B, Zimmer 12, Bett 3. Am Montag Gruppe, mittwochs Einzel, ICD F32.1.",
+        "Also die erste Woche war schlimm. Ich habe vielleicht 4 oder 5 Stunden geschlafen. Mein Chef ist ehrlich gesagt ein "
+        "Problem. Die Tochter Schule, der Sohn Kita, und ich allein. Das kostet 1200 Euro im Monat. Im Mai wird es besser.",
+    ),
+    "zh": (
+        "主诉：活动后气促三周。既往史：高血压、二型糖尿病，2016年左髋置换术。用药：二甲双胍1000毫克，维生素D。查体：血压138/84，"
+        "体温37.2，白细胞7.4，血小板250000。患者情绪平静，睡眠欠佳，对治疗有信心，家属已知情。诊断：焦虑状态。处理：查核磁共振，"
+        "十四天后复诊。病房12，床位3。医生建议健康饮食，保持乐观。",
+        "第一个星期最难。我大概睡了四五个小时。爸爸妈妈都不知道。老板脾气不好，孩子整夜哭。一个月要花一万二，一年十五万。文化差异"
+        "很大，我和同事关系一般。小时候很安静，老师说我聪明。美国的天气也不好，冬天很冷。",
+    ),
+}
 DAYS = {
     "en": ("{d} {M} {y}", "{d}/{m}/{yy}", "{M} {d}", "{y}-{m:02}-{d:02}", "{d}{th} {M}", "{d}.{m}.{y}", "{Mon} {d}, {y}",
            "{d}-{Mon}-{yy}", "the {d}{th}", "{M} {y}"),
@@ -151,6 +186,42 @@ def notes(chosen: str) -> Iterator[Note]:
             template = TEXTS[chosen][language][place % len(TEXTS[chosen][language])]
             text, places = unmarked(_Drawn(dice, language, chosen).filled(template))
             yield Note(f"{language}-{place}", language, text, tuple(places))
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """How many of the planted were seen, and what else was, of a language.
+
+    Attributes:
+        planted, seen: by group, in letters and digits covered whole.
+        false: what was seen and is none, in these notes and in :data:`PLAIN`.
+        words: of all of these; of Chinese, characters by 1.6.
+    """
+
+    planted: Counter[str]
+    seen: Counter[str]
+    false: list[str]
+    words: float
+
+
+def recall(recognition: Recognition, chosen: str, language: str) -> Recall:
+    """What is seen in a set of a language."""
+    counts = Recall(Counter(), Counter(), [], 0.0)
+    plain = (Note(f"plain {place}", language, text, ()) for place, text in enumerate(PLAIN[language]))
+    words = 0.0
+    for note in (*(note for note in notes(chosen) if note.language == language), *plain):
+        transcript = Transcript(note.name, (Turn(0, "other", "N", note.text),), language=language)
+        found = [one for one in identifiers_of(transcript, recognition) if one.field == "text"]
+        words += len(note.text) / 1.6 if language == "zh" else len(note.text.split())
+        covered = {at for one in found for at in range(one.start, one.end)}
+        for place in note.planted:
+            (group,) = (group for group, kinds in GROUPS.items() if place.kind in kinds)
+            counts.planted[group] += 1
+            counts.seen[group] += {at for at in range(place.start, place.end) if note.text[at].isalnum()} <= covered
+        for one in found:
+            if not any(one.start < place.end and place.start < one.end for place in note.planted):
+                counts.false.append(f"{one.kind}: {one.text}")
+    return replace(counts, words=words)
 
 
 class _Drawn:
