@@ -26,8 +26,6 @@ import polars as pl
 from bedside.annotation.adjudication import opinions_without
 from bedside.annotation.annotation_plan import (
     AnnotationPlan,
-    KnownItem,
-    PlanItem,
     known_rater,
     name_digest,
     plan_hash,
@@ -286,9 +284,7 @@ _GONE = "removed on request"
 #: Where stores of judgements stand in a run, those that a killed worker left among them.
 _STORES = ("*.sqlite", "drift/*.sqlite", ".judging-parts/*.sqlite")
 #: What a plan says of items.
-_OF_ITEMS = (
-    "items", "training", "gold", "criteria", "lists", "opinions", "agreed", "assignment", "settled"
-)  # fmt: skip
+_OF_ITEMS = tuple("items training gold criteria lists opinions agreed assignment settled".split())
 #: Keys of records that say of which transcript or case they are.
 _NAMED = ("transcript", "transcript_id", "id", "case", "case_id")
 #: Names of fewer characters are not looked for in texts: they stand in too many by chance.
@@ -350,8 +346,8 @@ def forget_transcripts(
     for plan in _plans(run).values():
         clear_page(page_folder(run, plan), plan)
     names |= set(before["case_id"].drop_nulls()) - set(run.index["case_id"].drop_nulls())
-    waiting = (f"{' '.join(run.waiting())} Answers about what is removed are not read.",) if run.waiting() else ()
-    return replace(done, cleared=cleared, left=tuple(_holding(run, names)), elsewhere=(*BESIDE, *waiting))
+    left = tuple(_holding(run, names))
+    return replace(done, cleared=cleared, left=left, elsewhere=(*BESIDE, *run.waiting()))
 
 
 def forget_rater(run: Run, rater: str, *, by: str = "") -> Forgetting:
@@ -402,13 +398,7 @@ def _failed(run: Run, names: Set[str]) -> bool:
 
 
 def _without_transcripts(run: Run, kind: str, gone: set[str], names: set[str], by: str) -> Forgetting:
-    """As :func:`forget_transcripts`, of the run, which is held, in one change.
-
-    Args:
-        run, kind, by: as there.
-        gone: the ids.
-        names: these, and names of cases.
-    """
+    """As :func:`forget_transcripts`, of the run, which is held: ids are gone, and with cases they are the names."""
     is_gone, identity = pl.col("id").is_in(list(gone)), run_identity(run)
     kept = run.index.filter(~is_gone)
     files: dict[str, Callable[[Path], object]] = {}
@@ -426,15 +416,14 @@ def _without_transcripts(run: Run, kind: str, gone: set[str], names: set[str], b
     # Records of probes, drift and simulations say of which transcript each entry is.
     for file in (*run.path.glob("*.json"), *run.path.glob("drift/*.json")):
         if file.name not in (MANIFEST, BATCHES):
-            record = read_json(file, "record")
-            without = _without(record, names)
+            without = _without(record := read_json(file, "record"), names)
             if without != record:
                 files[file.relative_to(run.path).as_posix()] = partial(write_json, value=without)
     manifest, answers, plans = dict(run.manifest), 0, []
-    imports = list(manifest["imports"])
-    new = transcripts_identity(kept)
+    imports, new = list(manifest["imports"]), transcripts_identity(kept)
     for name, plan in _plans(run).items():
-        items = {item.id for item in plan.everything if gone.intersection(_shown(item))}
+        seconds = {item.id for item in plan.everything if is_pair(item.unit) and second_id(item.unit) in gone}
+        items = seconds | {item.id for item in plan.everything if item.transcript in gone}
         history, lines = read_store(run, plan), lines_without(plan_path(run, plan, STORE), items=items)
         answers += sum(item in items for item, _ in history.answers())
         plans += [name] if items else []
@@ -463,11 +452,6 @@ def _without_transcripts(run: Run, kind: str, gone: set[str], names: set[str], b
     manifest[REMOVED_KEY] = _removed(run, kind, by, **counts)
     run.rewrite(run.scan().filter(~rated), manifest, files=files)
     return Forgetting(kind, plans=tuple(plans), **counts)
-
-
-def _shown(item: PlanItem | KnownItem) -> set[str]:
-    """The transcripts that an item shows."""
-    return {item.transcript, *([second_id(item.unit)] if is_pair(item.unit) else ())}
 
 
 def _without(value: Any, names: Set[str]) -> Any:

@@ -29,10 +29,7 @@ class ForgetSettings:
     """
 
     case: str | None = option("A case, or the id of one transcript.", default=None, heading=OPTIONS, metavar="NAME")
-    rater: str | None = option(
-        "A rater, as in `annotate people --withdraw`; ratings of that name that no plan asked for go, too.",
-        default=None, heading=OPTIONS, metavar="NAME",
-    )  # fmt: skip
+    rater: str | None = option("A rater, in all plans and files.", default=None, heading=OPTIONS, metavar="NAME")
     before: str | None = option(
         "Transcripts whose date is before this day; those without a date stay, and are counted.",
         default=None, heading=OPTIONS, metavar="DATE",
