@@ -284,8 +284,8 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
     IdentifierPattern(
         "name",
         "given name with a surname",
-        rf"(?-i:\b(?:{_GIVEN})(?:-\p{{Lu}}\p{{Ll}}+)?(?:[ \t]+(?:\p{{Lu}}\.[ \t]*)?{_PARTICLES}{_CAPITAL}|[ \t]+\p{{Lu}}\.)?(?!\w)"
-        rf"|\b{_CAPITAL},[ \t]*(?:{_GIVEN})\b|(?<=\bName[ \t])\p{{Lu}}[\p{{L}}'’-]+,[ \t]*\p{{Lu}}[\p{{L}}'’-]+|\b\p{{Lu}}{{4,}}(?:-\p{{Lu}}+)?,[ \t]*\p{{Lu}}\p{{Ll}}+(?:-\p{{Lu}}\p{{Ll}}+)?)",
+        rf"\b(?-i:(?:{_GIVEN})(?:-\p{{Lu}}\p{{Ll}}+)?)(?:[ \t]+(?-i:\p{{Lu}}\.[ \t]*)?{_PARTICLES}{_CAPITAL}|[ \t]+(?-i:\p{{Lu}}\.))?(?!\w)"
+        rf"|\b{_CAPITAL},[ \t]*(?-i:{_GIVEN})\b|(?-i:(?<=\bName[ \t])\p{{Lu}}[\p{{L}}'’-]+,[ \t]*\p{{Lu}}[\p{{L}}'’-]+|\b\p{{Lu}}{{4,}}(?:-\p{{Lu}}+)?,[ \t]*\p{{Lu}}\p{{Ll}}+(?:-\p{{Lu}}\p{{Ll}}+)?)",
     ),
     IdentifierPattern(
         "name",
@@ -304,7 +304,7 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
     IdentifierPattern(
         "name",
         "German title in short",
-        rf"(?-i:\b(?:Hr|Fr|Dr|Prof|PD|Dipl\.-Psych|OÄ|OA|CA|CÄ|ÄiW|Sr|Pfl)\b\.?(?:[ \t]+(?:med|rer|nat|phil|dent|habil|Dr|Prof)\b\.?)*[ \t]+\K(?!med|Dr|Prof){_CAPITALS})",
+        rf"\b(?-i:Hr|Fr|Dr|Prof|PD|Dipl\.-Psych|OÄ|OA|CA|CÄ|ÄiW|Sr|Pfl)\b\.?(?:[ \t]+(?:med|rer|nat|phil|dent|habil|Dr|Prof)\b\.?)*[ \t]+\K(?!med|Dr|Prof){_CAPITALS}",
     ),
     IdentifierPattern(
         "name",
