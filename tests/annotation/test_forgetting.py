@@ -19,7 +19,7 @@ from bedside.annotation.annotation_plan import plan_hash
 from bedside.annotation.answer_store import keep_answers, read_store
 from bedside.annotation.plan_file import read_plan
 from bedside.annotation.rating_page.page_collection import collect
-from bedside.annotation.rating_page.page_folder import page_folder
+from bedside.annotation.rating_page.page_state import NoSuchItemError
 from bedside.annotation.reassignment import as_assigned, reassign
 from bedside.annotation.withdrawal import Forgetting
 from bedside.api.annotating import keep_plan
@@ -293,7 +293,16 @@ def test_killed_at_any_step_the_run_is_whole_and_the_same_call_ends(study: Path,
     assert seen == {True, False}
 
 
-def test_pages_are_known_by_their_plan(study: Path) -> None:
+def test_an_open_page_shows_the_case_no_more(study: Path) -> None:
+    old = read_plan(study / "plan.json")
+    state, page = opened(as_assigned(Run(study / "run"), old), Run(study / "run"))
+    lost = next(item.id for item in old.items if item.transcript in IDS)
+    assert state.item("ben", lost)["task"]
     removed(study)
-    plan = read_plan(study / "plan.json")
-    assert page_folder(Run(study / "run"), plan).database.is_file()
+    with pytest.raises(NoSuchItemError):
+        state.item("ben", lost)
+    with pytest.raises(NoSuchItemError):
+        state.save("ben", lost, sent(choices={"empathy": "2", "goal_alignment": "3"}))
+    state.close()
+    assert collect(page, Run(study / "run"), old).new == 0
+    assert traces(study) == []
