@@ -485,8 +485,9 @@ def _unnamed(value: Any, names: Collection[str]) -> Any:
 
 def _holding(run: Run, names: Collection[str]) -> Iterator[Path]:
     """Files of the run in whose bytes a name of some length stands still."""
-    words = [name.encode() for name in names if len(name) >= _SHORTEST]
+    long = b"|".join(re.escape(name).encode() for name in names if len(name) >= _SHORTEST)
+    named = re.compile(rb"(?<!\d)(?:%s)(?!\d)" % long)  # p-1 is not p-17
     for file in sorted(run.path.rglob("*")):
         with suppress(OSError):
-            if file.is_file() and any(word in file.read_bytes() for word in words):
+            if long and file.is_file() and named.search(file.read_bytes()):
                 yield file

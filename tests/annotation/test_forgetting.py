@@ -219,6 +219,17 @@ def test_before_a_date(tmp_path: Path) -> None:
     assert (done.transcripts, done.undated, set(Run(run.path).index["id"])) == (1, 1, {"b", "c"})
 
 
+def test_names_that_begin_alike_and_a_run_without_text(tmp_path: Path) -> None:
+    talks = [
+        {"id": f"s-{case}", "case_id": case, "turns": [{"role": "clinician", "speaker": "c", "text": "hm"}]}
+        for case in ("p-1", "p-17")
+    ]
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, talks)))
+    bedside.score([tmp_path / "in.jsonl"], tmp_path / "run", metrics=["structure"], text=False)
+    done = bedside.forget(tmp_path / "run", case="p-1")
+    assert (done.transcripts, done.left, set(Run(tmp_path / "run").index["id"])) == (1, (), {"s-p-17"})
+
+
 def test_a_merged_run(study: Path, tmp_path: Path) -> None:
     talk = {
         "id": "hushcase2-more",
