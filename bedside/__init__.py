@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from bedside.api.chosen_ratings import View as View
     from bedside.api.demonstration import demo as demo
+    from bedside.api.forgetting import forget as forget
     from bedside.api.installation import doctor as doctor
     from bedside.api.judge_tuning import (
         cascade as cascade,
@@ -118,6 +119,7 @@ _NAMES = {
     "bedside.api.benchmarking": "benchmark extend_benchmark preview_benchmark",
     "bedside.api.chosen_ratings": "View",
     "bedside.api.demonstration": "demo",
+    "bedside.api.forgetting": "forget",
     "bedside.api.installation": "doctor",
     "bedside.api.judge_tuning": (
         "cascade judge_drift jury learn_rater preview_drift preview_probe preview_route preview_tuning probe rate "

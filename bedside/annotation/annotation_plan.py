@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
+import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from bedside.annotation.fields import CASE_KINDS, AskedField, choices, code_field, entry_part, link_fields, list_fields
@@ -427,7 +428,12 @@ def check_rubrics(mode: Mode, rubrics: Sequence[Rubric]) -> None:
 
 def run_identity(run: Run) -> str:
     """A hash (hex) of the ids and contents of a run's transcripts: the same wherever the run is, whatever is rated."""
-    rows = sorted(run.index.select("id", "hash").iter_rows())
+    return transcripts_identity(run.index)
+
+
+def transcripts_identity(index: pl.DataFrame) -> str:
+    """The same of a table of transcripts."""
+    rows = sorted(index.select("id", "hash").iter_rows())
     return hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode()).hexdigest()
 
 

@@ -60,7 +60,7 @@ class StoreSummary:
         unfinished: units by rater of which a question has no full answer.
         spelt: rater of the plan → the person's name in the run, where they differ.
         came: rater → new answers.
-        withdrawn: answers among those given of raters who withdrew; they are left out.
+        withdrawn: answers among those given of raters who withdrew, or to items that were removed; they are left out.
     """
 
     new: int
@@ -172,7 +172,7 @@ def keep_answers(
     """Put answers into the run's store and make ratings of all that counts; the run is held meanwhile.
 
     Putting the same answers in twice changes nothing. What a rater who withdrew said is left out, and what they made of
-    others' answers.
+    others' answers; so is what was said of items that were removed.
 
     Args:
         run: the run.
@@ -184,6 +184,11 @@ def keep_answers(
         InputError: a choice or field that the plan's rubrics don't have; nothing is kept then.
         RunError: another process holds the run, or it can't be written; nothing is half done then.
     """
+    lost = plan.by_id.keys() - (now := current_plan(run, plan)).by_id.keys()
+    number = len(answers)
+    if lost:
+        plan = _with_newcomers(now, plan_path(run, plan, "reassigned.json"))
+        answers = [answer for answer in answers if answer.item not in lost]
     positions = coded_positions(plan, run)
     answer_check = AnswerCheck(plan, positions)
     handed_in = [answer for answer in answers if answer.state != "draft"]
@@ -196,7 +201,7 @@ def keep_answers(
         names = {name for answer in answers for name in (answer.rater, answer.changed_by) if name is not None}
         gone = {name for name in names if known_rater(now, name) in now.withdrawn} if now.withdrawn else set()
         kept = [answer for answer in answers if gone.isdisjoint((answer.rater, answer.changed_by))]
-        withdrawn, answers = len(answers) - len(kept), kept
+        withdrawn, answers = number - len(kept), kept
         handed_in = [answer for answer in answers if answer.state != "draft"]
         history = read_store(run, plan)
         before = history.with_excluded()
@@ -319,8 +324,8 @@ def _digest(said: Mapping[str, Any]) -> str:
     return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def lines_without(path: Path, rater: str, share: str) -> list[bytes]:
-    """The lines of a store without what a rater said, and what they made of others' answers.
+def lines_without(path: Path, rater: str = "", share: str = "", items: Collection[str] = ()) -> list[bytes]:
+    """The lines of a store without what a rater said, what they made of others' answers, and what was said of items.
 
     Where somebody had such a change count, it stays, and goes by the share's name.
 
@@ -328,6 +333,7 @@ def lines_without(path: Path, rater: str, share: str) -> list[bytes]:
         path: the store.
         rater: who withdrew.
         share: what is called after nobody since.
+        items: what nobody is to have said anything of.
 
     Raises:
         RunError: the store can't be read.
@@ -337,7 +343,11 @@ def lines_without(path: Path, rater: str, share: str) -> list[bytes]:
     kept: dict[int, bytes] = {}
     for number, line in enumerate(lines):
         changed = line["changed_by"] == rater
-        if line["rater"] == rater or (changed and line["restored"] is None and number not in restored):
+        if (
+            line["item"] in items
+            or line["rater"] == rater
+            or (changed and line["restored"] is None and number not in restored)
+        ):
             continue
         place = None if line["restored"] is None else list(kept).index(line["restored"])
         line |= {"restored": place, "changed_by": share if changed else line["changed_by"]}

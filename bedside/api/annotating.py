@@ -419,14 +419,15 @@ class OfPlan:
             BedsideError: the plan can't be read, or its run isn't found.
         """
         from bedside.annotation.annotation_plan import AnnotationPlan, run_identity
+        from bedside.annotation.answer_store import current_plan
         from bedside.annotation.plan_file import PlanError, check_run, read_plan, run_places
         from bedside.annotation.reassignment import as_assigned
 
         if self.run is not None:
             opened = open_run(self.run)
-            if isinstance(plan, AnnotationPlan):
-                check_run(plan, opened, "`plan`")
-            return as_assigned(opened, plan if isinstance(plan, AnnotationPlan) else read_plan(plan, opened)), opened
+            read = plan if isinstance(plan, AnnotationPlan) else read_plan(plan)
+            check_run(current_plan(opened, read), opened, "`plan`" if read is plan else str(plan))
+            return as_assigned(opened, read), opened
         if isinstance(plan, AnnotationPlan):
             raise PlanError("a plan that isn't in a file doesn't say where its run is", todo="name it with `run`")
         path, read = Path(plan), read_plan(plan)
@@ -434,7 +435,8 @@ class OfPlan:
             if is_run(folder):
                 try:
                     candidate = open_run(folder)
-                    is_its_run = run_identity(candidate) == read.run
+                    # As the run holds the plan: transcripts may have been removed since.
+                    is_its_run = run_identity(candidate) == current_plan(candidate, read).run
                 except BedsideError:
                     continue  # some other folder with a manifest
                 if is_its_run:
@@ -1329,17 +1331,23 @@ def withdraw(plan: PlanOrFile, settings: WithdrawSettings) -> PlanOutcome[Withdr
         BedsideError: a plan that can't be read, or a name that isn't of its raters.
     """
     from bedside.annotation.annotation_plan import AnnotationPlan
-    from bedside.annotation.answer_store import PLAN, plan_path
-    from bedside.annotation.plan_file import read_plan, write_plan
     from bedside.annotation.rating_page.page_folder import page_folder
     from bedside.annotation.withdrawal import withdraw as remove_data
 
     read, run = settings.opened(plan)
     done = remove_data(run, read, page_folder(run, read), settings.rater, by=settings.by)
     if not isinstance(plan, AnnotationPlan):
-        drawn = read_plan(plan_path(run, read, PLAN))
-        write_plan(drawn.model_copy(update={"folder": read_plan(plan).folder}), plan)
+        write_current_plan(run, plan)
     return PlanOutcome(done.plan, run, done)
+
+
+def write_current_plan(run: Run, path: str | os.PathLike[str]) -> None:
+    """Write a plan's file anew as the run holds the plan, without what was removed."""
+    from bedside.annotation.answer_store import PLAN, plan_path
+    from bedside.annotation.plan_file import read_plan, write_plan
+
+    named = read_plan(path)
+    write_plan(read_plan(plan_path(run, named, PLAN)).model_copy(update={"folder": named.folder}), path)
 
 
 @settings_class

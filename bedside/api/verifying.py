@@ -193,8 +193,8 @@ def _in_folder(folder: Path) -> Iterator[FileCheck]:
 
 def _standing(file: Path) -> Path:
     """Where a run's file stands: in the run, or in a whole change that is not in its place yet."""
-    changed = file.with_name(".change") / file.name
-    return changed if changed.is_file() else file
+    changed = (place / ".change" / file.relative_to(place) for place in [*file.parents][:3])
+    return next((path for path in changed if path.is_file()), file)
 
 
 def _listed(file: Path, key: str) -> Any:

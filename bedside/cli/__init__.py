@@ -34,6 +34,7 @@ _COMMANDS: dict[str, dict[str, str]] = {
     },
     "Score": {
         "read": "read", "scrub": "scrub", "score": "score", "judge": "judge_commands", "merge": "run_commands",
+        "forget": "run_commands",
     },
     "People rate": {"sample": "annotation", "annotate": "annotation", "ratings": "run_commands"},
     "Can the scores be believed?": {
@@ -98,7 +99,7 @@ class _CommandLine(CommandGroup):
                 formatter.write(f"  {name:<9}  {_short_help()[name]}\n")
         named = ", ".join(option.opts[-1] for option in self.get_params(ctx))
         examples = "; ".join(example.removeprefix("$ ") for example in self.examples)
-        formatter.write(f"\nOptions: {named}\nExamples: {examples}\n{_LAST}")
+        formatter.write(f"Options: {named}\nExamples: {examples}\n{_LAST}")
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Nothing more."""

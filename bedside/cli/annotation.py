@@ -136,7 +136,8 @@ def _say_kept(run: Run, plan: AnnotationPlan, plan_file: Path, kept: StoreSummar
         f"{kept.submitted:,} count, {kept.skipped:,} skipped, {kept.drafts:,} not handed in."
     )
     if kept.withdrawn:
-        say(f"Left out: {counted(kept.withdrawn, 'answer')} of a rater who withdrew. Delete them where they came from.")
+        gone = counted(kept.withdrawn, "answer")
+        say(f"Left out: {gone} of raters or items that were removed. Delete them where they came from.")
     say(f"{run.path} has {counted(kept.ratings, 'rating')}, {kept.missing:,} of them missing with the reason.")
     if kept.unfinished:
         say(f"A question has no full answer in {kept.unfinished:,} of {kept.submitted:,}: it is missing, not zero.")

@@ -1,4 +1,4 @@
-"""``bedside ratings``, ``merge``, ``view`` and ``export``: people rated for a run; runs are merged and shown."""
+"""``bedside ratings``, ``merge``, ``forget``, ``view``, ``export``: of a run, its ratings, other runs, what goes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from bedside.api.forgetting import ForgetSettings, forget as remove_data
 from bedside.api.run_files import (
     ExportSettings,
     ImportSettings,
@@ -133,6 +134,32 @@ def merge(
             }
         ],
     )
+
+
+# -- ``bedside forget`` ----------------------------------------------------------------------------------
+
+
+@takes_settings
+def forget(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run that bedside score wrote.")],
+    settings: ForgetSettings,
+) -> None:
+    done = remove_data.with_settings(run, settings)
+    nouns = ("transcript", "rating", "answer", "judgement")
+    counts = {f"{noun}s": getattr(done, f"{noun}s") for noun in nouns}
+    say(f"Removed from {run}: {', '.join(counted(counts[f'{noun}s'], noun) for noun in nouns)}.")
+    if done.undated:
+        say(f"{counted(done.undated, 'transcript')} without a date stayed.")
+    if done.cleared:
+        say(f"The report in the run is removed. To make it again: bedside report {typed(run)}")
+    for file in done.left:
+        say(f"A name of what is removed stands in {file} still.")
+    say("Not reached:")
+    for line in done.elsewhere:
+        say(f"  {line}")
+    record = {name: getattr(done, name) for name in ("kind", *counts, "undated", "plans")}
+    row = {"run": str(run), **record, "left": [str(file) for file in done.left]}
+    show_records("forgotten", f"What was removed from {run}", [row])
 
 
 # -- ``bedside view`` ------------------------------------------------------------------------------------

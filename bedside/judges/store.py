@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import shutil
 import sqlite3
 import stat
 import time
 import uuid
 import zlib
 from asyncio import Future, get_running_loop
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -24,11 +25,12 @@ from typing import Any, TypeVar
 import orjson
 
 from bedside.core.errors import RunError
-from bedside.core.files import Format, address_to_read, cells_digest, saying_where, sqlite_address, unpacked
+from bedside.core.files import Format, address_to_read, cells_digest, replacing, saying_where, sqlite_address, unpacked
 from bedside.core.locks import hold
 from bedside.judges.ask_settings import State as State
 from bedside.judges.llm.protocol import Sampling, Served
 from bedside.judges.prompt import PromptPiece
+from bedside.ratings.names import pair_unit
 
 # -- The tables of a store of judgements ----------------------------------------------------------------
 
@@ -89,6 +91,7 @@ FORMAT = Format("store of judgements", 5, todo="move it away to judge anew")
 _LOGGED = 0x62656473
 #: How many pieces of prompts are known to be in the store without looking.
 _REMEMBERED = 4096
+_WAIT = "wait until it ends"
 #: What comes of reading a damaged store.
 _DAMAGE = (sqlite3.Error, zlib.error, ValueError, TypeError, LookupError)
 T = TypeVar("T")
@@ -392,7 +395,7 @@ class InUseError(RunError):
 def explained(error: Exception, path: Path) -> Exception:
     """What an error with a store comes to, in words; errors of other kinds are given back."""
     if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-        return InUseError("another process uses the store of judgements", where=str(path), todo="wait until it ends")
+        return InUseError("another process uses the store of judgements", where=str(path), todo=_WAIT)
     if isinstance(error, sqlite3.OperationalError | OSError):
         return RunError(f"the store of judgements can't be used ({error})", where=str(path))
     return _damaged(error, path) if isinstance(error, _DAMAGE) else error
@@ -492,6 +495,42 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 def _set_version(connection: sqlite3.Connection) -> int:
     connection.execute(f"PRAGMA user_version = {FORMAT.version}")
     return FORMAT.version
+
+
+def judgements_about(path: Path, transcripts: Collection[str]) -> int:
+    """How many judgements of a store are about transcripts, or about pairs with one."""
+    about = {*transcripts, *map(pair_unit, transcripts)}
+    return sum(not about.isdisjoint((own.transcript, own.unit)) for own in read_judgements(path))
+
+
+def write_store_without(target: Path, source: Path, transcripts: Collection[str]) -> None:
+    """Write a store without the judgements about transcripts, and without prompts that no other was asked with.
+
+    No byte of them stays, as it is written anew.
+
+    Raises:
+        RunError: another process uses the source, or it can't be read or written.
+    """
+    try:
+        with closing(open_to_write(source)) as connection:
+            if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                raise InUseError("another process uses the store of judgements", where=str(source), todo=_WAIT)
+        with replacing(target) as temporary:
+            shutil.copyfile(source, temporary)
+            with closing(open_to_write(temporary)) as connection:
+                connection.execute("CREATE TEMP TABLE gone (name TEXT PRIMARY KEY)")
+                names = [(name,) for transcript in transcripts for name in (transcript, pair_unit(transcript))]
+                connection.executemany("INSERT OR IGNORE INTO gone VALUES (?)", names)
+                connection.execute("DELETE FROM judgements WHERE transcript IN gone OR unit IN gone")
+                connection.execute("DELETE FROM prompts WHERE prompt NOT IN (SELECT prompt FROM judgements)")
+                connection.execute(
+                    "DELETE FROM pieces WHERE digest NOT IN (SELECT schema FROM prompts UNION "
+                    "SELECT value FROM prompts, json_each(pieces))"
+                )
+                connection.execute("VACUUM")
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except sqlite3.Error as error:
+        raise explained(error, source) from error
 
 
 # -- reading without judging ------------------------------------------------------------------------

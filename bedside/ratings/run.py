@@ -81,8 +81,9 @@ FORMAT = Format(
 #: The manifest's key of the runs that a run was merged of: of each its folder as it was named, the SHA-256 of its
 #: ratings, how many transcripts it had, and the rounds in which people rated it.
 PARTS_KEY = "merged"
-#: The manifest's key of what was removed because a rater withdrew: of each plan of theirs the name of the share that
-#: nobody has since, the date, how many answers and ratings, and who removed them, where that was said.
+#: The manifest's key of what was removed on request. Of a rater who withdrew: of each plan of theirs the name of the
+#: share that nobody has since, the date, how many answers and ratings, and who removed them, where that was said. Of
+#: transcripts: ``kind`` (what they were chosen by), the date and counts; plan and share are empty.
 REMOVED_KEY = "removed"
 #: The file of a merged run that says which transcript is of which runs, by their place in the manifest's list.
 PARTS_FILE = "parts.parquet"
@@ -451,8 +452,8 @@ class Run:
         self._forget()
 
     def _forget(self) -> None:
-        """Have the ratings read again when they are next asked for."""
-        for name in ("ratings", "contents"):
+        """Have the tables read again when they are next asked for."""
+        for name in ("ratings", "contents", "index", "factors"):
             self.__dict__.pop(name, None)
 
     def _settle(self) -> None:
@@ -466,8 +467,9 @@ class Run:
         with saying_where(self.path):
             below = sorted(change.rglob("*"), reverse=True)  # what is in a folder stands before it
             folders = [path.relative_to(change) for path in below if path.is_dir()]
-            files = [path.relative_to(change) for path in below if path.parent != change and not path.is_dir()]
-            for name in (*files, *map(Path, (RATINGS_FILE, SIMULATIONS, MANIFEST))):
+            last = [*map(Path, (RATINGS_FILE, SIMULATIONS, MANIFEST))]
+            files = [name for path in below if not path.is_dir() and (name := path.relative_to(change)) not in last]
+            for name in (*files, *last):
                 with suppress(FileNotFoundError):  # another process was faster
                     os.replace(change / name, self.path / name)
             for folder in (*folders, Path()):
@@ -519,7 +521,8 @@ class Run:
         """
         self.check_file(TRANSCRIPT_FOLDER if name == _EVERY_TRANSCRIPT else name)
         with self.sound(name):
-            table = self.current(name, pl.scan_parquet(self.file(name)))
+            parts = [self.file(str(part.relative_to(self.path))) for part in sorted(self.path.glob(name))]
+            table = self.current(name, pl.scan_parquet(parts or self.file(name)))
             actual = table.collect_schema()
         if actual != schema:
             raise RunError("the table has other columns than a run's", where=str(self.file(name)), todo="score again")
@@ -646,12 +649,19 @@ class RunContents:
 
 
 def removed_words(manifest: Mapping[str, Any], plan: str = "") -> list[str]:
-    """What was removed of a run, or of a plan by its hash, because raters withdrew: one sentence, or none."""
-    entries = [entry for entry in manifest.get(REMOVED_KEY) or () if entry["plan"] == plan or not plan]
+    """What was removed of a run on request, or of a plan by its hash because raters withdrew: a sentence a kind."""
+    removed = manifest.get(REMOVED_KEY) or ()
+    entries = [entry for entry in removed if entry["share"] and plan in ("", entry["plan"])]
+    others = [entry for entry in removed if not entry["share"] and not plan]
     raters = len({entry["share"] for entry in entries})
     whose = "1 rater's" if raters == 1 else f"{raters:,} raters'"
     counts = [counted(sum(entry[f"{noun}s"] for entry in entries), noun) for noun in ("answer", "rating")]
-    return [f"{whose} data were removed on request: {' and '.join(counts)}."] if entries else []
+    lines = [f"{whose} data were removed on request: {' and '.join(counts)}."] if entries else []
+    if others:
+        nouns = ("transcript", "rating", "answer", "judgement")
+        counts = [counted(sum(entry.get(f"{noun}s", 0) for entry in others), noun) for noun in nouns]
+        lines.append(f"Removed on request: {', '.join(counts)}.")
+    return lines
 
 
 def merged_parts(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:

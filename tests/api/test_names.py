@@ -101,6 +101,7 @@ SEVERAL: dict[str, dict[str, Any]] = {
     "serve_label_studio": {"raters": "anna"},
     "scrub": {"paths": str(TALKS)},
     "verify": {"paths": str(TALKS)},
+    "forget": {"plan": "plan.json"},
     "read_transcripts": {"paths": str(TALKS)},
 }  # fmt: skip
 #: Arguments that take several numbers.

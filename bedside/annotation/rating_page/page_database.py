@@ -259,7 +259,8 @@ class PageDatabase:
         return int(row[0])
 
     def forget(self, plan: AnnotationPlan) -> None:
-        """Remove all of those who withdrew from the plan as it is now, so that no byte of it stays in the files.
+        """Remove all of those who withdrew from the plan as it is now, and of items that it lost, so that no byte of it
+        stays in the files.
 
         What they send later is refused. Safe to repeat, and while the page is served.
 
@@ -274,6 +275,9 @@ class PageDatabase:
                 self._connection.executemany("INSERT OR IGNORE INTO withdrawn (digest) VALUES (?)", digests)
                 for table in ("entries", "revisions"):
                     self._connection.executemany(f"DELETE FROM {table} WHERE rater = ?", gone)
+                    items = self._connection.execute(f"SELECT DISTINCT item FROM {table}").fetchall()
+                    lost = [row for row in items if row[0] not in plan.by_id]
+                    self._connection.executemany(f"DELETE FROM {table} WHERE item = ?", lost)
             self._connection.execute("VACUUM")
             if self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
                 raise sqlite3.OperationalError("another process reads it")

@@ -43,6 +43,10 @@ def _any(words: str) -> str:
     return "|".join(words.split())
 
 
+def _words(words: str) -> tuple[str, ...]:
+    return tuple(words.split())
+
+
 # -- names ---------------------------------------------------------------------------------------------
 
 _NO_NAME = _any(
@@ -57,7 +61,7 @@ _NO_NAME = _any(
     "crazy monday tuesday wednesday thursday friday saturday sunday january february march april june july august "
     "september october november december "
     # of German: what follows a title or an introduction and is none
-    "aber als auch auf aus bei bin da das dass dem den der die doch ein eine er es für gerade gut hat heute hier ich "
+    "aber als auch auf aus bei bin da das dass dem den der die doch ein eine med rer frau herr prof er es für gerade gut hat heute hier ich "
     "im ist ja kein kommt mein mich mir mit nach nein nicht noch nur oder schon sehr sein sie sind so und uns von vor "
     "war wann was wegen weil wenn wer wie wieder will wir wo zu zum zur"
 )
@@ -85,11 +89,34 @@ _VERWANDTE = _any(
     "Kollegen Nachbar Nachbarin Nachbarn Therapeut Therapeutin Cousin Cousine Neffe Nichte Onkel Tante Oma Opa "
     "Enkel Enkelin Partner Partnerin Ex Hausarzt Hausärztin Betreuer Betreuerin Schwager Schwägerin Kleine Kleiner"
 )
+#: Given names that many people have: beside what looks like a name they make one of it. Words that are more often
+#: something else (Will, Grace, Mark, Rose, Hope) are left out.
+_GIVEN = _any(
+    "Aaron Abigail Adam Ahmed Aisha Alan Albert Alejandro Alex Alexander Alexandra Alfred Ali Alice Alison Amanda Amber Amir Amy Ana Andre Andrea Andreas Andrew Angela Anita Anja Anke Ann Anna Anne Annegret Annette Anthony Antonio Arthur Astrid Ayşe Barbara Beate "
+    "Ben Benjamin Bernd Bernhard Beth Bettina Betty Birgit Brandon Brian Brigitte Bruno Carl Carla Carlos Carmen Carol Caroline Catherine Charles Charlotte Chloe Chris Christa Christian Christina Christine Christopher Claire Clara Claudia Claus Craig Cristina "
+    "Daniel Daniela David Dawn Deborah Denise Dennis Derek Detlef Diana Diego Dieter Dirk Dmitri Donald Donna Doris Dorothea Dorothy Douglas Edith Edward Eileen Elena Elisabeth Elizabeth Elke Ella Ellen Emily Emma Emre Erich Erika Erin Ernst Esther Ethan Eva Evelyn "
+    "Fatima Fatma Felix Fiona Florian Frances Francesca Francis Frank Franz Frieda Friedrich Fritz Gabriel Gabriele Gareth Gary Geoffrey George Georg Gerald Gerda Gerhard Gillian Gisela Gloria Gordon Graham Greta Günter Günther Hannah Hannelore Hans Harald Harold "
+    "Hasan Hassan Heather Heidi Heike Heinrich Heinz Helen Helena Helga Helmut Henry Herbert Hildegard Holger Horst Howard Hugo Ian Ibrahim Ilse Ines Ingeborg Ingrid Irene Irina Irmgard Isabel Isabella Ivan Jack Jacob Jacqueline Jakob James Jamal Jan Jane Janet "
+    "Janine Jason Javier Jean Jennifer Jens Jeremy Jessica Joachim Joan Joanna Johann Johannes John Jonas Jonathan Jorge Jörg Josef José Joseph Joshua Joyce Juan Judith Julia Julian Julie Jürgen Jutta Karen Karin Karl Katharina Katherine Kathleen Katja Katrin Kelly "
+    "Kenneth Kevin Kimberly Klaus Kofi Kristin Kurt Lars Laura Lauren Lea Leah Lena Leon Leonard Lieselotte Linda Lisa Liselotte Louise Lucas Lucy Luis Lukas Lydia Manfred Manuel Marco Margaret Margarete Margot Maria Marie Marion Markus Martha Martin Martina Mary "
+    "Matthew Matthias Maureen Max Maximilian Mehmet Melanie Melissa Mia Michael Michaela Michelle Miguel Mohamed Mohammed Monika Muhammad Mustafa Nancy Natalie Natasha Nathan Neil Nicholas Nicole Nigel Nina Noah Nora Norbert Oliver Olga Olivia Omar Oscar Otto "
+    "Patricia Patrick Paul Paula Pauline Pedro Peter Petra Philip Pierre Priya Rachel Rainer Ralf Ralph Rebecca Regina Renate Ricardo Richard Rita Robert Roberta Roger Roland Rolf Ronald Rosa Rosemarie Rosemary Rosalind Roswitha Ruth Ryan Sabine Samantha Samuel "
+    "Sandra Sara Sarah Sebastian Sharon Sheila Shirley Siegfried Sigrid Silke Silvia Simon Siobhan Sofia Sonja Sophia Sophie Stefan Stefanie Stephan Stephanie Stephen Steven Stuart Susan Susanne Suzanne Svetlana Sylvia Tanja Tatjana Teresa Theodor Theresa Thomas "
+    "Thorsten Tim Timothy Tina Tobias Torsten Tracy Ulrich Ulrike Ursula Ute Uwe Vera Veronika Victor Victoria Vincent Virginia Volker Waltraud Walter Werner Wilhelm William Wolfgang Xavier Yasmin Yusuf Yvonne"
+)
 _SURNAMES_ZH = (
     "王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔"
     "钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤欧"
 )
 _HAN = r"\p{Han}"
+_COMPOUND_ZH = "欧阳|司马|诸葛|上官|司徒|东方|夏侯|皇甫|尉迟|公孙|慕容|令狐"
+_SURNAME_ZH = rf"(?:{_COMPOUND_ZH}|[{_SURNAMES_ZH}])"
+#: Signs that given names are made of, each or both; of words that are often in notes few are.
+_GIVEN_ZH = (
+    "秀英伟芳娜敏静丽强磊军洋勇艳杰娟涛超霞刚桂兰玉萍红玲芬燕彩春菊凤洁梅琳雪荣爱妹香月莺媛瑞凡佳嘉琼勤珍贞莉娣璧璐娅琦晶妍茜秋珊莎锦黛"
+    "倩婷姣婉娴瑾颖露瑶怡婵雁蓓纨仪荷丹蓉眉君琴蕊薇菁梦岚苑婕馨瑗琰韵融园艺咏卿聪澜纯毓悦昭冰爽琬茗羽希宁欣飘育滢馥筠柔竹霭凝晓欢霄枫芸菲寒"
+    "伊亚宜可姬舒影荔枝思豪浩然宇轩博文昊天子涵梓睿俊德国栋志建华海峰鹏飞龙斌辉浩宁康乐雨桐诗涵美云健世广义兴良山仁波贵福生元全胜学祥才武新利清彬富顺信杰"
+)
 
 # -- numbers and dates in words ------------------------------------------------------------------------
 
@@ -158,26 +185,8 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
         r"\b(?:this is|i am|i'm|i’m|it's|it’s|named|called|name is|hi|hello|hey|dear|thanks|thank you|bye|goodbye|"
         r"morning|afternoon|evening|okay|welcome|sincerely|regards|signed|love|meet|with)[,:]?[ \t]+"
         rf"\K{_CAPITALS}(?=[ \t]*(?:[,.!?;:—–-]|\n|$|from|here|again|and|speaking|calling|who|is\b|said\b))",
-        beside=(
-            "hi",
-            "hello",
-            "hey",
-            "this",
-            "named",
-            "called",
-            "name",
-            "dear",
-            "signed",
-            "speaking",
-            "meet",
-            "bye",
-            "goodbye",
-            "morning",
-            "thanks",
-            "afternoon",
-            "welcome",
-            "regards",
-            "evening",
+        beside=_words(
+            "hi hello hey this named called name dear signed speaking meet bye goodbye morning thanks afternoon welcome regards evening"
         ),
     ),
     IdentifierPattern(
@@ -211,7 +220,7 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
     IdentifierPattern(
         "name",
         "with initials or degree",
-        r"(?-i:\b(?:\p{Lu}\.[ \t]?){1,2}\p{Lu}\p{Ll}+(?:-\p{Lu}\p{Ll}+)?\b"
+        r"(?-i:\b(?:\p{Lu}\.[ \t]?){1,2}\p{Lu}[\p{L}’'-]*\p{Ll}\b"
         r"|\b\p{Lu}[\p{L}'’-]+[ \t]+(?:\p{Lu}\.?[ \t]+)?\p{Lu}[\p{L}'’-]+"
         r"(?=,[ \t]*(?:MD|M\.D\.|RN|NP|PA-C|PhD|Ph\.D\.|LCSW|LMFT|DO|PsyD|MSW|FRCP|MRCGP)\b))",
     ),
@@ -272,6 +281,65 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
         beside=("hi", "hey", "hello", "its", "it's", "this"),
     ),
     IdentifierPattern(
+        "name",
+        "given name with a surname",
+        rf"\b(?-i:(?:{_GIVEN})(?:-\p{{Lu}}\p{{Ll}}+)?)(?:[ \t]+(?-i:\p{{Lu}}\.[ \t]*)?{_PARTICLES}{_CAPITAL}|[ \t]+(?-i:\p{{Lu}}\.))?(?!\w)"
+        rf"|\b{_CAPITAL},[ \t]*(?-i:{_GIVEN})\b|(?-i:(?<=\bName[ \t])\p{{Lu}}[\p{{L}}'’-]+,[ \t]*\p{{Lu}}[\p{{L}}'’-]+|\b\p{{Lu}}{{4,}}(?:-\p{{Lu}}+)?,[ \t]*\p{{Lu}}\p{{Ll}}+(?:-\p{{Lu}}\p{{Ll}}+)?)",
+    ),
+    IdentifierPattern(
+        "name",
+        "one of a note's people",
+        rf"\b(?:caller|sponsor|teacher|informant|signed|sincerely|regards|faithfully|cc|nok|next of kin|about|present|counsellor|"
+        rf"{_RELATIVES}|mother-in-law|father-in-law|brother-in-law|sister-in-law|twins|gez\.|Grüßen|"
+        rf"Lebensgefährte|Lebensgefährtin|Ehemann|Ehefrau|Angehörige[rn]?|Betreff|Zwillinge[n]?|{_VERWANDTE})"
+        rf"[ \t]*[:,(]?\s+\K(?-i:\p{{Lu}}\.?[ \t]?){{0,2}}{_CAPITALS}(?!\p{{L}})(?=[ \t]*(?:[,.;()]|\n|$)|[ \t]+(?-i:\p{{Ll}}))",
+    ),
+    IdentifierPattern(
+        "name",
+        "initials",
+        r"(?-i:(?<![\p{L}.])\p{Lu}\.[ \t]?\p{Lu}\.(?!\w)|\b\p{Lu}\p{Ll}+(?:-\p{Lu}\p{Ll}+)?[ \t]\p{Lu}\.(?=[ \t]+\p{Ll})"
+        r"|(?<=[.\d]\s)\p{Lu}{2}(?=\s*(?:$|,[ \t]*\p{Ll}))|(?<=[.]\s)\p{Lu}[ \t]+\p{Lu}[\p{L}'’-]*\p{Ll}(?=\s*(?:$|,)))",
+    ),
+    IdentifierPattern(
+        "name",
+        "German title in short",
+        rf"\b(?-i:Hr|Fr|Dr|Prof|PD|Dipl\.-Psych|OÄ|OA|CA|CÄ|ÄiW|Sr|Pfl)\b\.?(?:[ \t]+(?:med|rer|nat|phil|dent|habil|Dr|Prof)\b\.?)*[ \t]+\K(?!med|Dr|Prof){_CAPITALS}",
+    ),
+    IdentifierPattern(
+        "name",
+        "Chinese in full",
+        rf"{_SURNAME_ZH}[{_GIVEN_ZH}]{{2}}"
+        rf"|(?:家属|患者|病人|记录|此致|签名|抄送|联系人|咨询师|医师|护士|外婆|奶奶|爷爷|现将|关于|老师|经办|陪同人?)(?:是|为|[:：，,])?\s?\K{_SURNAME_ZH}{_HAN}{{1,2}}(?![{_SURNAMES_ZH}]?医)"
+        rf"|(?<![{_SURNAMES_ZH}]|欧阳|司马)[{_GIVEN_ZH}]{{2}}(?=[迟来说又也在陪和，])(?<!文化|健康|清爽|情|新冠|全天|春天|天然)"
+        rf"|(?:和|与|双胞胎|女儿|儿子|家人|孩子)\K[{_GIVEN_ZH}]{{2}}",
+    ),
+    IdentifierPattern(
+        "name",
+        "Chinese, familiar",
+        rf"(?:(?<!{_HAN})|(?<=[和跟给叫找与对让问称床人]))[小老阿]{_SURNAME_ZH}(?![时候年])",
+    ),
+    IdentifierPattern(
+        "date",
+        "in short",
+        rf"(?<![\w.])(?:{_DAY}[- ]?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[- ]'?(?:(?:19|20)?\d\d)\b|the[ \t]+{_DAY}(?:st|nd|rd|th)\b(?![ \t]+(?:floor|percentile|time|week|day|rib|session|centile|grade))"
+        rf"|{_DAY}\.[ \t]?{_MONAT}[ \t]?(?:19|20)?\d\d\b|{_DAY}\.[ \t]?(?:Jan|Feb|Mär|Apr|Jun|Jul|Aug|Sept?|Okt|Nov|Dez)\b\.?(?:[ \t]?(?:19|20)?\d\d\b)?)",
+    ),
+    IdentifierPattern(
+        "phone",
+        "extension",
+        r"\b(?:ext|extn|extension|pager|bleep|Durchwahl|App|Apparat)\b\.?:?[ \t]*\d{3,6}(?!\w)|(?<!\w)-?\d{3,5}[ \t]+intern\b|(?:分机|内线|转)号?[:：]?\s?\d{3,6}",
+    ),
+    IdentifierPattern(
+        "phone",
+        "in groups",
+        r"(?<![\p{Latin}\d_.,/-])(?:\+[ ]?\d{1,3}[ .-]?(?:\(0\)[ ]?)?\d{1,5}(?:[ ./-]{0,3}\d{2,9}){1,4}|0\d{2,5}(?:[ ]?[/-][ ]?|[ ])\d{3,9}(?:[ -]\d{2,6}){0,3}|\d{3}\.\d{3}\.\d{4}|\(0?\d{2,5}\)[ ]?\d{3,4}[ -]?\d{3,5})(?![\p{Latin}\d_]|[.,]\d)",
+    ),
+    IdentifierPattern(
+        "record_number",
+        "by its form",
+        r"(?-i:(?<![\p{Latin}\d_.,/-])(?:\p{Lu}{1,3}-?\d{4,10}(?:[-/]\d{1,4})?\p{Lu}?|\p{Lu}{2}-\d{3,6}/\d{2,4}|\d{2}/\d{5,6}|\d{3}[- ]\d{2,3}[- ]\d{4}|(?!(?:19|20)\d\d[.-](?:19|20)\d\d)\d{4}[.-]\d{4}|\d{7,12})(?![\p{Latin}\d_]|[.,/-]\d))",
+    ),
+    IdentifierPattern(
         "date",
         "numbers",
         rf"(?<![\d./-])(?:{_DAY}([/.-]){_MONTH}\1(?:(?:19|20)?\d\d)|{_MONTH}([/-]){_DAY}\2(?:(?:19|20)?\d\d)|"
@@ -281,19 +349,8 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
         "date",
         "day and month in numbers",
         rf"(?<![\d./-])(?:{_DAY}[/.]{_MONTH}|{_MONTH}/{_DAY})(?![\d/%])\.?(?![ \t]*(?:mg|pain|out))",
-        beside=(
-            "date",
-            "dob",
-            "birthday",
-            "born",
-            "admitted",
-            "discharged",
-            "appointment",
-            "on",
-            "since",
-            "am",
-            "vom",
-            "seen",
+        beside=_words(
+            "date dob birthday born admitted discharged appointment on since am vom seen bis ab seit zum den dem visite aufnahme starb physiotherapie"
         ),
     ),
     IdentifierPattern(
@@ -347,37 +404,8 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
         "digits",
         r"(?<![\w.])(?:\+\d{1,3}[ \t.-]?)?(?:\(\d{2,5}\)[ \t]?|\d{2,5}[ \t./-])\d{3,4}[ \t.-]?\d{3,4}(?:[ \t.-]?\d{1,4})?(?!\w)"
         r"|(?<!\w)\d{3}[-.]\d{4}(?!\w)|(?<!\w)(?:0|\+)\d{7,14}(?!\w)",
-        beside=(
-            "phone",
-            "telephone",
-            "tel",
-            "number",
-            "mobile",
-            "cell",
-            "cellphone",
-            "call",
-            "fax",
-            "text",
-            "ring",
-            "reach",
-            "landline",
-            "pager",
-            "ext",
-            "contact",
-            "nummer",
-            "telefonnummer",
-            "telefon",
-            "handy",
-            "handynummer",
-            "mobil",
-            "erreichbar",
-            "anrufen",
-            "erreichen",
-            "whatsapp",
-            "电",
-            "话",
-            "手",
-            "机",
+        beside=_words(
+            "phone telephone tel number mobile cell cellphone call fax text ring reach landline pager ext contact nummer telefonnummer telefon handy handynummer mobil erreichbar anrufen erreichen whatsapp 电 话 手 机"
         ),
     ),
     IdentifierPattern(
@@ -401,18 +429,7 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
         "link",
         "handle told",
         r"(?<![\w.])(?=\w{0,30}(?:[_\d]|\.\w))[a-z][\w.]{3,30}\b",
-        beside=(
-            "instagram",
-            "insta",
-            "snapchat",
-            "tiktok",
-            "twitter",
-            "handle",
-            "username",
-            "skype",
-            "wechat",
-            "discord",
-        ),
+        beside=_words("instagram insta snapchat tiktok twitter handle username skype wechat discord"),
     ),
     IdentifierPattern(
         "link", "Chinese handle", r"(?:微信|QQ|微博)(?:号|账号)?\s?(?:是|[:：])?\s?\K[A-Za-z0-9][\w-]{4,30}"
@@ -439,32 +456,8 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
         "record_number",
         "number",
         r"(?<![\w.,/+-])[A-Z]{0,4}-?\d{4,12}(?:[ ]\d{3,6}){0,3}[A-Z]?(?<=\d{5}[A-Z]?|[ ]\d{3,6})(?![\w%]|[.,]\d)|(?<!\w)[A-Z]{1,4}[-/]\d{2,6}(?:[-/]\d{1,6})?(?!\w)",
-        beside=(
-            "mrn",
-            "record",
-            "records",
-            "chart",
-            "insurance",
-            "policy",
-            "member",
-            "patient",
-            "id",
-            "reference",
-            "ref",
-            "hospital",
-            "file",
-            "passport",
-            "badge",
-            "licence",
-            "license",
-            "ssn",
-            "medicare",
-            "versichertennummer",
-            "patientennummer",
-            "fallnummer",
-            "aktenzeichen",
-            "病",
-            "号",
+        beside=_words(
+            "mrn record records chart insurance policy member patient id reference ref hospital file passport badge licence license ssn medicare versichertennummer patientennummer fallnummer aktenzeichen 病 号"
         ),
     ),
     IdentifierPattern(

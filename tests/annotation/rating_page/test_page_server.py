@@ -126,6 +126,7 @@ def test_every_answer_forbids_what_the_page_does_not_need(client: httpx.Client) 
         names = ("Cache-Control", "X-Content-Type-Options", "Referrer-Policy")
         assert [headers[name] for name in names] == ["no-store", "nosniff", "no-referrer"]
         assert "Set-Cookie" not in headers
+        assert headers["Server"] == "bedside"
         assert not headers.get("Access-Control-Allow-Origin")
     for hidden in ("files/page_server.py", "files/..%2fpage_server.py", "files/", "../links.json", "items"):
         assert client.get(f"/{hidden}").status_code == 404

@@ -1,0 +1,51 @@
+"""How much of 200 own notes is seen, by kind and language, and how much else; docs/scrub.md has the same numbers."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from bedside.transcripts.identifiers.recognition import Recognition
+from tests.transcripts.identifiers.own_notes import GROUPS, NUMBER, Recall, notes, recall
+
+pytest.importorskip("presidio_analyzer", reason="presidio isn't installed")
+
+PAGE = Path(__file__).parents[3] / "docs" / "scrub.md"
+TITLES = {"en": "English", "de": "German", "zh": "Chinese"}
+#: What is seen at least of names, numbers and dates in notes that no pattern was made for, and false alarms at most.
+FLOORS = {
+    ("", "en"): (0.70, 0.95, 0.95, 3), ("", "de"): (0.83, 0.90, 0.95, 4), ("", "zh"): (0.88, 0.95, 0.95, 3),
+    ("model", "en"): (0.95, 0.95, 0.95, 6),
+}  # fmt: skip
+
+
+@cache
+def measured(model: str | None, chosen: str, language: str) -> Recall:
+    return recall(Recognition(model), chosen, language)
+
+
+def test_there_are_200_notes_and_the_sets_have_nothing_in_common() -> None:
+    sets = {chosen: [*notes(chosen)] for chosen in ("in sight", "held out")}
+    assert sum(map(len, sets.values())) == sum(NUMBER.values()) == 200
+    assert {note.text for note in sets["in sight"]}.isdisjoint(note.text for note in sets["held out"])
+    kinds = {place.kind for each in sets.values() for note in each for place in note.planted}
+    assert kinds <= {kind for group in GROUPS.values() for kind in group}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("model", "language"), FLOORS)
+def test_as_much_is_seen_as_is_said(model: str, language: str) -> None:
+    if model and Recognition(None).model is None:
+        pytest.skip("no model of names is installed")
+    page = PAGE.read_text("utf-8")
+    found = [measured(None if model else "", chosen, language) for chosen in ("held out", "in sight")]
+    held_out = found[0]
+    *floors, most = FLOORS[model, language]
+    for group, floor in zip(GROUPS, floors, strict=True):
+        assert held_out.seen[group] >= floor * held_out.planted[group], group
+    assert 1000 * len(held_out.false) / held_out.words <= most
+    title = f"{TITLES[language]}, {'with the model' if model else 'patterns alone'}"
+    cells = [f"{held_out.seen[group]} of {held_out.planted[group]}" for group in GROUPS]
+    assert f"| {title} | {' | '.join(cells)} | {1000 * len(held_out.false) / held_out.words:.1f} |" in page
