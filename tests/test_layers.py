@@ -213,8 +213,8 @@ SAME_QUESTION = {
 
 #: What the package may take at most; each falls whenever something new makes something else unnecessary.
 BUDGET = {
-    "lines": 173_373,
-    "modules": 711,
+    "lines": 173_460,
+    "modules": 712,
     "lines of imports, per mille": 68,
     "modules that one neighbour uses": 40,
     "functions with more than ten parameters": 5,
