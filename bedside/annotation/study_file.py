@@ -171,7 +171,7 @@ class StudyFile(_Part):
         return hashlib.sha256(orjson.dumps(shown)).hexdigest()
 
     def ending(
-        self, kind: EndingKind, parameters: Mapping[str, str], code: str = "", *, debriefing: bool = True
+        self, kind: EndingKind, parameters: Mapping[str, str], code: str = "", *, debriefing: bool = True, items: int = 1
     ) -> dict[str, Any]:
         """How a person's part ends, as the page shows it.
 
@@ -180,8 +180,10 @@ class StudyFile(_Part):
             parameters: those of the person's link.
             code: the person's own.
             debriefing: whether the person took part, and is told more.
+            items: how many the person handed in: the code is that of what is paid.
         """
-        text: str | None = getattr(self.codes, {"enough": "completed", "closed": "full"}.get(kind, kind), None)
+        places = {"enough": "completed" if items else "screened_out", "closed": "full"}
+        text: str | None = getattr(self.codes, places.get(kind, kind), None)
         if kind == "withdrawn" and self.payment is not None:
             text = "{code}"  # who stops is paid by it, without a name
         link = None
