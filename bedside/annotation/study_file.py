@@ -171,8 +171,9 @@ class StudyFile(_Part):
         return hashlib.sha256(orjson.dumps(shown)).hexdigest()
 
     def ending(
-        self, kind: EndingKind, parameters: Mapping[str, str], code: str = "", *, debriefing: bool = True, items: int = 1
-    ) -> dict[str, Any]:
+        self, kind: EndingKind, parameters: Mapping[str, str], code: str = "", *,
+        debriefing: bool = True, items: int = 1,
+    ) -> dict[str, Any]:  # fmt: skip
         """How a person's part ends, as the page shows it.
 
         Args:

@@ -308,9 +308,13 @@ class Recruitment:
         shares = {name: design.size(name) for name in invited}
         for person in self.people.persons():
             shares[person.rater] = design.size(person.slot) if person.slot and person.state in ACTIVE else 0
-        had = {name: {*plan.assignment.get(name, ()), *plan.settled.get(name, ())} for name in shares}
-        promised = sum(max(0, size - len(design.wanted.keys() & had[name])) for name, size in shares.items())
+        promised = sum(self._lacks(plan, name, size) for name, size in shares.items())
         return slots if not need.stopped and design.lacking(plan) > promised else []
+
+    def _lacks(self, plan: AnnotationPlan, rater: str, size: int) -> int:
+        """How many items of a share by need a rater doesn't have."""
+        had = {*plan.assignment.get(rater, ()), *plan.settled.get(rater, ())}
+        return max(0, size - len(self._design.wanted.keys() & had))
 
     def supply(self, person: EnrolledPerson, few: int = FEW) -> Supply | None:
         """What a person can expect who has fewer open items, which are handed out; None where it isn't by need."""
@@ -361,6 +365,13 @@ class Recruitment:
                     else:
                         hand_over(self._run, self._drawn, person.rater, person.slot, kept)
                     self.people.keep(person.rater, slot=None)
+                elif by_need and self._is_short(person):
+                    self.people.keep(person.rater, slot=None)
+
+    def _is_short(self, person: EnrolledPerson) -> bool:
+        """Whether a person completed less than a share by need, as no more was there for them: others take the rest."""
+        size = 0 if person.slot is None or person.state != "completed" else self._design.size(person.slot)
+        return size > 0 and self._lacks(self._plan(), person.rater, size) > 0
 
     def handed_in(self, rater: str) -> list[str]:
         """Ids of what a rater has handed in."""

@@ -101,6 +101,22 @@ def test_a_share_is_so_many_items_a_few_at_a_time(by_need: tuple[AnnotationPlan,
     assert len(raters) == 12
 
 
+def test_a_place_of_which_items_were_left_opens_again_for_them(run: Run, tmp_path: Path) -> None:
+    """Three shares of eight: two people rate the same, and the third can give only half of what is left."""
+    plan, page = open_by_need(run, tmp_path, overlap=2)
+    done = [works(page, joined(plan, page, pid)) for pid in ("a1", "a2", "a3")]
+    assert done == [8, 8, 4]
+    assert page.recruitment.waiting() == 1
+    fourth = joined(plan, page, "a4")
+    # Nobody else comes in while the fourth has what is left.
+    assert enrol(page, {**PARAMETERS, "PROLIFIC_PID": "a5"}, "agreed")["ending"]["kind"] == "full"
+    assert works(page, fourth) == 4
+    assert enrol(page, {**PARAMETERS, "PROLIFIC_PID": "a5"}, "agreed")["ending"]["kind"] == "full"
+    assert {person.state for person in page.people.persons()} == {"completed"}
+    raters = Counter(item for person in page.people.persons() for item in items_of(page.plan, person.rater))
+    assert [raters[item.id] for item in plan.items] == [2] * 12
+
+
 @pytest.mark.parametrize("way", ["timed out", "excluded", "withdrawn"])
 def test_what_somebody_leaves_goes_to_the_next(by_need: tuple[AnnotationPlan, RecruitedPage], way: str) -> None:
     plan, page = by_need
