@@ -9,7 +9,6 @@ that: where this ends too early, the same call goes on.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
@@ -39,6 +38,7 @@ from bedside.annotation.rating_page.page_database import PageDatabase
 from bedside.annotation.rating_page.page_folder import PageFolder, page_folder
 from bedside.annotation.rating_page.study_people import People
 from bedside.annotation.reassignment import FILE as REASSIGNED, LOCK, as_assigned, renamed
+from bedside.annotation.study_file import ENROLLED
 from bedside.core.errors import RunError
 from bedside.core.files import holding, read_sealed, remove_leftovers, saying_where, write_bytes, write_sealed
 from bedside.ratings.run import REMOVED_KEY, Run
@@ -51,8 +51,6 @@ ELSEWHERE = (
 )
 #: How long to wait for another process that changes the run or who rates what, in seconds.
 _PATIENCE = 20.0
-#: Names that a page gives to those who enrol in its plan: another study's person may have the same.
-_ENROLLED = re.compile("p-[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +164,7 @@ def _remove(
         other: rater
         for other, plan in plans.items()
         for rater, rated in plan_people(run, plan).items()
-        if rated == person and (not _ENROLLED.fullmatch(who) or _begins(round_of(plan), round_named))
+        if rated == person and (not ENROLLED.fullmatch(who) or _begins(round_of(plan), round_named))
     }
     taken = {rater for plan in plans.values() for rater in plan.raters}
     share = next(free for number in count(1) if (free := f"unassigned-{number}") not in taken)

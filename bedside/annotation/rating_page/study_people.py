@@ -30,7 +30,7 @@ from bedside.annotation.offline_tables import safe_cell
 from bedside.annotation.rating_page.page_database import PageDatabase, saying_which, writing
 from bedside.annotation.rating_page.page_folder import PageFolder
 from bedside.annotation.reassignment import Decision, Need, as_assigned, decide, hand_over, need_of
-from bedside.annotation.study_file import StudyFile, slots_of
+from bedside.annotation.study_file import StudyFile, present_raters, slots_of
 from bedside.annotation.training_cases import CodedPositions, TrainingResult, training_result
 from bedside.core.errors import InputError
 from bedside.ratings.run import Run
@@ -527,7 +527,7 @@ def rater_rows(run: Run, plan: AnnotationPlan, recruitment: Recruitment | None) 
     persons = {} if recruitment is None else {person.rater: person for person in recruitment.people.persons()}
     training_items = {item.id for item in plan.training}
     rows = []
-    for rater in plan.raters:
+    for rater in present_raters(plan, {who for _, who in history.with_excluded()}.union(persons)):
         person = persons.get(rater)
         if person is None and persons and rater in slots_of(plan.raters):
             continue

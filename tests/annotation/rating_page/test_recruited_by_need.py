@@ -16,11 +16,13 @@ from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_store import read_store
 from bedside.annotation.assignment_by_need import WorkDone, begin
 from bedside.annotation.page_words import page_words
+from bedside.annotation.plan_progress import plan_progress
 from bedside.annotation.rating_page.page_collection import collect
 from bedside.annotation.rating_page.page_folder import page_folder
 from bedside.annotation.rating_page.page_state import ClosedItemError
 from bedside.annotation.rating_page.recruited_page import RecruitedPage
-from bedside.annotation.rating_page.study_people import payment_sheet
+from bedside.annotation.rating_page.study_people import payment_sheet, rater_rows
+from bedside.annotation.reassignment import as_assigned
 from bedside.ratings.run import Run
 from tests.annotation.rating_page.pages import sent
 from tests.annotation.rating_page.test_recruited_page import (
@@ -118,7 +120,9 @@ def test_a_place_of_which_items_were_left_opens_again_for_them(run: Run, tmp_pat
 
 
 @pytest.mark.parametrize("way", ["timed out", "excluded", "withdrawn"])
-def test_what_somebody_leaves_goes_to_the_next(by_need: tuple[AnnotationPlan, RecruitedPage], way: str) -> None:
+def test_what_somebody_leaves_goes_to_the_next(
+    by_need: tuple[AnnotationPlan, RecruitedPage], run: Run, way: str
+) -> None:
     plan, page = by_need
     first = joined(plan, page, "a1")
     assert works(page, first, 2) == 2
@@ -142,6 +146,14 @@ def test_what_somebody_leaves_goes_to_the_next(by_need: tuple[AnnotationPlan, Re
     assert set(held) == (every - kept if way == "timed out" else every)
     assert sum(done) == (10 if way == "timed out" else 12)
     assert max(held.values()) == 1
+    # Shares that nobody has, and who withdrew, are no rows; who was invited or enrolled is, whatever they did.
+    now = as_assigned(run, plan)
+    there = [person.rater for person in page.people.persons()]
+    progress = plan_progress(Run(run.path), now)
+    assert [row.rater for row in rater_rows(Run(run.path), now, page.recruitment)] == there
+    assert list(dict.fromkeys(share.rater for share in progress.shares)) == there
+    assert [quality.rater for quality in progress.quality] == [result.rater for result in progress.training] == there
+    assert len(there) == (3 if way == "withdrawn" else 4)
     sheet, total = payment_sheet(page.recruitment)
     rows = list(csv.DictReader(io.StringIO(sheet)))
     amounts = {"timed out": "0.60", "excluded": "0.00", "withdrawn": "0.60"}
