@@ -265,12 +265,7 @@ def slots_of(raters: Iterable[str]) -> list[str]:
 
 
 def present_raters(plan: AnnotationPlan, answered: Collection[str]) -> list[str]:
-    """A plan's raters but shares of whoever enrols or withdrew that nothing is left of.
-
-    Args:
-        plan: the plan as it is assigned now.
-        answered: raters who have answered anything.
-    """
+    """A plan's raters, but shares without work of people who enrol or withdrew, unless they have answered."""
     training, enrolled = {item.id for item in plan.training}, any(map(ENROLLED.fullmatch, plan.raters))
     shares = {*plan.withdrawn, *(slots_of(plan.raters) if enrolled else ())}.difference(answered)
     return [rater for rater in plan.raters if rater not in shares or set(plan.assignment[rater]) - training]

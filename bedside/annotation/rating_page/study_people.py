@@ -303,18 +303,17 @@ class Recruitment:
         slots, need = slots_of(self._drawn.raters), self._need()
         if need is None:
             return [slot for slot in slots if self._works(slot)]
-        plan, design = self._plan(), self._design
+        plan = self._plan()
         invited = (name for name in plan.people if name not in slots and not plan.standing(name).excluded)
-        shares = {name: design.size(name) for name in invited}
-        for person in self.people.persons():
-            shares[person.rater] = design.size(person.slot) if person.slot and person.state in ACTIVE else 0
-        promised = sum(self._lacks(plan, name, size) for name, size in shares.items())
-        return slots if not need.stopped and design.lacking(plan) > promised else []
+        places: dict[str, str | None] = {name: name for name in invited}
+        places |= {own.rater: own.slot if own.state in ACTIVE else None for own in self.people.persons()}
+        promised = sum(self._lacks(plan, *place) for place in places.items())
+        return slots if not need.stopped and self._design.lacking(plan) > promised else []
 
-    def _lacks(self, plan: AnnotationPlan, rater: str, size: int) -> int:
+    def _lacks(self, plan: AnnotationPlan, rater: str, slot: str | None) -> int:
         """How many items of a share by need a rater doesn't have."""
         had = {*plan.assignment.get(rater, ()), *plan.settled.get(rater, ())}
-        return max(0, size - len(self._design.wanted.keys() & had))
+        return 0 if slot is None else max(0, self._design.size(slot) - len(self._design.wanted.keys() & had))
 
     def supply(self, person: EnrolledPerson, few: int = FEW) -> Supply | None:
         """What a person can expect who has fewer open items, which are handed out; None where it isn't by need."""
@@ -365,13 +364,9 @@ class Recruitment:
                     else:
                         hand_over(self._run, self._drawn, person.rater, person.slot, kept)
                     self.people.keep(person.rater, slot=None)
-                elif by_need and self._is_short(person):
+                elif by_need and person.state == "completed" and self._lacks(self._plan(), person.rater, person.slot):
+                    # There was no more for them: others take the rest.
                     self.people.keep(person.rater, slot=None)
-
-    def _is_short(self, person: EnrolledPerson) -> bool:
-        """Whether a person completed less than a share by need, as no more was there for them: others take the rest."""
-        size = 0 if person.slot is None or person.state != "completed" else self._design.size(person.slot)
-        return size > 0 and self._lacks(self._plan(), person.rater, size) > 0
 
     def handed_in(self, rater: str) -> list[str]:
         """Ids of what a rater has handed in."""
