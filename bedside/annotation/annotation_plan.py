@@ -380,7 +380,7 @@ class AnnotationPlan(_PlanPart):
         """Item's id → its raters."""
         raters_by_item: dict[str, list[str]] = {}
         for rater in self.raters:
-            for item in self.assignment[rater]:
+            for item in self.assignment.get(rater, ()):
                 raters_by_item.setdefault(item, []).append(rater)
         return {item: tuple(raters) for item, raters in raters_by_item.items()}
 

@@ -192,7 +192,7 @@ def plan_progress(run: Run, plan: AnnotationPlan, *, seed: int = 0) -> PlanProgr
     can_settle = plan.mode in ADJUDICATED_MODES
     settled, changed_since = settled_and_changed(run, plan) if can_settle else (0, 0)
     return PlanProgress(
-        shares=tuple(share for rater in plan.raters for share in _shares(plan, rater, answers)),
+        shares=tuple(share for own in quality for share in _shares(plan, own.rater, answers)),
         training=tuple(of_rater.training for of_rater in quality if of_rater.training is not None),
         quality=quality,
         changed_by={rater: times_changed(names) for rater, names in changed.items()},

@@ -24,6 +24,7 @@ from bedside.annotation.known_answers import (
     pooled_kappa,
 )
 from bedside.annotation.plan_choices import Mode
+from bedside.annotation.study_file import present_raters
 from bedside.annotation.training_cases import CodedPositions, TrainingResult, training_results
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import turn_index
@@ -435,7 +436,7 @@ def rater_quality(
     alarms = rater_alarms(answered, assigned) if plan.mode != "adjudicate" else {}
     return tuple(
         _quality(plan, rater, in_order[rater], trained.get(rater), alarms.get(rater, ()), positions)
-        for rater in plan.raters
+        for rater in present_raters(plan, {rater for _, rater in history.with_excluded()})
     )
 
 

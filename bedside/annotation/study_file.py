@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -35,6 +35,8 @@ SERVICES: Mapping[str, Mapping[str, str]] = {
 MOST_PARAMETER, MOST_ANSWER = 200, 2_000
 #: What stands in a link for the parameters of services, until it is filled in.
 PLACES = {name: text for service in SERVICES.values() for name, text in service.items()}
+#: Names that a page gives to those who enrol in its plan: another study's person may have the same.
+ENROLLED = re.compile("p-[0-9]+")
 _SLOT = re.compile(r"rater-[1-9][0-9]*")
 _RISK = re.compile(
     r"(?i)\b(risk|safety|suicid|self[ -]?harm|cris[ei]s|abus|violen|harm(s|ed|ing)? (to )?others)"
@@ -171,8 +173,9 @@ class StudyFile(_Part):
         return hashlib.sha256(orjson.dumps(shown)).hexdigest()
 
     def ending(
-        self, kind: EndingKind, parameters: Mapping[str, str], code: str = "", *, debriefing: bool = True
-    ) -> dict[str, Any]:
+        self, kind: EndingKind, parameters: Mapping[str, str], code: str = "", *,
+        debriefing: bool = True, items: int = 1,
+    ) -> dict[str, Any]:  # fmt: skip
         """How a person's part ends, as the page shows it.
 
         Args:
@@ -180,8 +183,10 @@ class StudyFile(_Part):
             parameters: those of the person's link.
             code: the person's own.
             debriefing: whether the person took part, and is told more.
+            items: how many the person handed in: the code is that of what is paid.
         """
-        text: str | None = getattr(self.codes, {"enough": "completed", "closed": "full"}.get(kind, kind), None)
+        places = {"enough": "completed" if items else "screened_out", "closed": "full"}
+        text: str | None = getattr(self.codes, places.get(kind, kind), None)
         if kind == "withdrawn" and self.payment is not None:
             text = "{code}"  # who stops is paid by it, without a name
         link = None
@@ -257,3 +262,10 @@ def help_of(plan: AnnotationPlan, text: str | None) -> str | None:
 def slots_of(raters: Iterable[str]) -> list[str]:
     """Those of a plan's raters whose share waits for a person, as ``sample --raters 30`` names them."""
     return [rater for rater in raters if _SLOT.fullmatch(rater)]
+
+
+def present_raters(plan: AnnotationPlan, answered: Collection[str]) -> list[str]:
+    """A plan's raters, but shares without work of people who enrol or withdrew, unless they have answered."""
+    training, enrolled = {item.id for item in plan.training}, any(map(ENROLLED.fullmatch, plan.raters))
+    shares = {*plan.withdrawn, *(slots_of(plan.raters) if enrolled else ())}.difference(answered)
+    return [rater for rater in plan.raters if rater not in shares or set(plan.assignment[rater]) - training]

@@ -42,6 +42,7 @@ from bedside.annotation.rating_page.page_database import PageDatabase
 from bedside.annotation.rating_page.page_folder import PageFolder, page_folder
 from bedside.annotation.rating_page.study_people import People
 from bedside.annotation.reassignment import FILE as REASSIGNED, LOCK, as_assigned, renamed
+from bedside.annotation.study_file import ENROLLED
 from bedside.core.errors import InputError, RunError
 from bedside.core.files import (
     holding,
@@ -68,8 +69,6 @@ ELSEWHERE = (
 )
 #: How long to wait for another process that changes the run or who rates what, in seconds.
 _PATIENCE = 20.0
-#: Names that a page gives to those who enrol in its plan: another study's person may have the same.
-_ENROLLED = re.compile("p-[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +189,7 @@ def _remove(
         other: rater
         for other, plan in plans.items()
         for rater, rated in plan_people(run, plan).items()
-        if rated == person and (not _ENROLLED.fullmatch(who) or _begins(round_of(plan), round_named))
+        if rated == person and (not ENROLLED.fullmatch(who) or _begins(round_of(plan), round_named))
     }
     taken = {rater for plan in plans.values() for rater in plan.raters}
     share = next(free for number in count(1) if (free := f"unassigned-{number}") not in taken)
@@ -358,7 +357,7 @@ def forget_rater(run: Run, rater: str, *, by: str = "") -> Forgetting:
         RunError: as for :func:`withdraw`.
     """
     rater = rater.strip()
-    if _ENROLLED.fullmatch(rater):
+    if ENROLLED.fullmatch(rater):
         todo = f"bedside annotate people PLAN --withdraw {rater}"
         raise InputError("people of several studies may be called so", where="`rater`", todo=todo)
     done: dict[str, Withdrawal] = {}

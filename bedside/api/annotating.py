@@ -971,6 +971,7 @@ def rating_page(plan: PlanOrFile, settings: PageSettings) -> RatingPage:
             if before != study.parameters:
                 todo = f"set it back to [{', '.join(before)}]"
                 raise InputError("people enrolled by others, and wouldn't be known", where="`parameters`", todo=todo)
+    text, _ = map(_words_of, (settings.text, settings.help_text))  # a file that can't be read is refused at once
     if settings.links:
         return page(**_links(folder, folder.address() or place.address, read, settings, study))
     if settings.collect:
@@ -985,7 +986,7 @@ def rating_page(plan: PlanOrFile, settings: PageSettings) -> RatingPage:
             # Otherwise the places of those who never come back would be nobody's.
             study = study.model_copy(update={"hours": need.idle})
         page = partial(RatingPage, read, run, folder, place)
-        links = _serve(page, _words_of(settings.text), settings, study)
+        links = _serve(page, text, settings, study)
         try:
             collect_queued(run, read)
             return page(**links, stored=collect(folder, Run(run.path), as_assigned(run, read)))

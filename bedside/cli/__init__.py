@@ -26,7 +26,7 @@ from bedside.core.stopping import stoppable
 _STOPPED = "stopped; nothing is left half-written. Run the same command again to go on"
 #: What typer returns after Ctrl-C.
 _INTERRUPTED = 130
-_LAST = "Every command takes --help, --json, --timings. An error is one line (exit 2)."
+_LAST = "After any command: --help, --json, --timings. An error is one line (exit 2)."
 #: The modules of the commands and groups of commands, under the headings and in the order that ``--help`` lists them.
 _COMMANDS: dict[str, dict[str, str]] = {
     "Begin": {
@@ -92,7 +92,6 @@ class _CommandLine(CommandGroup):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """A line a command, the options by their names, examples: all on one screen."""
-        formatter.write_paragraph()
         for heading, names in _COMMANDS.items():
             formatter.write(f"{heading}\n")
             for name in names:

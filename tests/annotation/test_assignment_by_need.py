@@ -243,6 +243,29 @@ def test_who_drops_out_by_command_gets_nothing_more(run: Run) -> None:
     assert set(items) <= need.handed["anna"].keys()
 
 
+def test_agreement_knows_who_came_after_the_plan_was_drawn(run: Run) -> None:
+    plan = rating_plan(run, raters=("anna", "ben"), overlap=2)
+    state = begun(run, plan)
+    folder = opened(plan, run)[1]
+    is_open(state, "ben")
+    reassign(run, plan, "ben", ["dan"])
+    for rater in ("anna", "dan"):
+        while items := is_open(state, rater):
+            hand_in(state, rater, items[0], 1 + int(items[0][1], 16) % 5)
+    collect(folder, run, state.plan)
+    done = len(read_store(run, state.plan).answers())
+    progress = study_progress(Run(run.path), [f"plan-{folder.path.name}"])
+    assert (progress.planned, progress.rated, progress.open) == (24, done, 24 - done)
+    empathy = bedside.agree(run.path, metrics="empathy").results[0]
+    both = set.intersection(*(set(state.plan.assignment[rater]) for rater in ("anna", "dan")))
+    assert (empathy.raters, empathy.units, empathy.statistics["kappa"].estimate) == (
+        ("human:anna", "human:dan"),
+        len(both),
+        1.0,
+    )
+    assert bedside.compare(run.path, metrics="empathy").results
+
+
 def test_a_person_gets_a_share_of_so_many_and_leaves_the_rest(run: Run) -> None:
     plan = rating_plan(run, raters=("slot-1", "slot-2"), overlap=2)
     begin(run, plan, "kappa±.1", 24.0, WorkDone())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -25,6 +26,8 @@ from bedside.ratings.run import Run
 _LOCK = "collection.lock"
 #: How long to wait for another process that does the same, in seconds.
 _PATIENCE = 60.0
+#: A file of saved answers, also where a tool has written it anew.
+_SAVED = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{(?s:.*)"form"\s*:\s*"bedside answers"')
 
 
 class _SavedEntry(SentEntry):
@@ -44,8 +47,8 @@ class _SavedAnswers(BaseModel):
 
 def is_saved(path: Path) -> bool:
     """Whether a file is one that the page had a rater save."""
-    with suppress(OSError), path.open("rb") as file:
-        return file.read(200).startswith(b'{"form":"bedside answers"')
+    with suppress(OSError):
+        return _SAVED.search(path.read_bytes()) is not None
     return False
 
 
@@ -60,18 +63,23 @@ def read_saved(folder: PageFolder, run: Run, plan: AnnotationPlan, path: Path) -
         RunError: the database can't be written.
     """
     try:
-        saved = _SavedAnswers.model_validate_json(path.read_bytes())
+        saved = _SavedAnswers.model_validate_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
     except ValidationError as error:
         todo = "have the rater save it once more"
         raise InputError("the answers in the file can't be read", where=str(path), todo=todo) from error
     if saved.plan != plan_hash(plan):
         raise InputError("the answers are of another plan", where=str(path), todo="name the plan whose page it was")
-    rater, aside = rater_of(plan, saved.rater, str(path)), []
+    rater, aside, firsts = rater_of(plan, saved.rater, str(path)), [], dict[str, _SavedEntry]()
     folder.make()
     with closing(PageState(plan, run, folder)) as state:
         for sent in saved.answers:
-            stands = state.database.entry(sent.item, rater)
-            if stands.version <= sent.version or stands.handed_in is None:
+            stands, first = state.database.entry(sent.item, rater), firsts.setdefault(sent.item, sent)
+            if sent is not first:
+                if (sent.state, sent.choices, sent.texts) != (first.state, first.choices, first.texts):
+                    aside.append(f"{path}: item {sent.item}: it is there twice; the first answer counts")
+            elif sent.state == "draft":
+                aside.append(f"{path}: item {sent.item}: it wasn't handed in; have the rater do that")
+            elif stands.version <= sent.version or stands.handed_in is None:
                 try:
                     state.save(rater, sent.item, sent.model_copy(update={"version": stands.version}))
                 except RunError:

@@ -231,7 +231,8 @@ class RecruitedPage(PageState):
             return {**(super()._study(rater, stage) or study_words()), **words}
         ending, until = None, person.until
         if person.state not in ACTIVE:
-            ending, until = self.study.ending(person.state, person.parameters, person.code), None  # type: ignore[arg-type]
+            who, items = (person.parameters, person.code), self.recruitment.items_done(rater)
+            ending, until = self.study.ending(person.state, *who, items=items), None  # type: ignore[arg-type]
         shown = {"name", "question", "kind", "choices", "required"}
         questions = [question.model_dump(include=shown) for question in self.study.questionnaire]
         return study_words(**words, questions=questions, ending=ending, until=until, can_withdraw=True)

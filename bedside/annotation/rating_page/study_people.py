@@ -30,7 +30,7 @@ from bedside.annotation.offline_tables import safe_cell
 from bedside.annotation.rating_page.page_database import PageDatabase, opened_database, saying_which, writing
 from bedside.annotation.rating_page.page_folder import PageFolder
 from bedside.annotation.reassignment import Decision, Need, as_assigned, decide, hand_over, need_of
-from bedside.annotation.study_file import StudyFile, slots_of
+from bedside.annotation.study_file import StudyFile, present_raters, slots_of
 from bedside.annotation.training_cases import CodedPositions, TrainingResult, training_result
 from bedside.core.errors import InputError
 from bedside.core.files import Format
@@ -300,14 +300,17 @@ class Recruitment:
         slots, need = slots_of(self._drawn.raters), self._need()
         if need is None:
             return [slot for slot in slots if self._works(slot)]
-        plan, design = self._plan(), self._design
+        plan = self._plan()
         invited = (name for name in plan.people if name not in slots and not plan.standing(name).excluded)
-        shares = {name: design.size(name) for name in invited}
-        for person in self.people.persons():
-            shares[person.rater] = design.size(person.slot) if person.slot and person.state in ACTIVE else 0
-        had = {name: {*plan.assignment.get(name, ()), *plan.settled.get(name, ())} for name in shares}
-        promised = sum(max(0, size - len(design.wanted.keys() & had[name])) for name, size in shares.items())
-        return slots if not need.stopped and design.lacking(plan) > promised else []
+        places: dict[str, str | None] = {name: name for name in invited}
+        places |= {own.rater: own.slot if own.state in ACTIVE else None for own in self.people.persons()}
+        promised = sum(self._lacks(plan, *place) for place in places.items())
+        return slots if not need.stopped and self._design.lacking(plan) > promised else []
+
+    def _lacks(self, plan: AnnotationPlan, rater: str, slot: str | None) -> int:
+        """How many items of a share by need a rater doesn't have."""
+        had = {*plan.assignment.get(rater, ()), *plan.settled.get(rater, ())}
+        return 0 if slot is None else max(0, self._design.size(slot) - len(self._design.wanted.keys() & had))
 
     def supply(self, person: EnrolledPerson, few: int = FEW) -> Supply | None:
         """What a person can expect who has fewer open items, which are handed out; None where it isn't by need."""
@@ -357,6 +360,9 @@ class Recruitment:
                         take_back(self._run, self._drawn, person.rater, kept)
                     else:
                         hand_over(self._run, self._drawn, person.rater, person.slot, kept)
+                    self.people.keep(person.rater, slot=None)
+                elif by_need and person.state == "completed" and self._lacks(self._plan(), person.rater, person.slot):
+                    # There was no more for them: others take the rest.
                     self.people.keep(person.rater, slot=None)
 
     def handed_in(self, rater: str) -> list[str]:
@@ -513,7 +519,7 @@ def rater_rows(run: Run, plan: AnnotationPlan, recruitment: Recruitment | None) 
     persons = {} if recruitment is None else {person.rater: person for person in recruitment.people.persons()}
     training_items = {item.id for item in plan.training}
     rows = []
-    for rater in plan.raters:
+    for rater in present_raters(plan, {who for _, who in history.with_excluded()}.union(persons)):
         person = persons.get(rater)
         if person is None and persons and rater in slots_of(plan.raters):
             continue

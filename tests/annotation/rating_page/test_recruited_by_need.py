@@ -16,11 +16,13 @@ from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_store import read_store
 from bedside.annotation.assignment_by_need import WorkDone, begin
 from bedside.annotation.page_words import page_words
+from bedside.annotation.plan_progress import plan_progress
 from bedside.annotation.rating_page.page_collection import collect
 from bedside.annotation.rating_page.page_folder import page_folder
 from bedside.annotation.rating_page.page_state import ClosedItemError
 from bedside.annotation.rating_page.recruited_page import RecruitedPage
-from bedside.annotation.rating_page.study_people import payment_sheet
+from bedside.annotation.rating_page.study_people import payment_sheet, rater_rows
+from bedside.annotation.reassignment import as_assigned
 from bedside.ratings.run import Run
 from tests.annotation.rating_page.pages import sent
 from tests.annotation.rating_page.test_recruited_page import (
@@ -101,8 +103,26 @@ def test_a_share_is_so_many_items_a_few_at_a_time(by_need: tuple[AnnotationPlan,
     assert len(raters) == 12
 
 
+def test_a_place_of_which_items_were_left_opens_again_for_them(run: Run, tmp_path: Path) -> None:
+    """Three shares of eight: two people rate the same, and the third can give only half of what is left."""
+    plan, page = open_by_need(run, tmp_path, overlap=2)
+    done = [works(page, joined(plan, page, pid)) for pid in ("a1", "a2", "a3")]
+    assert done == [8, 8, 4]
+    assert page.recruitment.waiting() == 1
+    fourth = joined(plan, page, "a4")
+    # Nobody else comes in while the fourth has what is left.
+    assert enrol(page, {**PARAMETERS, "PROLIFIC_PID": "a5"}, "agreed")["ending"]["kind"] == "full"
+    assert works(page, fourth) == 4
+    assert enrol(page, {**PARAMETERS, "PROLIFIC_PID": "a5"}, "agreed")["ending"]["kind"] == "full"
+    assert {person.state for person in page.people.persons()} == {"completed"}
+    raters = Counter(item for person in page.people.persons() for item in items_of(page.plan, person.rater))
+    assert [raters[item.id] for item in plan.items] == [2] * 12
+
+
 @pytest.mark.parametrize("way", ["timed out", "excluded", "withdrawn"])
-def test_what_somebody_leaves_goes_to_the_next(by_need: tuple[AnnotationPlan, RecruitedPage], way: str) -> None:
+def test_what_somebody_leaves_goes_to_the_next(
+    by_need: tuple[AnnotationPlan, RecruitedPage], run: Run, way: str
+) -> None:
     plan, page = by_need
     first = joined(plan, page, "a1")
     assert works(page, first, 2) == 2
@@ -126,6 +146,14 @@ def test_what_somebody_leaves_goes_to_the_next(by_need: tuple[AnnotationPlan, Re
     assert set(held) == (every - kept if way == "timed out" else every)
     assert sum(done) == (10 if way == "timed out" else 12)
     assert max(held.values()) == 1
+    # Shares that nobody has, and who withdrew, are no rows; who was invited or enrolled is, whatever they did.
+    now = as_assigned(run, plan)
+    there = [person.rater for person in page.people.persons()]
+    progress = plan_progress(Run(run.path), now)
+    assert [row.rater for row in rater_rows(Run(run.path), now, page.recruitment)] == there
+    assert list(dict.fromkeys(share.rater for share in progress.shares)) == there
+    assert [quality.rater for quality in progress.quality] == [result.rater for result in progress.training] == there
+    assert len(there) == (3 if way == "withdrawn" else 4)
     sheet, total = payment_sheet(page.recruitment)
     rows = list(csv.DictReader(io.StringIO(sheet)))
     amounts = {"timed out": "0.60", "excluded": "0.00", "withdrawn": "0.60"}
@@ -166,7 +194,9 @@ def test_enough_is_kind(by_need: tuple[AnnotationPlan, RecruitedPage]) -> None:
     assert left(page, drafting) == [draft]
     page.save(drafting, draft, sent(choices=RATED, version=1))
     assert ending(page, drafting)[0] == "enough"
-    assert ending(page, training)[0] == "enough"
+    person = page.people.person(training)
+    assert person is not None
+    assert ending(page, training) == ("enough", f"C2-{person.code}")
     with pytest.raises(ClosedItemError):
         page.save(drafting, draft, sent(choices=RATED, version=2))
     # Nobody new gets work, and is told so, by the code of who finds no place.

@@ -845,3 +845,14 @@ def test_shares_that_cannot_be_filled_are_refused(large: Run, tmp_path: Path) ->
     ):
         with pytest.raises(DataError, match=message):
             rating_plan(large, **known)
+
+
+@pytest.mark.parametrize("name", ["help_text", "text"])
+def test_links_are_not_printed_where_a_text_is_not_there(run: Run, tmp_path: Path, name: str) -> None:
+    write_plan(rating_plan(run), tmp_path / "plan.json")
+    texts: dict[str, Any] = {name: tmp_path / "none.md"}
+    with pytest.raises(InputError, match=r"none\.md"):
+        bedside.rating_page(tmp_path / "plan.json", run=run, links=True, **texts)
+    (tmp_path / "none.md").write_text("Call **116 123**.", "utf-8")
+    page = bedside.rating_page(tmp_path / "plan.json", run=run, links=True, **texts)
+    assert set(page.links) == {"anna", "ben", "cleo"}

@@ -83,6 +83,36 @@ def test_what_a_file_cannot_say_is_set_aside(run: Run, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("form", ["indented", "sorted", "byte order mark"])
+def test_a_file_that_a_tool_wrote_anew_is_known(run: Run, tmp_path: Path, form: str) -> None:
+    plan = rating_plan(run, raters=("anna", "ben"), overlap=1)
+    item = plan.assignment["anna"][0]
+    text = json.dumps(
+        saved(plan, "anna", {item: "4"}), indent=2 if form == "indented" else None, sort_keys=form == "sorted"
+    )
+    write_plan(plan, tmp_path / "plan.json")
+    file = tmp_path / "mine.json"
+    file.write_text(text, "utf-8-sig" if form == "byte order mark" else "utf-8")
+    bedside.import_answers(tmp_path / "plan.json", files=[file], run=run.path)
+    answers = read_store(Run(run.path), plan).answers()
+    assert {key: answer.choices["empathy"] for key, answer in answers.items()} == {(item, "anna"): ("4",)}
+
+
+def test_what_is_there_twice_or_was_not_handed_in_is_said(run: Run, tmp_path: Path) -> None:
+    plan = rating_plan(run, raters=("anna", "ben"), overlap=1)
+    first, second, third, *_ = plan.assignment["anna"]
+    file = saved(plan, "anna", {first: "4", second: "2", third: "3"})
+    other = {"mark": "other-mark", "choices": {"empathy": ["1"], "goal_alignment": ["2"]}}
+    file["answers"][2]["state"] = "draft"
+    file["answers"] += [{**file["answers"][0], **other}, {**file["answers"][1], "mark": "same-answer"}]
+    summary = imported(plan, run, tmp_path, file)
+    answers = read_store(Run(run.path), plan).answers()
+    assert {key: answer.choices["empathy"] for key, answer in answers.items()} == {
+        (first, "anna"): ("4",), (second, "anna"): ("2",)
+    }  # fmt: skip
+    assert [line.split(": ")[1] for line in summary.collected.set_aside] == [f"item {third}", f"item {first}"]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
