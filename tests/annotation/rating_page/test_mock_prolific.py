@@ -25,6 +25,7 @@ from bedside.annotation.annotation_plan import KnownItem
 from bedside.annotation.answer_store import read_store
 from bedside.annotation.plan_file import read_plan
 from bedside.annotation.rating_page.page_folder import page_folder
+from bedside.annotation.rating_page.study_people import People
 from bedside.annotation.reassignment import as_assigned, need_of
 from bedside.annotation.study_targets import read_targets, target_states
 from bedside.annotation.training_cases import read_training
@@ -47,8 +48,8 @@ SHARES, EACH = 45, 4
 def _time_passes(person: Participant) -> None:
     """Until the person's time is over: nobody here waits for two hours."""
     plan = read_plan(person.page.plan_file)
-    with closing(sqlite3.connect(page_folder(person.page.run, plan).people, timeout=60)) as database, database:
-        over = database.execute(
+    with closing(People(page_folder(person.page.run, plan).people)) as people:
+        over = people._connection.execute(
             "UPDATE persons SET until = '2026-01-01T00:00:00.000+00:00' WHERE person = ?", (f"id:{person.pid}",)
         )
         assert over.rowcount == 1
@@ -220,7 +221,7 @@ def test_there_is_consent_for_every_rating(study: Any) -> None:
     page, plan, _ = study
     rows = {f"human:{row['rater']}": row for row in _persons(page).values()}
     with closing(sqlite3.connect(page_folder(page.run, plan).people)) as database:
-        shown = {version: orjson.loads(text) for version, text in database.execute("SELECT * FROM consents")}
+        shown = {version: orjson.loads(text) for version, text in database.execute("SELECT version, shown FROM consents")}
     raters = Run(page.run.path).ratings.filter(rated_by_humans())["rater"].to_list()
     assert len(raters) == 360
     for rater in raters:
