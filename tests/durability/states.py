@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from openpyxl import load_workbook
 
+from bedside.core.files import address_to_read
 from bedside.ratings.run import Run
 from bedside.ratings.table import KEY
 
@@ -84,7 +85,8 @@ def _parse(name: str, content: bytes) -> None:
 
 
 def store_is_whole(path: Path) -> bool:
-    with closing(sqlite3.connect(path)) as connection:
+    # As bedside reads it: to open it otherwise would take the log from beside it.
+    with closing(sqlite3.connect(address_to_read(path), uri=True)) as connection:
         return bool(connection.execute("PRAGMA integrity_check").fetchone() == ("ok",))
 
 
