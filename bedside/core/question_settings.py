@@ -155,7 +155,9 @@ class PageServing:
         "network, or 0.0.0.0 for all of them.",
         default="127.0.0.1", heading=OPTIONS, metavar="ADDRESS",
     )  # fmt: skip
-    port: int = option("Port of the page on this machine.", default=8086, heading=OPTIONS, metavar="NUMBER")
+    port: int = option(
+        "Port of the page on this machine.", default=8086, heading=OPTIONS, metavar="NUMBER", least=1, most=65535
+    )
     certificate: str | os.PathLike[str] | None = option(
         "Certificate for TLS, as PEM; needs its --key.", default=None, heading=OPTIONS, metavar="FILE", form="path"
     )
