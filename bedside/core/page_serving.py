@@ -154,8 +154,8 @@ class PagePlace:
         return context
 
 
-def checked_place(place: PagePlace) -> PagePlace:
-    """A place that can be one.
+def checked_place(place: PagePlace, called: str = "address") -> PagePlace:
+    """A place that can be one; its public address is the argument of that name.
 
     Raises:
         InputError: the public address is none, a key has no certificate or a certificate no key, or others could read
@@ -174,7 +174,7 @@ def checked_place(place: PagePlace) -> PagePlace:
     if place.public is not None and not is_one:
         raise InputError(
             f"{place.public!r} is not an address",
-            where="`address`",
+            where=f"`{called}`",
             todo="write it as people type it, such as https://studies.example.org/rating",
         )
     if not place.only_here and place.certificate is None and parts.scheme != "https":

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from pathlib import Path
 
 import pytest
 
 from bedside.core.errors import InputError
-from bedside.core.page_serving import PagePlace, checked_place, client_of, is_loopback
+from bedside.core.page_serving import LocalPage, PagePlace, checked_place, client_of, is_loopback, serve
 
 PROXIED = PagePlace(public="https://studies.example.org/rating")
 
@@ -79,6 +80,10 @@ def test_places_that_can_be_none_are_refused(tmp_path: Path) -> None:
         "https://",
         "https://u:p@a.example",
         "https://a.example/#x",
+        "https://[::1/",
+        "https://a.example:99999",
+        "https://a.example:0",
+        "",
     ):
         with pytest.raises(InputError, match="is not an address"):
             checked_place(PagePlace(public=public))
@@ -90,8 +95,25 @@ def test_places_that_can_be_none_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="needs its key"):
         checked_place(PagePlace(certificate=tmp_path))
     (tmp_path / "a.pem").write_text("no certificate")
-    with pytest.raises(InputError, match="certificate can't be used"):
+    with pytest.raises(InputError, match="certificate can't be used") as refusal:
         PagePlace(certificate=tmp_path / "a.pem", key=tmp_path / "a.pem").tls()
+    assert "_ssl" not in str(refusal.value)
+
+
+def test_an_address_may_be_typed_in_capitals() -> None:
+    place = checked_place(PagePlace(host="10.0.0.5", public="HTTPS://Studies.example.org/A/"))
+    assert place.address == "https://Studies.example.org/A"
+    assert not place.is_readable
+    assert place.accepts_host("studies.example.org")
+    assert place.accepts_origin("https://studies.example.org", "studies.example.org")
+
+
+@pytest.mark.parametrize("host", ["evil.invalid", "192.0.2.1", f"{'a' * 70}.invalid"])
+def test_a_host_that_is_not_this_machines_is_named(host: str) -> None:
+    page = LocalPage(contents={}, asker=lambda _: None, answers={}, statuses={}, error_words=lambda *_: {})
+    with pytest.raises(InputError) as refusal:
+        asyncio.run(serve(page, PagePlace(host, 8086, "https://a.example"), started=lambda: None))
+    assert refusal.value.where == "`host`"
 
 
 def test_a_network_of_ipv6_is_one_client() -> None:

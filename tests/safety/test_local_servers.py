@@ -245,6 +245,7 @@ def test_bodies_that_never_end_keep_nobody_out_behind_a_proxy(
             with suppress(ConnectionError):
                 slow = stack.enter_context(_from(served, number))
                 slow.sendall(f'{sent}Content-Length: 100\r\n\r\n{{"a":'.encode())
+        time.sleep(1)  # all have begun by then
         assert max(served.seconds() for _ in range(3)) < 1
         assert served.said() == printed
 
@@ -261,6 +262,10 @@ def test_an_open_host_wants_tls_or_a_proxy(
     address = "--address" if command == "annotate page" else "--page-address"
     code, _, errors = call(*commands[command], "--host", "0.0.0.0", address, "http://studies.example.org")
     assert (code, "unencrypted" in errors) == (2, True)
+    for wrong in (["--port", "99999"], ["--port", "0"], [address, "https://[::1/"], [address, "https://x.org:99999"]):
+        code, _, errors = call(*commands[command], *wrong)
+        assert (code, len(errors.splitlines())) == (2, 1), errors
+        assert wrong[0] in errors
 
 
 def _from(served: Served, number: int) -> socket.socket:
