@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
+import httpx
 import pytest
 
 from bedside.core.errors import InputError
-from bedside.core.page_serving import LocalPage, PagePlace, checked_place, client_of, is_loopback, serve
+from bedside.core.page_serving import LocalPage, PagePlace, checked_place, client_of, free_port, is_loopback, serve
 
 PROXIED = PagePlace(public="https://studies.example.org/rating")
 
@@ -108,9 +111,15 @@ def test_an_address_may_be_typed_in_capitals() -> None:
     assert place.accepts_origin("https://studies.example.org", "studies.example.org")
 
 
+def page_of(answer: Callable[..., object]) -> LocalPage:
+    return LocalPage(
+        contents={}, asker=lambda _: "anna", answers={"/asked": answer}, statuses={}, error_words=lambda *_: {}
+    )
+
+
 @pytest.mark.parametrize("host", ["evil.invalid", "192.0.2.1", f"{'a' * 70}.invalid"])
 def test_a_host_that_is_not_this_machines_is_named(host: str) -> None:
-    page = LocalPage(contents={}, asker=lambda _: None, answers={}, statuses={}, error_words=lambda *_: {})
+    page = page_of(lambda *_: None)
     with pytest.raises(InputError) as refusal:
         asyncio.run(serve(page, PagePlace(host, 8086, "https://a.example"), started=lambda: None))
     assert refusal.value.where == "`host`"
@@ -120,3 +129,27 @@ def test_a_network_of_ipv6_is_one_client() -> None:
     assert client_of("2001:db8:1:2:3:4:5:6") == client_of("2001:db8:1:2::9") != client_of("2001:db8:1:3::9")
     assert client_of("fe80::1%eth0") == client_of("fe80::2")
     assert client_of("::ffff:127.0.0.1") == client_of("127.0.0.1") != client_of("127.0.0.2")
+
+
+def test_a_fault_of_an_answer_is_logged_without_its_words(caplog: pytest.LogCaptureFixture) -> None:
+    def fails(*_: object) -> None:
+        raise KeyError("what a patient said")
+
+    async def asked() -> httpx.Response:
+        place, ready = PagePlace(port=free_port(0)), asyncio.Event()
+        serving = asyncio.create_task(serve(page_of(fails), place, started=ready.set))
+        await asyncio.wait_for(ready.wait(), 20)
+        async with httpx.AsyncClient() as client:
+            answer = await client.get(f"{place.address}/asked")
+        serving.cancel()
+        with suppress(asyncio.CancelledError):
+            await serving
+        return answer
+
+    answer = asyncio.run(asked())
+    assert (answer.status_code, answer.headers["Server"]) == (500, "bedside")
+    (record,) = [each for each in caplog.records if each.name.startswith("bedside")]
+    assert "KeyError" in record.getMessage()
+    assert "in fails" in record.getMessage()
+    assert "patient said" not in caplog.text + answer.text
+    assert "127.0.0.1" not in record.getMessage()
