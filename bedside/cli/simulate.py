@@ -100,7 +100,7 @@ def say_links(settings: Sitting, links: Mapping[str, str]) -> None:
     """Each person's link, who can reach the page, and how it is ended."""
     for person, link in links.items():
         note(f"{person}: {link}")
-    note(settings.place(settings.page_address).reach)
+    note(settings.place(settings.page_address, "page_address").reach)
     note("Each link is for one person. Ctrl-C ends the page; the same command goes on where everybody was.")
 
 

@@ -446,7 +446,8 @@ class Format:
         if isinstance(version, int) and self.oldest <= version <= self.version:
             return
         newer = not isinstance(version, int) or version > self.version
-        made = "made by a newer bedside" if newer else "from before the first release of bedside"
+        older = "from before the first release of bedside" if newer or version > 0 else "not made by bedside"
+        made = "made by a newer bedside" if newer else older
         reads = f"{self.oldest} to {self.version}" if self.oldest < self.version else f"{self.version}"
         raise kind(
             f"the {self.noun} was {made} (its format is {version}, this bedside reads {reads})",

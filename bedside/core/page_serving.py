@@ -20,6 +20,7 @@ import socket
 import ssl
 import sys
 import threading
+import traceback
 import webbrowser
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,10 +28,11 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from http import HTTPStatus
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 import orjson
@@ -125,8 +127,7 @@ class PagePlace:
         """Whether a request that changes something may come from a page of this origin: from the server's own."""
         own = {f"{self.scheme}://{host_header}"}
         if self.public is not None:
-            parts = urlsplit(self.public)
-            own.add(f"{parts.scheme}://{parts.netloc}")
+            own.add("{0.scheme}://{0.netloc}".format(urlsplit(self.public)).casefold())
         return origin in own
 
     def tls(self) -> ssl.SSLContext | None:
@@ -141,16 +142,20 @@ class PagePlace:
         try:
             context.load_cert_chain(self.certificate, self.key, password=lambda: "")
         except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            if isinstance(error, ssl.SSLError):
+                pair = error.reason == "KEY_VALUES_MISMATCH"
+                reason = "the key is another certificate's" if pair else "one of the two is no PEM, or has a password"
             raise InputError(
-                f"the certificate can't be used ({error})",
+                f"the certificate can't be used ({reason})",
                 where=str(self.certificate),
                 todo="give `certificate` and `key` as PEM files, the key without a password",
             ) from error
         return context
 
 
-def checked_place(place: PagePlace) -> PagePlace:
-    """A place that can be one.
+def checked_place(place: PagePlace, called: str = "address") -> PagePlace:
+    """A place that can be one; its public address is the argument of that name.
 
     Raises:
         InputError: the public address is none, a key has no certificate or a certificate no key, or others could read
@@ -160,28 +165,26 @@ def checked_place(place: PagePlace) -> PagePlace:
         raise InputError(
             "a certificate needs its key", where="`certificate`", todo="give both, `certificate` and `key`"
         )
-    if not place.only_here and place.certificate is None and not (place.public or "").startswith("https:"):
+    try:
+        parts = urlsplit(place.public or "")
+        is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_one = is_one and not (parts.query or parts.fragment or "@" in parts.netloc)
+    except ValueError:
+        is_one = False
+    if place.public is not None and not is_one:
+        raise InputError(
+            f"{place.public!r} is not an address",
+            where=f"`{called}`",
+            todo="write it as people type it, such as https://studies.example.org/rating",
+        )
+    if not place.only_here and place.certificate is None and parts.scheme != "https":
         raise InputError(
             f"{place.host} opens the page to others, and what is read and written there would go unencrypted",
             where="`host`",
             todo="give `certificate` and `key`, or name the https address of the proxy before it",
         )
-    if place.public is None:
-        return place
-    parts = urlsplit(place.public)
-    if (
-        parts.scheme not in ("http", "https")
-        or not parts.hostname
-        or parts.query
-        or parts.fragment
-        or "@" in parts.netloc
-    ):
-        raise InputError(
-            f"{place.public!r} is not an address",
-            where="`address`",
-            todo="write it as people type it, such as https://studies.example.org/rating",
-        )
-    return PagePlace(place.host, place.port, place.public.rstrip("/"), place.certificate, place.key)
+    public = None if place.public is None else parts.geturl().rstrip("/")
+    return PagePlace(place.host, place.port, public, place.certificate, place.key)
 
 
 def free_port(wanted: int) -> int:
@@ -381,12 +384,25 @@ async def serve(
 async def _listening(application: web.Application, place: PagePlace, busy: set[Any]) -> AsyncIterator[None]:
     from aiohttp import web
 
+    class Connection(web.RequestHandler):
+        def handle_error(self, request: Any, status: int = 500, exc: Any = None, message: Any = None) -> web.Response:
+            if status >= 500 and exc is not None:  # bedside's own fault; its words may be of somebody's text
+                trace = "".join(traceback.format_tb(exc.__traceback__))
+                _LOG.error("A page met a fault of bedside's: %s\n%s", type(exc).__name__, trace)
+            response = _json({"error": HTTPStatus(status).phrase}, status)
+            response.headers.update(_HEADERS)
+            response.force_close()
+            return response
+
+        def log_exception(self, *args: Any, **kw: Any) -> None:
+            """What a client sent that can't be read, and its address: nobody else's business."""
+
     tls = place.tls()
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=_END_SECONDS, keepalive_timeout=_IDLE_SECONDS)
+    runner = web.AppRunner(application, shutdown_timeout=_END_SECONDS)
     await runner.setup()
-    assert runner.server is not None
-    loop = asyncio.get_running_loop()
-    door = _Door(runner.server, busy, tls, behind_proxy=place.public is not None)
+    loop, kind = asyncio.get_running_loop(), cast(Any, Connection)
+    come = partial(kind, runner.server, loop=loop, access_log=None, keepalive_timeout=_IDLE_SECONDS)
+    door = _Door(runner.server, come, busy, tls, place.public is not None)
     with ExitStack() as ending:
         try:
             ending.callback(door.close)
@@ -398,13 +414,13 @@ async def _listening(application: web.Application, place: PagePlace, busy: set[A
                     ending.callback(opened.close)
                     opened.setblocking(False)
                     ending.callback(loop.create_task(door.let_in(opened)).cancel)
-            except (OSError, OverflowError) as error:
+            except (OSError, UnicodeError) as error:
+                where, todo = "`port`", "end what has that port, or choose another `port` or `host`"
+                if isinstance(error, socket.gaierror | UnicodeError) or error.errno == errno.EADDRNOTAVAIL:
+                    where, todo = "`host`", "give an address of this machine, or 0.0.0.0 for all of them"
                 reason = getattr(error, "strerror", None) or str(error)
-                raise InputError(
-                    f"the server can't listen at {place.host}, port {place.port} ({reason})",
-                    where="`port`",
-                    todo="end what has that port, or choose another `port` or `host`",
-                ) from error
+                trouble = f"the server can't listen at {place.host}, port {place.port} ({reason})"
+                raise InputError(trouble, where=where, todo=todo) from error
             yield
         finally:
             ending.close()
@@ -418,13 +434,14 @@ class _Door:
 
     Args:
         server: who answers.
+        come: makes what speaks with who comes.
         busy: the connections whose request is being answered.
         tls: what speaks TLS; None where nothing does.
         behind_proxy: whether people's connections are those of a proxy.
     """
 
-    def __init__(self, server: web.Server, busy: set[Any], tls: ssl.SSLContext | None, *, behind_proxy: bool) -> None:
-        self._server, self._busy, self._tls = server, busy, tls
+    def __init__(self, server: Any, come: Any, busy: set[Any], tls: ssl.SSLContext | None, behind_proxy: bool) -> None:
+        self._server, self._come, self._busy, self._tls = server, come, busy, tls
         # Half of the files that may still be opened are others'.
         self._most = max(2, min(_MOST_CONNECTIONS, _free_files() // 2))
         self._at_once = max(1, min(_LET_IN_AT_ONCE, self._most // 16))  # closing takes some rounds
@@ -458,7 +475,7 @@ class _Door:
                 await asyncio.sleep(0)
 
     def _take(self, connection: socket.socket, client: str) -> None:
-        loop, protocol = asyncio.get_running_loop(), self._server()
+        loop, protocol = asyncio.get_running_loop(), self._come()
         limit = None if self._tls is None else _TLS_SECONDS
         coming = loop.create_task(
             loop.connect_accepted_socket(lambda: protocol, connection, ssl=self._tls, ssl_handshake_timeout=limit)
@@ -545,13 +562,22 @@ def _application(
                 raise web.HTTPUnauthorized(headers={"WWW-Authenticate": "Bearer"})
             sent: tuple[bytes, ...] = ()
             if request.method == "PUT":
-                async with asyncio.timeout(_REQUEST_SECONDS):
-                    sent = (await request.read(),)
+                busy.discard(request.protocol)  # who is still sending waits, too
+                try:
+                    async with asyncio.timeout(_REQUEST_SECONDS):
+                        sent = (await request.read(),)
+                except (ConnectionError, web.RequestPayloadError) as error:  # gone, or what came is no body
+                    raise web.HTTPBadRequest from error
+                busy.add(request.protocol)
             return _json(await loop.run_in_executor(thread, answer, asker, request, *sent))
 
         return handler
 
+    async def forbid(_: web.Request, response: web.StreamResponse) -> None:
+        response.headers.update(_HEADERS)
+
     application = web.Application(middlewares=[_guard(page, place, busy)], client_max_size=page.most_bytes)
+    application.on_response_prepare.append(forbid)
     for path in ("/", "/files/{file}"):
         application.router.add_get(path, file)
     for path, answer in page.answers.items():
@@ -591,7 +617,6 @@ def _guard(page: LocalPage, place: PagePlace, busy: set[Any]) -> Any:
             response = _json({"error": "The request took too long."}, 408)
         finally:
             busy.discard(request.protocol)
-        response.headers.update(_HEADERS)
         return response
 
     return guarded

@@ -155,7 +155,9 @@ class PageServing:
         "network, or 0.0.0.0 for all of them.",
         default="127.0.0.1", heading=OPTIONS, metavar="ADDRESS",
     )  # fmt: skip
-    port: int = option("Port of the page on this machine.", default=8086, heading=OPTIONS, metavar="NUMBER")
+    port: int = option(
+        "Port of the page on this machine.", default=8086, heading=OPTIONS, metavar="NUMBER", least=1, most=65535
+    )
     certificate: str | os.PathLike[str] | None = option(
         "Certificate for TLS, as PEM; needs its --key.", default=None, heading=OPTIONS, metavar="FILE", form="path"
     )
@@ -163,11 +165,12 @@ class PageServing:
         "Key of the certificate, as PEM.", default=None, heading=OPTIONS, metavar="FILE", form="path"
     )
 
-    def place(self, public: str | None) -> PagePlace:
+    def place(self, public: str | None, called: str = "address") -> PagePlace:
         """Where that is.
 
         Args:
             public: the address that people use, where it is another.
+            called: the field that gives it.
 
         Raises:
             InputError: the address is none, or a key has no certificate or a certificate no key.
@@ -175,7 +178,7 @@ class PageServing:
         from bedside.core.page_serving import PagePlace, checked_place
 
         certificate, key = (None if file is None else Path(file) for file in (self.certificate, self.key))
-        return checked_place(PagePlace(self.host, self.port, public, certificate, key))
+        return checked_place(PagePlace(self.host, self.port, public, certificate, key), called)
 
 
 class Answering(Protocol[Source, Fields, Asked, Answer]):

@@ -173,7 +173,7 @@ class Sitting(PageServing):
             return None
         from bedside.simulation.talk_page import TalkPage
 
-        return TalkPage(self.place(self.page_address), folder, self.links)
+        return TalkPage(self.place(self.page_address, "page_address"), folder, self.links)
 
 
 @settings_class

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
+import httpx
 import pytest
 
 from bedside.core.errors import InputError
-from bedside.core.page_serving import PagePlace, checked_place, client_of, is_loopback
+from bedside.core.page_serving import LocalPage, PagePlace, checked_place, client_of, free_port, is_loopback, serve
 
 PROXIED = PagePlace(public="https://studies.example.org/rating")
 
@@ -79,6 +83,10 @@ def test_places_that_can_be_none_are_refused(tmp_path: Path) -> None:
         "https://",
         "https://u:p@a.example",
         "https://a.example/#x",
+        "https://[::1/",
+        "https://a.example:99999",
+        "https://a.example:0",
+        "",
     ):
         with pytest.raises(InputError, match="is not an address"):
             checked_place(PagePlace(public=public))
@@ -90,11 +98,58 @@ def test_places_that_can_be_none_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="needs its key"):
         checked_place(PagePlace(certificate=tmp_path))
     (tmp_path / "a.pem").write_text("no certificate")
-    with pytest.raises(InputError, match="certificate can't be used"):
+    with pytest.raises(InputError, match="certificate can't be used") as refusal:
         PagePlace(certificate=tmp_path / "a.pem", key=tmp_path / "a.pem").tls()
+    assert "_ssl" not in str(refusal.value)
+
+
+def test_an_address_may_be_typed_in_capitals() -> None:
+    place = checked_place(PagePlace(host="10.0.0.5", public="HTTPS://Studies.example.org/A/"))
+    assert place.address == "https://Studies.example.org/A"
+    assert not place.is_readable
+    assert place.accepts_host("studies.example.org")
+    assert place.accepts_origin("https://studies.example.org", "studies.example.org")
+
+
+def page_of(answer: Callable[..., object]) -> LocalPage:
+    return LocalPage(
+        contents={}, asker=lambda _: "anna", answers={"/asked": answer}, statuses={}, error_words=lambda *_: {}
+    )
+
+
+@pytest.mark.parametrize("host", ["evil.invalid", "192.0.2.1", f"{'a' * 70}.invalid"])
+def test_a_host_that_is_not_this_machines_is_named(host: str) -> None:
+    page = page_of(lambda *_: None)
+    with pytest.raises(InputError) as refusal:
+        asyncio.run(serve(page, PagePlace(host, 8086, "https://a.example"), started=lambda: None))
+    assert refusal.value.where == "`host`"
 
 
 def test_a_network_of_ipv6_is_one_client() -> None:
     assert client_of("2001:db8:1:2:3:4:5:6") == client_of("2001:db8:1:2::9") != client_of("2001:db8:1:3::9")
     assert client_of("fe80::1%eth0") == client_of("fe80::2")
     assert client_of("::ffff:127.0.0.1") == client_of("127.0.0.1") != client_of("127.0.0.2")
+
+
+def test_a_fault_of_an_answer_is_logged_without_its_words(caplog: pytest.LogCaptureFixture) -> None:
+    def fails(*_: object) -> None:
+        raise KeyError("patient" + " said")
+
+    async def asked() -> httpx.Response:
+        place, ready = PagePlace(port=free_port(0)), asyncio.Event()
+        serving = asyncio.create_task(serve(page_of(fails), place, started=ready.set))
+        await asyncio.wait_for(ready.wait(), 20)
+        async with httpx.AsyncClient() as client:
+            answer = await client.get(f"{place.address}/asked")
+        serving.cancel()
+        with suppress(asyncio.CancelledError):
+            await serving
+        return answer
+
+    answer = asyncio.run(asked())
+    assert (answer.status_code, answer.headers["Server"]) == (500, "bedside")
+    (record,) = [each for each in caplog.records if each.name.startswith("bedside")]
+    assert "KeyError" in record.getMessage()
+    assert "in fails" in record.getMessage()
+    assert "patient said" not in caplog.text + answer.text
+    assert "127.0.0.1" not in record.getMessage()

@@ -262,6 +262,9 @@ def test_an_unreleased_format_is_refused_with_what_can_be_done_and_that_works(ca
         bedside.score(bedside.EXAMPLES / "transcripts.jsonl", tmp_path / name, metrics=["structure"])
     bedside.import_ratings(tmp_path / "old", bedside.EXAMPLES / "ratings.csv", scales="1-5")
     people = Run(tmp_path / "old").ratings.filter(pl.col("rater").str.starts_with("human:"))
+    _renumbered(tmp_path / "old" / "manifest.json", 0)
+    with pytest.raises(RunError, match="not made by bedside"):
+        Run(tmp_path / "old")
     _renumbered(tmp_path / "old" / "manifest.json", 2)
     with pytest.raises(RunError, match="before the first release") as refused:
         Run(tmp_path / "old")

@@ -35,6 +35,8 @@ main()
 """
 #: What a person's page asks for, by command.
 ASKED = {"annotate page": "/share", "view": "/list", "simulate": "/news?since=0"}
+#: What it changes, by command; ``view`` changes nothing.
+CHANGED = {"annotate page": "/items/x", "simulate": "/line"}
 
 
 class Served:
@@ -189,6 +191,65 @@ def test_a_proxy_is_taken_at_its_word_in_nothing(commands: dict[str, list[str]],
         assert _ends_within(dribbling, 6, b"x")
 
 
+@pytest.mark.parametrize("command", ASKED)
+def test_what_is_no_request_is_answered_and_logged_nowhere(
+    commands: dict[str, list[str]], command: str, tmp_path: Path
+) -> None:
+    """What can't be parsed, a body that is none, a client that goes: nothing of it is printed, the secret least."""
+    with serving(commands, command, tmp_path) as served:
+        served.seconds()
+        printed = served.said()
+        own = f"Host: 127.0.0.1:{served.own}\r\nAuthorization: {served.known['Authorization']}"
+        asked, origin = served.asked.encode(), f"Origin: {served.address}"
+        put = f"PUT {CHANGED.get(command, '/')} HTTP/1.1\r\n{own}\r\n{origin}\r\n".encode()
+        get = b"GET " + asked + b" HTTP/1.1\r\n" + own.encode()
+        for sent, status in (
+            (get + b"\x00\r\n\r\n", 400),
+            (get.replace(b"HTTP/1.1", b"HTTP/9.9") + b"\r\n\r\n", 400),
+            (get + b"\r\nno colon\r\n\r\n", 400),
+            (get + b"\r\nContent-Length: x\r\n\r\n", 400),
+            (get + b"\r\nHost: b.example\r\n\r\n", 400),
+            (b"GET / HTTP/1.1\r\n\r\n", 400),
+            (get.replace(asked, b"/" + b"a" * 20_000) + b"\r\n\r\n", 400),
+            (get + b"\r\nExpect: more\r\n\r\n", 417),
+        ):
+            with _from(served, 0) as client:
+                client.settimeout(10)
+                client.sendall(sent)
+                answer = client.recv(4000).partition(b"\r\n\r\n")[0].decode()
+            assert answer.split()[1] == str(status), (sent, answer)
+            assert "Server: bedside" in answer, sent
+            assert "Content-Security-Policy: default-src 'none'" in answer, sent
+        for begun, later in (b"Content-Length: 100\r\n\r\n{", b""), (b"Transfer-Encoding: chunked\r\n\r\n", b"zz\r\n"):
+            with _from(served, 0) as gone:
+                gone.sendall(put + begun)
+                time.sleep(0.3)
+                gone.sendall(later)
+                time.sleep(0.1)
+        served.seconds()
+        assert served.said() == printed
+
+
+@pytest.mark.parametrize(("command", "option"), [("annotate page", "--address"), ("simulate", "--page-address")])
+def test_bodies_that_never_end_keep_nobody_out_behind_a_proxy(
+    commands: dict[str, list[str]], command: str, option: str, tmp_path: Path
+) -> None:
+    """600 of one person, more than may be open at once; the limit of time is not what lets others in."""
+    with serving(commands, command, tmp_path, f"{option}=https://studies.example.org") as served, ExitStack() as stack:
+        known = f"Host: studies.example.org\r\nAuthorization: {served.known['Authorization']}\r\n"
+        served.address = f"http://127.0.0.1:{served.own}"
+        served.seconds()
+        printed = served.said()
+        sent = f"PUT {CHANGED[command]} HTTP/1.1\r\n{known}Origin: https://studies.example.org\r\n"
+        for number in range(_sockets(600)):
+            with suppress(ConnectionError):
+                slow = stack.enter_context(_from(served, number))
+                slow.sendall(f'{sent}Content-Length: 100\r\n\r\n{{"a":'.encode())
+        time.sleep(1)  # all have begun by then
+        assert max(served.seconds() for _ in range(3)) < 1
+        assert served.said() == printed
+
+
 @pytest.mark.parametrize("command", ["annotate page", "simulate"])
 def test_an_open_host_wants_tls_or_a_proxy(
     commands: dict[str, list[str]], command: str, call: Callable[..., tuple[int, str, str]]
@@ -201,6 +262,10 @@ def test_an_open_host_wants_tls_or_a_proxy(
     address = "--address" if command == "annotate page" else "--page-address"
     code, _, errors = call(*commands[command], "--host", "0.0.0.0", address, "http://studies.example.org")
     assert (code, "unencrypted" in errors) == (2, True)
+    for wrong in (["--port", "99999"], ["--port", "0"], [address, "https://[::1/"], [address, "https://x.org:99999"]):
+        code, _, errors = call(*commands[command], *wrong)
+        assert (code, len(errors.splitlines())) == (2, 1), errors
+        assert wrong[0] in errors
 
 
 def _from(served: Served, number: int) -> socket.socket:
