@@ -185,10 +185,35 @@ def _in_folder(folder: Path) -> Iterator[FileCheck]:
         # What a simulation goes on from has no SHA-256 there: it says itself how it was written.
         own = ((LOG_FILE, "spent"), (TYPED_LINES, "lines typed"))
         stated |= {place / name: None for name, key in own if _listed(place / MANIFEST, key) is not None}
+        stated |= dict.fromkeys(_needed(place))
     for file in [*files, *sorted(stated.keys() - {*files})]:
         # What is kept beside a database that is written is a part of it.
         if not file.name.endswith(("-wal", "-shm", "-sent")):
             yield _checked(str(folder), file, stated.get(file))
+
+
+def _needed(place: Path) -> Iterator[Path]:
+    """What stands beside other files of a run or simulation, without a SHA-256 of its own there."""
+    from bedside.annotation.answer_store import FOLDER, PLAN, STORE
+    from bedside.judges.store import FILE_NAME
+    from bedside.ratings.run import RATINGS_FILE
+    from bedside.reports.build import WRITTEN
+
+    if any(_standing(place / name).is_file() for name in (RATINGS_FILE, LOG_FILE)):
+        yield from (place / own for own in (MANIFEST, f"report/{WRITTEN}") if (place / own).parent.is_dir())
+    entries = (entry for key in ("imports", "scorings") for entry in _entries(place, key) if isinstance(entry, dict))
+    for entry in entries:
+        if entry.get("plan") and entry.get("revisions"):
+            plan = Path(str(entry["plan"])).name
+            yield from (place / FOLDER / plan / name for name in (PLAN, STORE))
+        if entry.get("judges"):
+            yield place / FILE_NAME
+
+
+def _entries(place: Path, key: str) -> list[Any]:
+    """The entries of a list in a folder's manifest, which may be anything."""
+    entries = _listed(place / MANIFEST, key)
+    return entries if isinstance(entries, list) else []
 
 
 def _standing(file: Path) -> Path:
