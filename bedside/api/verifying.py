@@ -200,7 +200,10 @@ def _needed(place: Path) -> Iterator[Path]:
     from bedside.reports.build import WRITTEN
 
     if any(_standing(place / name).is_file() for name in (RATINGS_FILE, LOG_FILE)):
-        yield from (place / own for own in (MANIFEST, f"report/{WRITTEN}") if (place / own).parent.is_dir())
+        yield place / MANIFEST
+        # Where somebody was forgotten, what bedside wrote there is gone, and what others put there stays.
+        if _listed(place / MANIFEST, "removed") is None and any((place / "report").glob("*")):
+            yield place / "report" / WRITTEN
     entries = (entry for key in ("imports", "scorings") for entry in _entries(place, key) if isinstance(entry, dict))
     for entry in entries:
         if entry.get("plan") and entry.get("revisions"):
