@@ -204,19 +204,12 @@ def _needed(place: Path) -> Iterator[Path]:
         # Where somebody was forgotten, what bedside wrote there is gone, and what others put there stays.
         if _listed(place / MANIFEST, "removed") is None and any((place / "report").glob("*")):
             yield place / "report" / WRITTEN
-    entries = (entry for key in ("imports", "scorings") for entry in _entries(place, key) if isinstance(entry, dict))
-    for entry in entries:
+    lists = (_listed(place / MANIFEST, key) for key in ("imports", "scorings"))
+    for entry in (entry for own in lists if isinstance(own, list) for entry in own if isinstance(entry, dict)):
         if entry.get("plan") and entry.get("revisions"):
-            plan = Path(str(entry["plan"])).name
-            yield from (place / FOLDER / plan / name for name in (PLAN, STORE))
+            yield from (place / FOLDER / Path(str(entry["plan"])).name / name for name in (PLAN, STORE))
         if entry.get("judges"):
             yield place / FILE_NAME
-
-
-def _entries(place: Path, key: str) -> list[Any]:
-    """The entries of a list in a folder's manifest, which may be anything."""
-    entries = _listed(place / MANIFEST, key)
-    return entries if isinstance(entries, list) else []
 
 
 def _standing(file: Path) -> Path:
@@ -249,6 +242,9 @@ def _checked(source: str, file: Path, known: str | None) -> FileCheck:
             return FileCheck(source, str(file), "as written")
         return FileCheck(source, str(file), "changed", "its SHA-256 is another", _RESTORE)
     except BedsideError as error:
+        log = file.with_name(f"{file.name}-wal")
+        if log.name in error.what:
+            return FileCheck(source, str(log), "missing", error.what, error.todo or _RESTORE)
         return FileCheck(source, str(file), "changed", error.what, error.todo or _RESTORE)
 
 

@@ -719,9 +719,7 @@ def check_no_links(folder: Path, what: str) -> None:
             if entry.is_dir(follow_symlinks=False):
                 folders.append(entry.path)
             elif not entry.is_file(follow_symlinks=False):
-                raise RunError(  # whoever opens it may wait for ever
-                    f"what is no file stands in the folder of {what}", where=entry.path, todo="remove it"
-                )
+                raise RunError(f"what is no file stands in the folder of {what}", where=entry.path, todo="remove it")
 
 
 def cache_folder(what: str) -> Path:

@@ -168,12 +168,11 @@ def _values(source: ByteSource, most: int | None) -> Iterator[tuple[int, tuple[A
         if most is not None:
             frame = frame.head(most)
         batches = iter(frame.collect_batches(chunk_size=_BATCH, maintain_order=True))
-    while True:
+    batch: pl.DataFrame | None = pl.DataFrame()
+    while batch is not None:
         with _reading(source):  # not while whoever asks does something else
             batch = next(batches, None)
             rows = [] if batch is None else batch.rows()
-        if batch is None:
-            return
         yield from enumerate(rows, before + 1)
         before += len(rows)
 

@@ -368,6 +368,18 @@ def test_verify_names_what_is_gone(call: Call, tmp_path: Path, name: str) -> Non
     assert (code, f"{file} is missing: " in out, "All " in out) == (1, True, False)
 
 
+def test_verify_says_of_a_store_without_its_log_that_alone(call: Call, tmp_path: Path) -> None:
+    async def work(store: Store) -> None:
+        await store.finish(judgement("a"), PIECES, SCHEMA)
+        (tmp_path / "copy").mkdir()
+        (tmp_path / "copy" / FILE_NAME).write_bytes((tmp_path / FILE_NAME).read_bytes())
+
+    using(tmp_path / FILE_NAME, work)
+    code, out, _ = call("verify", str(tmp_path / "copy"))
+    log = tmp_path / "copy" / f"{FILE_NAME}-wal"
+    assert (code, out.startswith(f"{log} is missing: "), "changed" in out) == (1, True, False)
+
+
 @pytest.mark.parametrize("entry", [None, 1, [1], {"plan": 3, "revisions": 1}, {"plan": "../../..", "revisions": 1}])
 def test_verify_takes_any_manifest(call: Call, tmp_path: Path, entry: object) -> None:
     text = json.dumps({"imports": [entry], "scorings": entry})

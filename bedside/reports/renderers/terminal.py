@@ -33,13 +33,6 @@ def rich_table(table: TableContent, *, folded: bool = False) -> RichTable:
         if group is not None:
             view.add_row(Text(visible_line(group), style="italic"))
         for row in rows:
-            view.add_row(
-                *(
-                    Text(
-                        visible_line(cell.text + cell.marks),
-                        "bold" if cell.bold else "underline" if cell.underline else "",
-                    )
-                    for cell in row.cells
-                )
-            )
+            looks = ("bold" if cell.bold else "underline" if cell.underline else "" for cell in row.cells)
+            view.add_row(*map(Text, (visible_line(cell.text + cell.marks) for cell in row.cells), looks))
     return view
