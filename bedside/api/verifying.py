@@ -185,10 +185,31 @@ def _in_folder(folder: Path) -> Iterator[FileCheck]:
         # What a simulation goes on from has no SHA-256 there: it says itself how it was written.
         own = ((LOG_FILE, "spent"), (TYPED_LINES, "lines typed"))
         stated |= {place / name: None for name, key in own if _listed(place / MANIFEST, key) is not None}
+        stated |= dict.fromkeys(_needed(place))
     for file in [*files, *sorted(stated.keys() - {*files})]:
         # What is kept beside a database that is written is a part of it.
         if not file.name.endswith(("-wal", "-shm", "-sent")):
             yield _checked(str(folder), file, stated.get(file))
+
+
+def _needed(place: Path) -> Iterator[Path]:
+    """What stands beside other files of a run or simulation, without a SHA-256 of its own there."""
+    from bedside.annotation.answer_store import FOLDER, PLAN, STORE
+    from bedside.judges.store import FILE_NAME
+    from bedside.ratings.run import RATINGS_FILE
+    from bedside.reports.build import WRITTEN
+
+    if any(_standing(place / name).is_file() for name in (RATINGS_FILE, LOG_FILE)):
+        yield place / MANIFEST
+        # Where somebody was forgotten, what bedside wrote there is gone, and what others put there stays.
+        if _listed(place / MANIFEST, "removed") is None and any((place / "report").glob("*")):
+            yield place / "report" / WRITTEN
+    lists = (_listed(place / MANIFEST, key) for key in ("imports", "scorings"))
+    for entry in (entry for own in lists if isinstance(own, list) for entry in own if isinstance(entry, dict)):
+        if entry.get("plan") and entry.get("revisions"):
+            yield from (place / FOLDER / Path(str(entry["plan"])).name / name for name in (PLAN, STORE))
+        if entry.get("judges"):
+            yield place / FILE_NAME
 
 
 def _standing(file: Path) -> Path:
@@ -221,6 +242,9 @@ def _checked(source: str, file: Path, known: str | None) -> FileCheck:
             return FileCheck(source, str(file), "as written")
         return FileCheck(source, str(file), "changed", "its SHA-256 is another", _RESTORE)
     except BedsideError as error:
+        log = file.with_name(f"{file.name}-wal")
+        if log.name in error.what:
+            return FileCheck(source, str(log), "missing", error.what, error.todo or _RESTORE)
         return FileCheck(source, str(file), "changed", error.what, error.todo or _RESTORE)
 
 

@@ -35,7 +35,8 @@ def _show(part: str | Iterable[Table]) -> None:
     from bedside.reports.table import Tables
 
     if isinstance(part, str):
-        say(part)
+        for line in part.split("\n"):
+            say(line)
     elif isinstance(part, Tables):
         show_answer(part, Shown())
     else:

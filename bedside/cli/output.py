@@ -25,7 +25,7 @@ import typer
 from bedside.core.errors import BedsideError, InputError, with_options
 from bedside.core.question_settings import HOW, OUTPUT, option, settings_class
 from bedside.core.stopping import phase, timed
-from bedside.core.words import counted, visible
+from bedside.core.words import counted, visible, visible_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -208,7 +208,8 @@ def _printed_timings() -> Iterator[None]:
             yield
     finally:
         after = tuple(sum(column) for column in zip(*seconds.values(), strict=True))
-        note(f"{'':<20} {'seconds':>8} {'of the processor':>17}\n{'starting':<20} {'':>8} {before:>17.2f}")
+        note(f"{'':<20} {'seconds':>8} {'of the processor':>17}")
+        note(f"{'starting':<20} {'':>8} {before:>17.2f}")
         for name, (wall, cpu) in {**seconds, "all after the start": after}.items():
             note(f"{name:<20} {wall:>8.2f} {cpu:>17.2f}")
         if find_spec("resource") is not None:  # Windows has none
@@ -227,12 +228,12 @@ def _printed_timings() -> Iterator[None]:
 
 def say(text: str = "") -> None:
     """Print a line of plain text; on standard error where the command prints JSON."""
-    typer.echo(visible(text), err=is_json())
+    typer.echo(visible_line(text), err=is_json())
 
 
 def note(text: str) -> None:
     """Print a line about the work, not its result."""
-    typer.echo(visible(text), err=True)
+    typer.echo(visible_line(text), err=True)
 
 
 def note_account(lines: Iterable[str]) -> None:
@@ -268,13 +269,13 @@ def say_or_show(text: str, name: str, title: str, records: Iterable[Mapping[str,
     """Print a text, or where JSON is asked for, records that say the same.
 
     Args:
-        text: of several lines.
+        text: of several lines, which stay.
         name, title, records: as :func:`bedside.cli.output.show_records` takes them.
     """
     if is_json():
         show_records(name, title, records)
     else:
-        say(text)
+        typer.echo(visible(text))
 
 
 def say_entries(what: str, rows: Iterable[tuple[str, str]], *, title: str) -> None:
@@ -312,14 +313,14 @@ def print_tables(tables: Iterable[Table]) -> None:
     shown: list[str] = []
     for table in tables:
         with console.capture() as title:
-            console.print(Text(visible(table.title), style="table.title"))
+            console.print(Text(visible_line(table.title), style="table.title"))
         with console.capture() as notes:
             if table.notes:
-                console.print(Text(visible("\n".join(table.notes)), style="table.caption"))
-        if screen and width_of(table) > console.width:
+                console.print(Text("\n".join(map(visible_line, table.notes)), style="table.caption"))
+        if folded := screen and width_of(table) > console.width:
             table = _with_folded_titles(table)
         wide = width_of(table)
-        drawn = _row_by_row(console, table) if screen and wide > console.width else _drawn(console, table, wide)
+        drawn = _row_by_row(console, table) if screen and wide > console.width else _drawn(console, table, wide, folded)
         shown.append(title.get() + drawn + notes.get())
     typer.echo("\n".join(shown), nl=False)
 
@@ -337,7 +338,7 @@ def _console() -> Console:
 def _with_folded_titles(table: Table) -> Table:
     """The table with each column's title in lines that are no wider than what stands below it, as far as words go."""
     below = [max([_HEAD, *(len(row.cells[place].text) for row in table.rows)]) for place in range(len(table.columns))]
-    titles = (fill(c.title, n, break_long_words=False) for c, n in zip(table.columns, below, strict=True))
+    titles = (fill(visible_line(c.title), n, break_long_words=False) for c, n in zip(table.columns, below, strict=True))
     return replace(table, columns=tuple(replace(c, title=t) for c, t in zip(table.columns, titles, strict=True)))
 
 
@@ -350,15 +351,15 @@ def _row_by_row(console: Console, table: Table) -> str:
 
     shared = [group for group, count in table.spans() for _ in range(count)]
     titles = [" ".join(f"{group or ''} {c.title}".split()) for group, c in zip(shared, table.columns, strict=True)]
-    starts = [visible(f"{title}: " if title else "") for title in titles]
+    starts = [visible_line(f"{title}: " if title else "") for title in titles]
     with console.capture() as printed:
         for group, rows in table.groups():
-            console.print(Text(visible(f"\n{group}"), style="italic") if group else "")
+            console.print(Text(f"\n{visible_line(group)}", style="italic") if group else "")
             for row in rows:
                 lines: list[Text] = []
                 for start, cell in zip(starts, row.cells, strict=True):
                     look = "bold" if cell.bold else "underline" if cell.underline else ""
-                    pair = Text.assemble(start, (visible(cell.text + cell.marks), look))
+                    pair = Text.assemble(start, (visible_line(cell.text + cell.marks), look))
                     if lines and cell.text == DASH:
                         continue
                     if len(lines) > 1 and lines[-1].cell_len + pair.cell_len < console.width - 2 * _GAP:
@@ -510,8 +511,8 @@ def _screen(tables: Tables[Any], sentences: list[str], shown: Shown) -> str:
     hidden = len(warnings[_MOST_WARNINGS:])
     table = _fitting(_with_short_names(_shown_first(whole.brief(), findings)), size.columns)
     notes = list(dict.fromkeys(text for part in tables for text in part.notes))
-    title = f"\n{_wrapped(console, whole.title)}" if len(marked) > 1 else ""
-    under = "\n".join(notes if shown.notes else warnings[:_MOST_WARNINGS])
+    title = f"\n{_wrapped(console, visible_line(whole.title))}" if len(marked) > 1 else ""
+    under = "\n".join(map(visible_line, notes if shown.notes else warnings[:_MOST_WARNINGS]))
     answer, below = _wrapped(console, "\n".join(said)), _wrapped(console, under) if under else ""
     while len(said) > 1 and answer.count("\n") > _LINES / 2:
         said = _first(tables, sentences, len(said) - 1)
@@ -613,11 +614,11 @@ def _fitting(table: Table, width: int) -> Table:
     return table.of_columns(places)
 
 
-def _drawn(console: Console, table: Table, width: int = 0) -> str:
+def _drawn(console: Console, table: Table, width: int = 0, folded: bool = False) -> str:
     """A table without title and notes, on a console that is at least so wide."""
     from bedside.reports.renderers.terminal import rich_table
 
-    view = rich_table(table)
+    view = rich_table(table, folded=folded)
     view.title = view.caption = None
     for column in view.columns:
         column.overflow = "fold"

@@ -199,7 +199,8 @@ def explain(source: Path, settings: questions.ExplainSettings, shown: Shown) -> 
         explanation = questions.explain.with_settings(source, settings)
     show_answer(explanation.tables, shown)
     if shown.notes or is_json():
-        say("\n" + "\n".join(explanation.definitions))
+        for line in ("", *"\n".join(explanation.definitions).split("\n")):
+            say(line)
 
 
 # -- ``bedside plan`` -------------------------------------------------------------------------------------

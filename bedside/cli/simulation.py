@@ -19,7 +19,7 @@ from bedside.cli.record_requests import made_record
 from bedside.cli.settings_options import takes_settings
 from bedside.cli.simulate import simulate
 from bedside.core.errors import InputError
-from bedside.core.words import counted, typed
+from bedside.core.words import counted, typed, visible_line
 
 simulate_app: App = App("", runs=True)
 simulate_app.command("run", hidden=True)(simulate)
@@ -78,7 +78,8 @@ def simulation_show(
         say_or_show(text, "conversation", about, [{"id": conversation, "text": text}])
         return
     names = list(conversation_ids(folder))
-    say_or_show("\n".join(names), "conversations", "The conversations", [{"id": name} for name in names])
+    text = "\n".join(map(visible_line, names))
+    say_or_show(text, "conversations", "The conversations", [{"id": name} for name in names])
 
 
 @simulate_app.command("quality")

@@ -695,14 +695,14 @@ def quiet() -> Iterator[None]:
 
 
 def check_no_links(folder: Path, what: str) -> None:
-    """See that a folder is all there is to it: what a link in it leads to may be somebody else's.
+    """See that a folder holds files and folders alone: what a link in it leads to may be somebody else's.
 
     Args:
         folder: the folder, which may itself be reached by a link.
         what: what it holds, as ``a run``, for the message.
 
     Raises:
-        RunError: a link stands in it, at any depth.
+        RunError: a link stands in it, at any depth, or what is neither file nor folder.
     """
     folders = [os.fspath(folder)]
     while folders:
@@ -719,6 +719,8 @@ def check_no_links(folder: Path, what: str) -> None:
                 )
             if entry.is_dir(follow_symlinks=False):
                 folders.append(entry.path)
+            elif not entry.is_file(follow_symlinks=False):
+                raise RunError(f"what is no file stands in the folder of {what}", where=entry.path, todo="remove it")
 
 
 def cache_folder(what: str) -> Path:

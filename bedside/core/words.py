@@ -21,12 +21,12 @@ UNSPACED = rf"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff{HAN}"
 # -- Text of others, as it is shown ---------------------------------------------------------------------
 
 _RIGHT_TO_LEFT = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff"
-#: What commands a terminal, breaks a file, isn't seen, or turns letters round; neither tabs nor line breaks. Joiners
-#: stay in words that aren't ASCII, marks of direction beside what runs from right to left.
+#: What commands a terminal, breaks a file, isn't seen, looks otherwise in each font, or turns letters round; no tabs or
+#: line breaks. Joiners stay in words that aren't ASCII, marks of direction beside what runs from right to left.
 _UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2028-\u202e\u2060-\u206f\u3164"
-    "\ud800-\udfff\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-    "|(?:(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f]))"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2028-\u202e\u2060-\u206f\u2800"
+    "\u3164\ud800-\uf8ff\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001d173-\U0001d17a\U000e0000-\U0010ffff]"
+    "|(?<=[A-Za-z\u00c0-\u0fff\ufe00-\ufe0f])[\ufe00-\ufe0f]|(?:(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f]))"
     f"|(?<![{_RIGHT_TO_LEFT}])[\u061c\u200e\u200f](?![{_RIGHT_TO_LEFT}])"
 )
 
@@ -36,6 +36,11 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _UNSEEN.sub(lambda letter: letter[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n"))
+
+
+def visible_line(text: str) -> str:
+    """As :func:`visible`, a name or what holds names: tabs and ends of lines are written out, too."""
+    return visible(text.translate({9: "\\t", 10: "\\n", 13: "\\r"}))
 
 
 # -- Patterns of others ---------------------------------------------------------------------------------

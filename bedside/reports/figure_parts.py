@@ -8,6 +8,7 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bedside.core.words import visible_line
 from bedside.ratings.values import Direction
 from bedside.reports.number_text import ARROWS
 
@@ -110,7 +111,7 @@ def letters(text: str) -> int:
 def lines_of(name: str, width: int = NAME_WIDTH) -> list[str]:
     """A name, all of it, in lines of at most so many letters: broken at blanks, long words after a dash or the like."""
     lines = [""]
-    for word in re.split(r"[ \t\r\n]+", name.strip()):
+    for word in re.split(" +", visible_line(name.strip())):
         if letters(word) <= width:
             pieces = [word]
         else:

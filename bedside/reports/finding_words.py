@@ -10,7 +10,7 @@ from string import Formatter
 from bedside.analysis.findings import FEW_CASES, FEWEST_CASES, TOO_FEW, Finding, FindingKind, MeasureFinding
 from bedside.analysis.rater_effects import names_of
 from bedside.analysis.ratings_view import ALL, PEOPLE
-from bedside.core.words import counted
+from bedside.core.words import counted, visible_line
 from bedside.reports.number_text import between, decimal, n_of, number, rater_words, signed
 
 #: Measures that a sentence names one by one; and cases beyond which no study is made.
@@ -21,7 +21,7 @@ def sentences(findings: Iterable[Finding]) -> list[str]:
     """A sentence for each finding, and one for each warning."""
     shown = list(findings)
     warnings = dict.fromkeys(_warning(each) for each in shown if each.warning is not None)
-    return [*(_SENTENCES[each.kind](each) for each in shown), *warnings]
+    return list(map(visible_line, [*(_SENTENCES[each.kind](each) for each in shown), *warnings]))
 
 
 def in_past(findings: Iterable[Finding]) -> list[str]:
@@ -33,7 +33,7 @@ def in_past(findings: Iterable[Finding]) -> list[str]:
         kept = "|".join(map(re.escape, sorted(filter(None, names), key=len, reverse=True)))
         pattern = re.compile(rf"(?<!\w)(?:({kept})|{'|'.join(_PAST)})(?!\w)")
         sentence = _SENTENCES[finding.kind](finding).replace(_TURNED, "")
-        past.append(pattern.sub(lambda found: found[1] or _PAST[found[0]], sentence))
+        past.append(visible_line(pattern.sub(lambda found: found[1] or _PAST[found[0]], sentence)))
     return past
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from bedside.core.errors import InputError, from_extra
+from bedside.core.files import quiet
 from bedside.transcripts.byte_source import MAX_COMPANION, MAX_RECORD, STATISTICS, ByteSource
 
 if TYPE_CHECKING:
@@ -166,9 +167,14 @@ def _values(source: ByteSource, most: int | None) -> Iterator[tuple[int, tuple[A
         frame = pl.scan_parquet(source.path, glob=False)
         if most is not None:
             frame = frame.head(most)
-        for batch in frame.collect_batches(chunk_size=_BATCH, maintain_order=True):
-            yield from enumerate(batch.iter_rows(), before + 1)
-            before += batch.height
+        batches = iter(frame.collect_batches(chunk_size=_BATCH, maintain_order=True))
+    batch: pl.DataFrame | None = pl.DataFrame()
+    while batch is not None:
+        with _reading(source):  # not while whoever asks does something else
+            batch = next(batches, None)
+            rows = [] if batch is None else batch.rows()
+        yield from enumerate(rows, before + 1)
+        before += len(rows)
 
 
 @contextmanager
@@ -176,7 +182,8 @@ def _reading(source: ByteSource) -> Iterator[None]:
     import polars as pl
 
     try:
-        yield
+        with quiet():
+            yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         raise InputError("the Parquet file can't be read", where=source.name, todo="save it again") from error
 

@@ -11,7 +11,8 @@ import orjson
 import polars as pl
 import pytest
 
-from bedside.core.errors import RunError
+import bedside
+from bedside.core.errors import InputError, RunError
 from bedside.core.files import quiet, seal_of
 from bedside.ratings.run import Run
 from tests.annotation.study import new_study
@@ -40,6 +41,22 @@ def test_a_forged_table_is_a_line(tmp_path: Path, capfd: pytest.CaptureFixture[s
             refused.append(str(error))
     assert len(refused) > 50
     assert "\n" not in "".join(refused)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_table_outside_of_runs_is_a_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "table.parquet"
+    pl.DataFrame({"id": ["a"], "rater": ["b"], "empathy": [1]}).write_parquet(file)
+
+    def panic(*_: object, **__: object) -> None:
+        os.write(2, b"thread panicked at")
+        raise pl.exceptions.PanicException("assertion failed")
+
+    monkeypatch.setattr(pl, "scan_parquet", panic)
+    with pytest.raises(InputError):
+        bedside.agree(file)
     assert capfd.readouterr() == ("", "")
 
 

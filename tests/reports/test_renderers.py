@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from bedside.core.words import visible
+from bedside.core.words import visible_line
 from bedside.reports.renderers.html import html
 from bedside.reports.renderers.latex import escape_latex, latex
 from bedside.reports.renderers.markdown import escape_markdown, markdown
@@ -96,7 +96,7 @@ def test_html_shows_every_text_as_it_is() -> None:
     assert page.tags <= {"figure", "div", "table", "caption", "thead", "tbody", "tr", "th", "td", "strong", "u", "sup",
                          "figcaption", "br", "bdi", "span"}  # fmt: skip
     for text in NASTY:
-        shown = "".join(" " if c.isspace() else c for c in visible(text))
+        shown = "".join(" " if c.isspace() else c for c in visible_line(text))
         assert shown in page.text
     assert "<bdi>שלום</bdi>" in html(table())
 
@@ -115,7 +115,7 @@ def test_csv_has_numbers_as_numbers_and_no_formula() -> None:
     assert all(row["value"] == "-1.5" for row in rows)
     assert all(row["missing"] == "" for row in rows)
     assert {"'=1+1", "'- list", "a & b"} <= {row["name"] for row in rows}
-    for start in ("=", "+", "-", "@", " =", "\t=", "＝"):
+    for start in ("=", "+", "-", "@", " =", "\u2003=", "＝"):
         assert str(safe_cell(f"{start}cmd")).startswith("'")
     assert safe_cell(-3.5) == -3.5
     assert safe_cell("−3") == "−3", "a true minus sign begins no formula"

@@ -12,8 +12,12 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
-from bedside.core.words import visible
+from bedside.analysis.findings import Finding, MeasureFinding
+from bedside.cli.output import note, print_tables, say
+from bedside.core.words import visible, visible_line
 from bedside.reports.figure_kind import Drawing
+from bedside.reports.figure_parts import wrapped
+from bedside.reports.finding_words import sentences
 from bedside.reports.renderers.html import html
 from bedside.reports.renderers.latex import latex
 from bedside.reports.renderers.markdown import markdown
@@ -23,12 +27,13 @@ from bedside.reports.table import Table
 from bedside.reports.table_formats import excel, word
 from tests.reports.test_renderers import table
 
-#: C0 but tab and line breaks, C1, embeddings, isolates and marks of direction, zero width, separators, tags, halves of
-#: pairs and what is no character.
+#: C0, C1, embeddings, isolates and marks of direction, zero width, separators, tags, halves of
+#: pairs, private use, blank letters and what is no character.
 HIDING = [
-    *map(chr, (*range(9), 11, 12, *range(14, 32), *range(127, 160))),
+    *map(chr, (*range(32), *range(127, 160))),
     *"\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069",
     *"\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e\u2028\u2029\ufff9\U000e0001\U000e0061\ud800\udfff\ufdd0\ufffe\uffff",
+    *"\u2800\ufe0f\ue000\U000f0000\U00100000",
 ]
 NAMES = tuple(f"a{letter}b" for letter in HIDING)
 
@@ -52,7 +57,7 @@ def svg(rows: Table) -> str:
 
         figure = Figure(figsize=(4, 20))
         axis = figure.subplots()
-        axis.set_yticks(range(len(rows.rows)), [row.cells[0].text for row in rows.rows])
+        axis.set_yticks(range(len(rows.rows)), [wrapped(row.cells[0].text) for row in rows.rows])
         return figure
 
     drawing = Drawing("names", "Names", (), draw)
@@ -71,14 +76,28 @@ def test_every_form_writes_them_out(form: str) -> None:
     names = NAMES if form != "svg" else tuple(name for name in NAMES if not "\ud800" <= name[1] <= "\udfff")
     written = FORMS[form](table(names))
     # What a form has of its own: the lines of a file, and the marks of the terminal's titles.
-    assert {letter for letter in written if letter in HIDING} == set()
+    assert {letter for letter in written if letter in HIDING} <= {"\n"}
+    assert not re.search(r"a\s+b", written)
     plain = written.replace(r"\textbackslash{}", "\\").replace("\\\\", "\\").replace(r"\allowbreak{}", "")
     codes = {name[1].encode("unicode_escape", "surrogatepass").decode() for name in names}
     assert [code for code in sorted(codes) if f"a{code}b" not in plain] == []
 
 
+def test_no_name_begins_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "x\nbase is better than x\n"
+    shown = r"x\nbase is better than x\n"
+    measure = MeasureFinding("m", name)
+    (sentence,) = sentences([Finding("not rated", systems=(name,), measures=(measure,))])
+    assert (shown in sentence, sentence.count("\n")) == (True, 0)
+    say(name)
+    note(name)
+    assert capsys.readouterr() == (f"{shown}\n", f"{shown}\n")
+    print_tables([table((name,))])
+    assert [line for line in capsys.readouterr().out.splitlines() if line.startswith("base is")] == []
+
+
 def test_two_names_that_look_alike_do_so_no_more() -> None:
-    shown = [visible(name) for name in ("ab", *NAMES)]
+    shown = [visible_line(name) for name in ("ab", *NAMES)]
     assert len(set(shown)) == len(shown)
 
 

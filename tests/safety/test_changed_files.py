@@ -355,6 +355,38 @@ def test_verify_names_what_was_changed(call: Call, simulated: Path, tmp_path: Pa
     assert call("verify", str(tmp_path / "run" / "notes.txt"))[0] == 1
 
 
+@pytest.mark.parametrize(
+    "name", ["manifest.json", "annotations/*/answers.jsonl", "annotations/*/plan.json", "report/written.json"]
+)
+def test_verify_names_what_is_gone(call: Call, tmp_path: Path, name: str) -> None:
+    """The files that the manifest of a run of the released format, and the folder, say there are."""
+    run = Path(copytree(Path(__file__).parents[1] / "formats" / "0.1.0" / "run", tmp_path / "run"))
+    assert call("verify", str(run))[0] == 0
+    (file,) = run.glob(name)
+    file.unlink()
+    code, out, _ = call("verify", str(run))
+    assert (code, f"{file} is missing: " in out, "All " in out) == (1, True, False)
+
+
+def test_verify_says_of_a_store_without_its_log_that_alone(call: Call, tmp_path: Path) -> None:
+    async def work(store: Store) -> None:
+        await store.finish(judgement("a"), PIECES, SCHEMA)
+        (tmp_path / "copy").mkdir()
+        (tmp_path / "copy" / FILE_NAME).write_bytes((tmp_path / FILE_NAME).read_bytes())
+
+    using(tmp_path / FILE_NAME, work)
+    code, out, _ = call("verify", str(tmp_path / "copy"))
+    log = tmp_path / "copy" / f"{FILE_NAME}-wal"
+    assert (code, out.startswith(f"{log} is missing: "), "changed" in out) == (1, True, False)
+
+
+@pytest.mark.parametrize("entry", [None, 1, [1], {"plan": 3, "revisions": 1}, {"plan": "../../..", "revisions": 1}])
+def test_verify_takes_any_manifest(call: Call, tmp_path: Path, entry: object) -> None:
+    text = json.dumps({"imports": [entry], "scorings": entry})
+    (tmp_path / "manifest.json").write_text(text, "utf-8")
+    assert call("verify", str(tmp_path))[0] == 1
+
+
 def test_one_file_and_one_row_are_said_as_one(call: Call, simulated: Path, tmp_path: Path) -> None:
     (tmp_path / "of one").mkdir()
     _cast(tmp_path / "of one" / "cast.yaml")

@@ -176,6 +176,20 @@ def test_no_link_in_a_run_is_followed(call: Call, place: Path, name: str, leads:
     assert not (place / "nowhere.sqlite").exists()
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no such thing in a folder")
+@pytest.mark.parametrize(
+    "name", ["manifest.json", "ratings.parquet", "transcripts/000000.parquet", "report/written.json"]
+)
+def test_nothing_in_a_run_is_waited_for(call: Call, place: Path, name: str) -> None:
+    pipe = place / "run" / name
+    pipe.parent.mkdir(exist_ok=True)
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    for command in ("agree run", "verify run", "report run", "view run --export copy"):
+        code, _, err = call(*command.split())
+        assert (code, str(Path("run") / name) in err, err.count("bedside: ")) == (2, True, 1), command
+
+
 def test_a_run_that_a_link_leads_to_is_read(place: Path) -> None:
     (place / "shortcut").symlink_to("run")
     assert Run(place / "shortcut").ratings.height == Run(place / "run").ratings.height

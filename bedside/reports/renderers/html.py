@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 LONG_WORD = 24
 #: The templates, and the look that pages share.
 _TEMPLATES = (Path(__file__).parents[1] / "templates", Path(__file__).parents[2] / "core" / "page_files")
+_LINE_ENDS = re.compile("\r?\n|\t")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -54,6 +55,7 @@ def templates() -> jinja2.Environment:
     )
     environment.filters["attribute"] = lambda value: Markup(attribute(str(value)))
     environment.filters["has_long_word"] = has_long_word
+    environment.filters["spoken"] = lambda value: _LINE_ENDS.sub(" ", str(value))
     # For an element that holds no others: lines are kept.
     environment.filters["lone"] = lambda value: Markup("\n".join(map(attribute, str(value).split("\n"))))
     return environment

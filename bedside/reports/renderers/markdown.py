@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 
-from bedside.core.words import visible
+from bedside.core.words import visible_line
 from bedside.reports.table_content import Cell, TableContent
 
 # -- Text that any form can hold ------------------------------------------------------------------------
 
 
 def plain(text: str) -> str:
-    """Text on one line in which nothing hides, see :func:`bedside.core.words.visible`; white space becomes a space."""
+    """Text on one line, see :func:`bedside.core.words.visible_line`; white space becomes a space."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(
         " " if character.isspace() and character not in "\u00a0\u2009\u202f" else character
-        for character in visible(text)
+        for character in visible_line(text)
     )
 
 
