@@ -23,6 +23,7 @@ from bedside.core.files import (
     read_json,
     read_json_lines,
     read_sealed,
+    remove_leftovers,
     seal_of,
     write_sealed,
 )
@@ -380,6 +381,7 @@ def sign(folder: str | os.PathLike[str] | Run, settings: SignSettings) -> Tables
     if not path.is_dir():
         raise InputError("there is no such folder", where=str(path), todo="check its path")
     key = _read_key(settings.key, path)
+    remove_leftovers(path / SIGNATURE)
     for check in verify(path).results:
         if check.state in _WORDS and Path(check.path) != path / SIGNATURE:
             raise RunError("it isn't as it was written, and so isn't signed", where=check.path, todo=check.todo)

@@ -221,7 +221,8 @@ def test_there_is_consent_for_every_rating(study: Any) -> None:
     page, plan, _ = study
     rows = {f"human:{row['rater']}": row for row in _persons(page).values()}
     with closing(sqlite3.connect(page_folder(page.run, plan).people)) as database:
-        shown = {version: orjson.loads(text) for version, text in database.execute("SELECT version, shown FROM consents")}
+        consents = database.execute("SELECT version, shown FROM consents").fetchall()
+    shown = {version: orjson.loads(text) for version, text in consents}
     raters = Run(page.run.path).ratings.filter(rated_by_humans())["rater"].to_list()
     assert len(raters) == 360
     for rater in raters:
