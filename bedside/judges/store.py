@@ -447,12 +447,18 @@ class _Logged(sqlite3.Connection):
     """A connection in write-ahead mode, whose file says so of itself as long as there is a log beside it."""
 
     def close(self) -> None:
+        log = ""
         with suppress(sqlite3.Error):
             if self.in_transaction:
                 self.execute("ROLLBACK")
             self.execute("PRAGMA busy_timeout = 1000")
+            log = self.execute("PRAGMA database_list").fetchone()[2] + "-wal"
             self.execute("PRAGMA application_id = 0")  # is in the file before SQLite removes the log
+            log = ""
         super().close()
+        if log:  # there was no room to say so: an empty log stands there instead
+            with suppress(OSError):
+                Path(log).touch(0o600)
 
 
 def _check_log(path: Path) -> None:
