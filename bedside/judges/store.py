@@ -456,7 +456,7 @@ class _Logged(sqlite3.Connection):
             self.execute("PRAGMA application_id = 0")  # is in the file before SQLite removes the log
             log = ""
         super().close()
-        if log:  # there was no room to say so: an empty log stands there instead
+        if log and _says_log(Path(log.removesuffix("-wal"))):  # no room to say otherwise: an empty log stands there
             with suppress(OSError):
                 Path(log).touch(0o600)
 
