@@ -59,13 +59,13 @@ def test_the_researcher_watches(browser: Any, tmp_path: Path, width: int) -> Non
         # It comes by itself, and whoever is in a table stays there.
         region = page.get_by_role("region", name="Where the raters are")
         region.focus()
-        page.locator("#table-agreement").wait_for(timeout=40_000)
+        page.locator("#done", has_text="40 of 60 answers in").wait_for(timeout=40_000)
+        assert page.locator("#table-agreement").is_visible()
         assert region.evaluate("region => region === document.activeElement")
         first, *_ = cells(page, "status")
         assert first == ["all items", "20", "0", "0", "52 s", "0 s"]
         texts = page.locator("main").inner_text()
         assert "passed" in texts
-        assert page.locator("#done").inner_text() == "40 of 60 answers in"
         page.locator("#table-agreement summary").click()
         page.get_by_text("Agreement: share of pairs of raters that say the same.").wait_for()
         assert page.locator("#time").inner_text().startswith("As of ")
