@@ -6,17 +6,19 @@ two modules that would fetch theirs. Nothing is downloaded, NLTK isn't loaded, a
 process has a textstat of his own, with his own dictionary.
 
 What textstat counts in a text is, but for sentences, the sum of what it counts in the text's tokens, which stand
-between white space. So its counters are asked once about each distinct token, and its formulas are given
-:class:`TextCounts` in the text's place, with counters that look up there what they are asked.
+between white space, and there in words, whose syllables it finds. So it is asked once about each distinct word, however
+it is written, and its formulas are given :class:`TextCounts` in the text's place, with counters that look up there what
+they are asked.
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import string
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from operator import itemgetter
@@ -29,6 +31,8 @@ from typing import Any, NamedTuple
 from bedside.core.errors import RegistryError
 
 _FILES = Path(__file__).parent / "word_lists"
+#: What may stand round a word without a part in it.
+_MARKS = string.punctuation.replace("'", "").replace("_", "") + "‘’“”–—…"
 #: Distinct tokens remembered of a language; beyond, its memory starts anew.
 _REMEMBERED = 1 << 17
 _loading = Lock()
@@ -96,10 +100,10 @@ def counting(formulas: Iterable[str], language: str) -> Callable[[str], TextCoun
         formulas: their names.
         language: as textstat takes it, such as ``en_US`` or ``de``.
     """
-    fields = tuple(sorted({field for name in formulas for field in ASKED[name]}))
+    fields = ("words", *sorted({field for name in formulas for field in ASKED[name]}))
     memory = _token_counts(language, fields)
     count_sentences = _library().sentences
-    counted = (*TextCounts._fields[:4], *fields)
+    counted = (*TextCounts._fields[:3], *fields)
     # Every field's place in what is counted; the last place holds None.
     arranged = itemgetter(*(counted.index(field) if field in counted else -1 for field in TextCounts._fields))
 
@@ -169,18 +173,31 @@ def _easy_words(lang: str) -> frozenset[str]:
 
 
 class _TokenCounts(dict[str, int]):
-    """Token as written → its counts, as the 32-bit digits of one integer: a text is then one sum over its tokens."""
+    """Token as written → its counts, as the 32-bit digits of one integer: a text is then one sum over its tokens.
 
-    def __init__(self, counters: tuple[Callable[[str], int], ...]) -> None:
+    Args:
+        count: counts in a token.
+        fields: what it counts, as in :class:`TextCounts`.
+    """
+
+    def __init__(self, count: Callable[[str], Iterable[int]], fields: Sequence[str]) -> None:
         super().__init__()
-        self._counters = counters
-        self._digits = Struct(f"<{len(counters)}I")
+        self._count = count
+        self._digits = Struct(f"<{len(fields)}I")
+        self._character = 1 << 32 * fields.index("characters") if "characters" in fields else 0
 
     def __missing__(self, token: str) -> int:
         if len(self) >= _REMEMBERED:
             self.clear()
-        counts = self._digits.pack(*(counter(token) for counter in self._counters))
-        packed = self[token] = int.from_bytes(counts, "little")
+        # Marks round a word are characters of the text, and nothing else; nor does it matter whether it is in capitals.
+        core = token.strip(_MARKS)
+        if core.isascii() and core.isalpha():
+            core = core.lower()
+        if core == token:
+            packed = int.from_bytes(self._digits.pack(*self._count(token)), "little")
+        else:
+            packed = self[core] + (len(token) - len(core)) * self._character
+        self[token] = packed
         return packed
 
     def unpack(self, packed: int) -> tuple[int, ...]:
@@ -190,27 +207,30 @@ class _TokenCounts(dict[str, int]):
 
 @cache
 def _token_counts(language: str, fields: tuple[str, ...]) -> _TokenCounts:
-    """The memory of a language's tokens: their words, and fields of :class:`TextCounts`."""
-    words = _library().words
-    counters = words.counts
-    long = int(words.utils.get_lang_cfg(language, "syllable_threshold"))
+    """The memory of a language's tokens: fields of :class:`TextCounts`."""
+    library = _library().words
+    counters, list_words = library.counts, library.selections.list_words
+    easy, long = library.utils.get_lang_easy_words(language), library.utils.get_lang_cfg(language, "syllable_threshold")
 
-    # By place, as textstat's counters ask each other: what one has remembered then serves the next.
-    def of_token(counter: Callable[..., int], *arguments: Any) -> Callable[[str], int]:
-        return lambda token: counter(token, *arguments)
+    def count(token: str) -> list[int]:
+        words = list_words(token)
+        syllables = [counters.count_syllables(word, language) for word in words]
+        hard = [counters.count_syllables(word, language) for word in map(str.lower, words) if word not in easy]
+        by_field = {
+            "words": len(words),
+            "letters": counters.count_letters(token),
+            "characters": len(token),
+            "long_words": counters.count_long_words(token) if "long_words" in fields else 0,
+            "syllables": counters.count_syllables(token, language),
+            "monosyllables": syllables.count(1),
+            "polysyllables": sum(number >= 3 for number in syllables),
+            "unfamiliar": len(hard),
+            "unfamiliar_2": sum(number >= 2 for number in hard),
+            "unfamiliar_long": sum(number >= long for number in hard),
+        }
+        return [by_field[field] for field in fields]
 
-    by_field = {
-        "letters": counters.count_letters,
-        "characters": of_token(counters.count_chars, True),
-        "long_words": counters.count_long_words,
-        "syllables": of_token(counters.count_syllables, language),
-        "monosyllables": of_token(counters.count_monosyllable_words, language),
-        "polysyllables": of_token(counters.count_polysyllable_words, language),
-        "unfamiliar": of_token(counters.count_difficult_words, language, 0),
-        "unfamiliar_2": of_token(counters.count_difficult_words, language, 2),
-        "unfamiliar_long": of_token(counters.count_difficult_words, language, long),
-    }
-    return _TokenCounts((counters.count_words, *(by_field[field] for field in fields)))
+    return _TokenCounts(count, fields)
 
 
 def _difficult_words(text: TextCounts, lang: str, syllable_threshold: int = 2) -> int | None:
@@ -254,7 +274,7 @@ class _Library(NamedTuple):
 def _loaded() -> _Library:
     fed = {"utils._get_cmudict": _cmudict, "utils._get_lang_easy_words": _easy_words}
     words = _copy("_bedside_textstat_words", fed)
-    token_words = _TokenCounts((words.counts.count_words,)).__getitem__
+    token_words = _TokenCounts(lambda token: (words.counts.count_words(token),), ("words",)).__getitem__
 
     def sentence_words(sentence: str) -> int:
         # Asked only to tell sentences of one or two words: where the first tokens make three, the rest need no look.

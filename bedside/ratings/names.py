@@ -116,6 +116,13 @@ def unit_name(turn: int | None) -> str:
     return TRANSCRIPT if turn is None else f"{_TURN}{turn}"
 
 
+def units_of(turns: pl.Expr) -> pl.Expr:
+    """The same of a column of indices."""
+    import polars as pl
+
+    return pl.concat_str(pl.lit(_TURN), turns).fill_null(TRANSCRIPT)
+
+
 def is_turn(unit: str) -> bool:
     """Whether the unit is a turn."""
     return unit.startswith(_TURN)

@@ -17,8 +17,8 @@ import polars as pl
 
 from bedside.core.errors import DataError, from_extra
 from bedside.core.files import replacing, saying_where, sync
-from bedside.ratings.names import rated_by_algorithms
-from bedside.ratings.values import WARNING
+from bedside.ratings.names import rated_by_algorithms, units_of
+from bedside.ratings.values import WARNING, Value
 from bedside.transcripts.transcript import Provenance, Transcript, Turn
 
 if TYPE_CHECKING:
@@ -77,6 +77,9 @@ class RatingRow(NamedTuple):
 
 #: The schema of such rows.
 ROW_SCHEMA = pl.Schema({name: SCHEMA[name] for name in RatingRow._fields})
+#: What of a rating a metric's value says, and what it doesn't, for ``n`` of them.
+_VALUES = {name: pl.String() for name in Value._fields} | {"value": pl.Float64(), "turn": pl.Int64()}
+_ORIGINS = {name: pl.String() for name in (*RatingRow._fields[:3], "family")} | {"n": pl.UInt32()}
 #: The round of ratings that are imported, unless they have a name of their own.
 IMPORTED = "import"
 #: What the name of a round looks like; without one, it is empty.
@@ -98,6 +101,8 @@ TRANSCRIPT_FOLDER = "transcripts"
 #: Folder of a large table's files until they are one; rows in a group of that; more bytes than the last block of a file
 #: can hold.
 RATING_PARTS, _ROW_GROUP, _MORE = ".ratings", 100_000, 1 << 20
+#: Ratings in a file of those.
+_RATING_BATCH = 20_000
 _Table = TypeVar("_Table", pl.DataFrame, pl.LazyFrame)
 
 
@@ -272,6 +277,59 @@ class TableWriter:
         return pl.scan_parquet(self._parts)
 
 
+class ValueWriter(TableWriter):
+    """Collects the values of transcripts as ratings, column by column."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(ROW_SCHEMA, folder / RATING_PARTS, _RATING_BATCH)
+        self._origins: list[tuple[Any, ...]] = []
+        self._columns: dict[str, list[Any]] = {name: [] for name in _VALUES}
+
+    def add_values(self, transcript: Transcript, values_by_rater: Iterable[tuple[str, list[Value]]]) -> int:
+        """Add a transcript's values, each list with the rater of those that name none.
+
+        Returns:
+            How many they were.
+        """
+        added = 0
+        for rater, values in values_by_rater:
+            if values:
+                self._origins.append((transcript.id, transcript.system, transcript.case_id, rater, len(values)))
+                added += len(values)
+                for column, cells in zip(self._columns.values(), zip(*values, strict=True), strict=True):
+                    column += cells
+        if len(self._columns["metric"]) >= self._batch:
+            self._make_table()
+        return added
+
+    def _make_table(self) -> None:
+        if not self._origins:
+            return
+        origins = pl.DataFrame(self._origins, schema=_ORIGINS, orient="row")
+        values = [pl.Series(name, self._columns[name], dtype=kind, strict=False) for name, kind in _VALUES.items()]
+        table = origins.select(pl.exclude("n").repeat_by("n").explode()).with_columns(
+            *values, replicate=pl.lit(0, dtype=pl.Int32())
+        )
+        self._origins.clear()
+        for column in self._columns.values():
+            column.clear()
+        self.add_table(
+            table.with_columns(
+                unit=units_of(pl.col("turn")),
+                metric=pl.concat_str("metric", "role", separator=".", ignore_nulls=True),
+                rater=pl.coalesce("rater", "family"),
+            ).select(ROW_SCHEMA.names())
+        )
+
+    def close(self) -> None:
+        self._make_table()
+        super().close()
+
+    def result(self) -> pl.LazyFrame:
+        self._make_table()
+        return super().result()
+
+
 def _write_part(frame: pl.DataFrame, part: Path) -> None:
     with saying_where(part):
         part.touch(0o600)
@@ -293,7 +351,7 @@ def _writing(file: Path) -> Iterator[None]:
 
 def rating_writer(folder: Path) -> TableWriter:
     """What collects ratings; files of a large table go below ``folder`` and are not part of a run."""
-    return TableWriter(ROW_SCHEMA, folder / RATING_PARTS, batch=20_000)
+    return TableWriter(ROW_SCHEMA, folder / RATING_PARTS, _RATING_BATCH)
 
 
 def write_table(target: Path, table: pl.LazyFrame) -> None:

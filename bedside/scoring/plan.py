@@ -15,10 +15,10 @@ from bedside.core.errors import InputError, RegistryError, RunError, one_of
 from bedside.judges.deepeval_raters.catalogue import is_deepeval
 from bedside.metrics import FAMILIES, Family, Metric
 from bedside.metrics.protocols.contract import PROTOCOLS
-from bedside.ratings.names import unit_name
 from bedside.ratings.run import Run
 from bedside.ratings.suites import Suite
-from bedside.ratings.table import RatingRow, missing_counts, rating_writer, transcript_row, transcript_writer
+from bedside.ratings.table import ValueWriter, missing_counts, transcript_row, transcript_writer
+from bedside.ratings.values import Value
 from bedside.scoring.run_transcripts import failed_talk
 from bedside.transcripts.memory_reading import MemoryReading
 from bedside.transcripts.reading import Reading
@@ -168,8 +168,8 @@ class ScoringSummary:
     resumed: int = 0
 
 
-def rate(transcript: Transcript, plan: ScoringPlan, waiting: Collection[str] = ()) -> Iterable[RatingRow]:
-    """The ratings of one transcript.
+def rate(transcript: Transcript, plan: ScoringPlan, waiting: Collection[str] = ()) -> Iterator[tuple[str, list[Value]]]:
+    """The values of one transcript, by family, each with the rater of those that name none.
 
     Args:
         transcript: what is rated.
@@ -177,21 +177,21 @@ def rate(transcript: Transcript, plan: ScoringPlan, waiting: Collection[str] = (
         waiting: metrics that are not rated as missing where there are no labels for them, nor under the rater whose
             labels a simulated patient went by: the judge's rest on the same labels.
     """
-    name, system, case = transcript.id, transcript.system, transcript.case_id
     simulation = transcript.reference.get("simulation")
     turn_rater = simulation.get("turn_rater") if isinstance(simulation, Mapping) else None
     failed = failed_talk(transcript, () if plan.suite is None else (plan.suite,))
     for planned in plan.families:
-        family_rater = planned.rater
         values = planned.family.compute(transcript, planned.metrics, **planned.settings)
         if failed is not None:
             values = map(partial(failed.computed, family=planned.family.name), values)
-        for metric, value, label, role, turn, rater, reason, error in values:
-            if metric in waiting and (error is not None if rater is None else rater == turn_rater):
-                continue
-            unit = unit_name(turn)
-            title = metric if role is None else f"{metric}.{role}"
-            yield RatingRow(name, system, case, unit, title, rater or family_rater, 0, value, label, reason, error)
+        if waiting:
+            values = (
+                value
+                for value in values
+                if value.metric not in waiting
+                or (value.error is None if value.rater is None else value.rater != turn_rater)
+            )
+        yield planned.rater, list(values)
 
 
 class ScoringPass:
@@ -249,14 +249,14 @@ class ScoringPass:
             InputError: a bad file, or nothing in them.
         """
         transcripts = transcript_writer(folder) if hashes is None else None
-        ratings = rating_writer(folder)
+        ratings = ValueWriter(folder)
         for transcript in self._source:
             row = transcript_row(transcript, text=self.text)
             if transcripts is not None:
                 transcripts.add(row)
             elif hashes is not None:
                 check_hash(transcript.id, row[6], transcript.source, hashes)
-            ratings.add_rows(rate(transcript, self.plan, self.waiting))
+            ratings.add_values(transcript, rate(transcript, self.plan, self.waiting))
             self.transcripts += 1
             self.turns += len(transcript.turns)
             if self.progress is not None:

@@ -30,7 +30,7 @@ from bedside.core.engines.contract import Engine
 from bedside.core.errors import BedsideError, EngineError, InputError, RunError
 from bedside.core.files import holding, read_json, saying_where, sync, sync_folders, write_bytes
 from bedside.ratings.suites import Suite
-from bedside.ratings.table import RATING_PARTS, TableWriter, rating_writer, transcript_row, transcript_writer
+from bedside.ratings.table import RATING_PARTS, TableWriter, ValueWriter, transcript_row, transcript_writer
 from bedside.scoring.plan import ScoringPass, ScoringPlan, check_hash, make_plan, rate
 from bedside.scoring.run_transcripts import library_versions
 from bedside.transcripts.read_options import ReadOptions
@@ -278,7 +278,7 @@ def _partial_folder(job: ScoringJob, name: str) -> Path:
 def _score_pieces(job: ScoringJob, part: ScoredPart, folder: Path) -> list[ReadPiece]:
     """Score a part's pieces into tables in a folder, up to one that a bad transcript ends."""
     plan = replace(_plan(job.metrics, job.parameters), suite=job.suite)
-    ratings, transcripts = rating_writer(folder), transcript_writer(folder)
+    ratings, transcripts = ValueWriter(folder), transcript_writer(folder)
     pieces = []
     for piece in part.pieces:
         piece.check()
@@ -292,7 +292,7 @@ def _score_pieces(job: ScoringJob, part: ScoredPart, folder: Path) -> list[ReadP
 
 
 def _score_piece(
-    job: ScoringJob, plan: ScoringPlan, piece: FilePiece, ratings: TableWriter, transcripts: TableWriter
+    job: ScoringJob, plan: ScoringPlan, piece: FilePiece, ratings: ValueWriter, transcripts: TableWriter
 ) -> ReadPiece:
     """Score a piece into the two tables."""
     read = ReadPiece()
@@ -310,7 +310,7 @@ def _score_piece(
             note_skipped()
             row = transcript_row(transcript, text=job.text)
             transcripts.add(row)
-            count = ratings.add_rows(rate(transcript, plan, job.waiting))
+            count = ratings.add_values(transcript, rate(transcript, plan, job.waiting))
             read.transcripts.append(
                 ScoredTranscript(transcript.id, transcript.source, row[6], len(transcript.turns), count)
             )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from bedside.transcripts.transcript import CODE_ROLES, CODES, Transcript
+from bedside.transcripts.transcript import CODE_ROLES, CODES, ROLES, Transcript
+
+_CODES_OF = {of: tuple(code for code, role in CODE_ROLES.items() if role == of) for of in ROLES}
 
 
 def people_codes(transcript: Transcript) -> dict[str, dict[int, dict[str, str]]]:
@@ -16,7 +18,7 @@ def people_codes(transcript: Transcript) -> dict[str, dict[int, dict[str, str]]]
     result: dict[str, dict[int, dict[str, str]]] = {}
     for turn in transcript.turns:
         for coder, given in turn.meta.get("codes", {}).items() if turn.meta else ():
-            labels = {code: given[code] for code, role in CODE_ROLES.items() if role == turn.role and code in given}
+            labels = {code: given[code] for code in _CODES_OF[turn.role] if code in given}
             if labels:
                 result.setdefault(coder, {})[turn.index] = labels
     return dict(sorted(result.items()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from bedside.transcripts.transcript import CODE_ROLES, Role
@@ -38,14 +38,14 @@ class SessionMeasure:
         """Whose turns it is about."""
         return CODE_ROLES[self.codes[0]]
 
-    def coded(self, turns: Sequence[Labels]) -> list[Labels]:
-        """Those of ``turns`` that have all the codes needed."""
-        return [labels for labels in turns if all(code in labels for code in self.codes)]
-
-    def value(self, coded: Sequence[Labels]) -> float | None:
-        """The ratio over coded turns; None where its denominator is 0."""
-        among = sum(map(self.among, coded))
-        return self.scale * sum(map(self.counted, coded)) / among if among else None
+    def value(self, coded: Iterable[tuple[Labels, int]]) -> float | None:
+        """The ratio over labels that have all the codes needed, with how many turns have them; None where its
+        denominator is 0."""
+        counted = among = 0
+        for labels, turns in coded:
+            counted += turns * self.counted(labels)
+            among += turns * self.among(labels)
+        return self.scale * counted / among if among else None
 
 
 def _is(code: str, *labels: str) -> Callable[[Labels], bool]:

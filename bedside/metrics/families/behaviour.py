@@ -6,6 +6,7 @@ of its own.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
@@ -57,7 +58,6 @@ class _CodedSession:
     Attributes:
         codes: rater → turn index → code → label as given.
         codes_given: rater → the codes it gave to at least one turn.
-        proper: codes with the labels only that are labels of their code.
         confidence: rater → turn index → code → probability of the label, of raters that know it.
         refusals: raters that can't code this transcript: rater → (metrics it would give, why not).
         turns: indices of each role's turns.
@@ -88,9 +88,19 @@ class _CodedSession:
                 hint = f"; for it there is {fitting}: behaviour.coders=human,{fitting}" if fitting else ""
                 self.refusals[coder.rater] = (metrics_given, why + hint)
         self.codes_given = {rater: frozenset().union(*codes.values()) for rater, codes in self.codes.items()}
-        self.proper = {
-            rater: {index: proper(labels) for index, labels in codes.items()} for rater, codes in self.codes.items()
-        }
+        self._tallies: dict[tuple[str, str, int | None], list[tuple[Labels, int]]] = {}
+
+    def tally(self, rater: str, role: Role, first: int | None) -> list[tuple[Labels, int]]:
+        """The different labels that a rater gave to the first turns of a role, or to all, and to how many.
+
+        Only those of its labels that are labels of their code.
+        """
+        asked = rater, role, first
+        if asked not in self._tallies:
+            codes = self.codes[rater]
+            labels = Counter(tuple(codes[index].items()) for index in self.turns[role][:first] if index in codes)
+            self._tallies[asked] = [(proper(dict(pairs)), turns) for pairs, turns in labels.items()]
+        return self._tallies[asked]
 
     def giving(self, needed: Sequence[str]) -> Iterator[tuple[str, Mapping[int, Labels]]]:
         """Raters that gave each of the codes to at least one turn, with their codes."""
@@ -100,41 +110,44 @@ class _CodedSession:
 
 
 def _code(session: _CodedSession, code: str) -> Iterator[Value]:
+    proper_labels = CODES[code]
     for rater, codes in session.giving((code,)):
+        confidence = session.confidence.get(rater, {})
         for index in session.turns[CODE_ROLES[code]]:
             label = codes.get(index, {}).get(code)
             if label is None:
                 yield missing(code, "not coded", turn=index, rater=rater)
-            elif label in CODES[code]:
-                chance = session.confidence.get(rater, {}).get(index, {}).get(code)
+            elif label in proper_labels:
+                chance = confidence.get(index, {}).get(code) if confidence else None
                 reason = None if chance is None else f"probability {chance:.2f}"
-                yield Value(code, label=label, turn=index, rater=rater, reason=reason)
+                yield Value(code, None, label, None, index, rater, reason)
             else:
-                error = f"{label!r} is not one of {', '.join(CODES[code])}"
+                error = f"{label!r} is not one of {', '.join(proper_labels)}"
                 yield missing(code, error, turn=index, rater=rater)
 
 
 def _measure(session: _CodedSession, measure: SessionMeasure, early_turns: int) -> Iterator[Value]:
-    turns = session.turns[measure.role]
+    first = early_turns if measure.early else None
+    turns = len(session.turns[measure.role][:first])
     which, suffix, remarks = f"{measure.role} turns", "", []
     if measure.early:
-        turns = turns[:early_turns]
         which = f"first {which}"
         if early_turns != EARLY_TURNS:
             suffix = f"+early_turns={early_turns}"
-        if len(turns) < early_turns:
-            remarks.append(f"{len(turns)} {measure.role} turns, fewer than {early_turns}")
+        if turns < early_turns:
+            remarks.append(f"{turns} {measure.role} turns, fewer than {early_turns}")
     for rater, _ in session.giving(measure.codes):
-        labels = session.proper[rater]
-        coded = measure.coded([labels[index] for index in turns if index in labels])
+        tally = session.tally(rater, measure.role, first)
+        coded = [(labels, times) for labels, times in tally if all(code in labels for code in measure.codes)]
         notes = list(remarks)
-        if len(coded) < len(turns):
-            notes.append(f"{len(coded)} of the {len(turns)} {which} coded")
+        n = sum(times for _, times in coded)
+        if n < turns:
+            notes.append(f"{n} of the {turns} {which} coded")
         value = measure.value(coded)
         if value is not None:
             yield Value(measure.name, value, rater=rater + suffix, reason="; ".join(notes) or None)
         else:
-            error = measure.empty if coded else f"none of the {len(turns)} {which} is coded"
+            error = measure.empty if coded else f"none of the {turns} {which} is coded"
             yield missing(measure.name, error, rater=rater + suffix)
 
 

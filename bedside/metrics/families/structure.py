@@ -15,6 +15,9 @@ from bedside.transcripts.transcript import ROLES, Role, Transcript
 
 _ROLES: tuple[Role, ...] = ("clinician", "patient")
 _WORD = re.compile(r"\w")
+#: White space as a blank, and all else that isn't left out as ``a``: a word then begins where ``a`` follows a blank.
+_MARKS = re.sub(r"[\w\s]", "", "".join(map(chr, range(128)))).encode()
+_AS_WORDS = bytes(32 if chr(code).isspace() else 97 for code in range(256))
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _UNSPACED_LANGUAGES = frozenset(("zh", "ja", "th", "lo", "km", "my"))
 _NO_WORDS = "the text has no spaces between words; see characters"
@@ -22,6 +25,8 @@ _NO_WORDS = "the text has no spaces between words; see characters"
 
 def count_words(text: str) -> int:
     """Number of words: tokens between white space that hold a letter or a digit."""
+    if text.isascii():
+        return (b" " + text.encode().translate(_AS_WORDS, _MARKS)).count(b" a")
     tokens = text.split()
     # Most begin with one.
     return len(tokens) - sum(_WORD.search(token) is None for token in tokens if not token[0].isalnum())
@@ -66,25 +71,24 @@ def _completed(transcript: Transcript) -> Value:
     return missing("completed", "no factor says the target length or whether it was completed")
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Length:
     """How much one role says."""
 
-    turns: int = 0
-    characters: int = 0
-    words: int = 0
+    turns: int
+    characters: int
+    words: int
 
 
 def _lengths(transcript: Transcript, words: bool) -> dict[Role, _Length]:
     """Turns, characters and, where wanted, words of each role, counted once."""
-    lengths = {role: _Length() for role in ROLES}
+    said: dict[Role, list[str]] = {role: [] for role in ROLES}
     for turn in transcript.turns:
-        length = lengths[turn.role]
-        length.turns += 1
-        length.characters += len(turn.text)
-        if words:
-            length.words += count_words(turn.text)
-    return lengths
+        said[turn.role].append(turn.text)
+    return {
+        role: _Length(len(texts), sum(map(len, texts)), sum(map(count_words, texts)) if words else 0)
+        for role, texts in said.items()
+    }
 
 
 def _role_values(length: _Length, metric_names: frozenset[str], role: Role, unspaced: bool) -> Iterator[Value]:

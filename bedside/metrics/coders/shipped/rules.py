@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from bedside.metrics.coders.contract import Coder, TurnCodes
 from bedside.transcripts.language import not_english
@@ -173,6 +174,7 @@ def _type(body: str) -> str:
     return "open"
 
 
+@lru_cache(maxsize=4096)  # much is said again and again
 def question(text: str) -> str:
     """The question code of one clinician turn: ``none``, ``open`` or ``closed``, by its last question."""
     label = "none"

@@ -402,15 +402,15 @@ def session_scores(
         high: list[bool | None] = []
         for (transcript, turns), quality in zip(sessions, qualities, strict=True):
             indices = [turn.index for turn in transcript.of(measure.role)]
-            both: list[tuple[Labels, Labels]] = []
+            both: list[tuple[tuple[Labels, int], tuple[Labels, int]]] = []
             for index in indices[:EARLY_TURNS] if measure.early else indices:
                 turn = turns[index]
                 most = {code: majority(turn.labels(code).values()) for code in measure.codes}
                 gold = {code: label for code, label in most.items() if label is not None}
                 if all(code in gold and code in turn.coder for code in measure.codes):
-                    both.append((gold, turn.coder))
-            gold_value = measure.value([labels for labels, _ in both])
-            coder_value = measure.value([labels for _, labels in both])
+                    both.append(((gold, 1), (turn.coder, 1)))
+            gold_value = measure.value(labels for labels, _ in both)
+            coder_value = measure.value(labels for _, labels in both)
             if gold_value is not None and coder_value is not None:
                 people.append(gold_value)
                 coder_values.append(coder_value)
