@@ -109,6 +109,8 @@ def formula_metrics(formulas: Iterable[Formula], sample: WorkedTalk) -> Iterator
 
 def _is_open(text: str) -> bool:
     """Whether words follow the last ``.``, ``!`` or ``?``."""
+    if text[-1] in ".!?":
+        return False
     last = max(text.rfind("."), text.rfind("!"), text.rfind("?"))
     return _WORD.search(text, last + 1) is not None
 
@@ -187,7 +189,7 @@ def _rated(
     for metric, part in metrics:
         error, remark = against[part.name]
         if error is None:
-            yield Value(metric, part.of(text), role=role, turn=turn, reason=remark)
+            yield Value(metric, part.of(text), None, role, turn, None, remark)
         else:
             yield missing(metric, error, role=role, turn=turn)
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import string
 import sys
 import zlib
@@ -33,6 +34,7 @@ from bedside.core.errors import RegistryError
 _FILES = Path(__file__).parent / "word_lists"
 #: What may stand round a word without a part in it.
 _MARKS = string.punctuation.replace("'", "").replace("_", "") + "‘’“”–—…"
+_THREE_WORDS = re.compile(r"\w\S*\s+\w\S*\s+\w")
 #: Distinct tokens remembered of a language; beyond, its memory starts anew.
 _REMEMBERED = 1 << 17
 _loading = Lock()
@@ -277,9 +279,8 @@ def _loaded() -> _Library:
     token_words = _TokenCounts(lambda token: (words.counts.count_words(token),), ("words",)).__getitem__
 
     def sentence_words(sentence: str) -> int:
-        # Asked only to tell sentences of one or two words: where the first tokens make three, the rest need no look.
-        first = sum(map(token_words, sentence.split(None, 3)[:3]))
-        return first if first > 2 else sum(map(token_words, sentence.split()))
+        # Asked only to tell sentences of one or two words: most begin with three.
+        return 3 if _THREE_WORDS.match(sentence) else sum(map(token_words, sentence.split()))
 
     sentences = _copy("_bedside_textstat_sentences", fed | {"counts._count_words": sentence_words})
     formulas = _copy(

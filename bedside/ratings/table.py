@@ -101,7 +101,7 @@ TRANSCRIPT_FOLDER = "transcripts"
 #: Folder of a large table's files until they are one; rows in a group of that; more bytes than the last block of a file
 #: can hold.
 RATING_PARTS, _ROW_GROUP, _MORE = ".ratings", 100_000, 1 << 20
-#: Ratings in a file of those.
+#: Ratings that are collected before they are a table.
 _RATING_BATCH = 20_000
 _Table = TypeVar("_Table", pl.DataFrame, pl.LazyFrame)
 
@@ -281,7 +281,7 @@ class ValueWriter(TableWriter):
     """Collects the values of transcripts as ratings, column by column."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(ROW_SCHEMA, folder / RATING_PARTS, _RATING_BATCH)
+        super().__init__(ROW_SCHEMA, folder / RATING_PARTS, _ROW_GROUP)
         self._origins: list[tuple[Any, ...]] = []
         self._columns: dict[str, list[Any]] = {name: [] for name in _VALUES}
 
@@ -298,7 +298,7 @@ class ValueWriter(TableWriter):
                 added += len(values)
                 for column, cells in zip(self._columns.values(), zip(*values, strict=True), strict=True):
                     column += cells
-        if len(self._columns["metric"]) >= self._batch:
+        if len(self._columns["metric"]) >= _RATING_BATCH:
             self._make_table()
         return added
 

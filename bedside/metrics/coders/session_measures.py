@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from bedside.transcripts.transcript import CODE_ROLES, Role
 
@@ -11,7 +12,7 @@ from bedside.transcripts.transcript import CODE_ROLES, Role
 Labels = Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SessionMeasure:
     """A ratio of two counts of turns.
 
@@ -33,19 +34,29 @@ class SessionMeasure:
     scale: float = 1.0
     early: bool = False
 
+    @cached_property
+    def needed(self) -> frozenset[str]:
+        """The codes, as a set."""
+        return frozenset(self.codes)
+
     @property
     def role(self) -> Role:
         """Whose turns it is about."""
         return CODE_ROLES[self.codes[0]]
 
-    def value(self, coded: Iterable[tuple[Labels, int]]) -> float | None:
-        """The ratio over labels that have all the codes needed, with how many turns have them; None where its
-        denominator is 0."""
-        counted = among = 0
-        for labels, turns in coded:
-            counted += turns * self.counted(labels)
-            among += turns * self.among(labels)
-        return self.scale * counted / among if among else None
+    def of(self, labels_and_turns: Iterable[tuple[Labels, int]]) -> tuple[int, float | None]:
+        """How many turns have all the codes needed, and the ratio over them; None where its denominator is 0.
+
+        Args:
+            labels_and_turns: labels, and how many turns have these.
+        """
+        coded = counted = among = 0
+        for labels, turns in labels_and_turns:
+            if labels.keys() >= self.needed:
+                coded += turns
+                counted += turns * self.counted(labels)
+                among += turns * self.among(labels)
+        return coded, self.scale * counted / among if among else None
 
 
 def _is(code: str, *labels: str) -> Callable[[Labels], bool]:

@@ -137,13 +137,10 @@ def _measure(session: _CodedSession, measure: SessionMeasure, early_turns: int) 
         if turns < early_turns:
             remarks.append(f"{turns} {measure.role} turns, fewer than {early_turns}")
     for rater, _ in session.giving(measure.codes):
-        tally = session.tally(rater, measure.role, first)
-        coded = [(labels, times) for labels, times in tally if all(code in labels for code in measure.codes)]
+        coded, value = measure.of(session.tally(rater, measure.role, first))
         notes = list(remarks)
-        n = sum(times for _, times in coded)
-        if n < turns:
-            notes.append(f"{n} of the {turns} {which} coded")
-        value = measure.value(coded)
+        if coded < turns:
+            notes.append(f"{coded} of the {turns} {which} coded")
         if value is not None:
             yield Value(measure.name, value, rater=rater + suffix, reason="; ".join(notes) or None)
         else:
@@ -176,7 +173,8 @@ def compute(transcript: Transcript, metric_names: frozenset[str], *, coders: str
         if values:
             yield from values
         else:
-            lacking = [_IN_WORDS[code] for code in needed if not any(session.giving((code,)))]
+            given = frozenset().union(*session.codes_given.values())
+            lacking = [_IN_WORDS[code] for code in needed if code not in given]
             yield missing(
                 metric,
                 f"no codes of {' and '.join(lacking)}"

@@ -409,8 +409,8 @@ def session_scores(
                 gold = {code: label for code, label in most.items() if label is not None}
                 if all(code in gold and code in turn.coder for code in measure.codes):
                     both.append(((gold, 1), (turn.coder, 1)))
-            gold_value = measure.value(labels for labels, _ in both)
-            coder_value = measure.value(labels for _, labels in both)
+            _, gold_value = measure.of(labels for labels, _ in both)
+            _, coder_value = measure.of(labels for _, labels in both)
             if gold_value is not None and coder_value is not None:
                 people.append(gold_value)
                 coder_values.append(coder_value)
