@@ -20,6 +20,7 @@ ROLES: tuple[Role, ...] = ("clinician", "patient")
 Verdicts = Mapping[str, tuple[str | None, str | None]]
 #: A word's first character.
 _WORD = re.compile(r"\w")
+_counting = cache(counting)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +149,7 @@ def formula_values(
     session = [(part.name, part) for part in formulas if part.name in metric_names]
     by_turn = [(f"turn_{part.name}", part) for part in formulas if f"turn_{part.name}" in metric_names]
 
-    @cache
-    def counter() -> Callable[[str], TextCounts]:
-        return counting((part.function for _, part in session + by_turn), language)
-
+    count = partial(_counting, tuple(part.function for _, part in session + by_turn), language)
     for role in ROLES if session else ():
         own = [turn for turn in turns if turn.role == role]
         refusal = role_refusals[role] if own else f"no turns of the {role}"
@@ -161,7 +159,7 @@ def formula_values(
             # Turns one after the other; one whose last words no ``.``, ``!`` or ``?`` ends is given a full stop.
             texts = (turn.text.rstrip() for turn in own)
             whole = "\n".join(f"{text}." if _is_open(text) else text for text in texts if text)
-            yield from _rated(session, counter()(whole), verdicts, role=role)
+            yield from _rated(session, count()(whole), verdicts, role=role)
     if not turns:
         yield from (missing(metric, "no turns of clinician or patient") for metric, _ in by_turn)
     for turn in turns if by_turn else ():
@@ -169,7 +167,7 @@ def formula_values(
         if refusal is not None:
             yield from (missing(metric, refusal, turn=turn.index) for metric, _ in by_turn)
             continue
-        text = counter()(turn.text)
+        text = count()(turn.text)
         refusal = turn_refusal(text)
         if refusal is not None:
             yield from (missing(metric, refusal, turn=turn.index) for metric, _ in by_turn)

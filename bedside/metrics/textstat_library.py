@@ -214,23 +214,29 @@ def _token_counts(language: str, fields: tuple[str, ...]) -> _TokenCounts:
     counters, list_words = library.counts, library.selections.list_words
     easy, long = library.utils.get_lang_easy_words(language), library.utils.get_lang_cfg(language, "syllable_threshold")
 
+    def syllables(words: Iterable[str]) -> list[int]:
+        return [counters.count_syllables(word, language) for word in words]
+
+    def unfamiliar(words: list[str]) -> list[int]:
+        return syllables(word for word in map(str.lower, words) if word not in easy)
+
+    by_field: Mapping[str, Callable[[str, list[str]], int]] = {
+        "words": lambda token, words: len(words),
+        "letters": lambda token, words: counters.count_letters(token),
+        "characters": lambda token, words: len(token),
+        "long_words": lambda token, words: counters.count_long_words(token),
+        "syllables": lambda token, words: counters.count_syllables(token, language),
+        "monosyllables": lambda token, words: syllables(words).count(1),
+        "polysyllables": lambda token, words: sum(n >= 3 for n in syllables(words)),
+        "unfamiliar": lambda token, words: len(unfamiliar(words)),
+        "unfamiliar_2": lambda token, words: sum(n >= 2 for n in unfamiliar(words)),
+        "unfamiliar_long": lambda token, words: sum(n >= long for n in unfamiliar(words)),
+    }
+    asked = [by_field[field] for field in fields]
+
     def count(token: str) -> list[int]:
         words = list_words(token)
-        syllables = [counters.count_syllables(word, language) for word in words]
-        hard = [counters.count_syllables(word, language) for word in map(str.lower, words) if word not in easy]
-        by_field = {
-            "words": len(words),
-            "letters": counters.count_letters(token),
-            "characters": len(token),
-            "long_words": counters.count_long_words(token) if "long_words" in fields else 0,
-            "syllables": counters.count_syllables(token, language),
-            "monosyllables": syllables.count(1),
-            "polysyllables": sum(number >= 3 for number in syllables),
-            "unfamiliar": len(hard),
-            "unfamiliar_2": sum(number >= 2 for number in hard),
-            "unfamiliar_long": sum(number >= long for number in hard),
-        }
-        return [by_field[field] for field in fields]
+        return [field(token, words) for field in asked]
 
     return _TokenCounts(count, fields)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.core.words import counted, typed
-from bedside.ratings.names import ALGORITHMS, JUDGES, JURIES, is_judge
+from bedside.ratings.names import ALGORITHMS, JUDGES, JURIES, is_judge, is_jury
 from bedside.reports.columns import Block, grid_of, recorded
 from bedside.reports.comparison_notes import version_notes
 from bedside.reports.contents import main_measures
@@ -113,12 +113,13 @@ def first_measures(view: RatingsView, *, judged: bool = False) -> Table | None:
     ]
     transcripts = Block((Column("Transcripts", text=_FirstMeasure.transcripts),))
     room = _room([*means, transcripts], shown)
+    by_models = any(is_judge(rater) or is_jury(rater) for rater in view.raters())
     return grid_of(
         "first_measures",
         "Means over transcripts",
         shown,
         (Block((Column("Measure", "left", text=lambda own: _shortened(own.title, room)),)), *means, transcripts),
-        notes=[*_notes(view, shown, len(every), apart=bool(labels)), *version_notes(view)],
+        notes=[*_notes(view, shown, len(every), apart=bool(labels)), *(version_notes(view) if by_models else ())],
     )
 
 
