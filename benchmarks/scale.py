@@ -1,9 +1,8 @@
-"""What scoring costs a core, stage by stage; what a second worker brings; memory as the input grows.
+"""What a second worker brings to scoring, and memory as the input grows; ``score.py`` says what a core does.
 
-    python benchmarks/scale.py [--annomi ../shared/data/annomi/annomi_dev.csv] [--largest 100000]
+    python benchmarks/scale.py [--largest 100000]
 
-Stages are timed by the processor time they take, so that others on the machine matter little; what two workers bring is
-wall time, and matters the more. Nothing here needs a GPU or a judge.
+What two workers bring is wall time: other work on the machine lowers it. Nothing here needs a GPU or a judge.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,68 +34,6 @@ def made(path: Path, transcripts: int, turns: int) -> Path:
             said = [{"role": ("clinician", "patient")[turn % 2], "text": draw.choice(texts)} for turn in range(turns)]
             file.write(json.dumps({"id": f"t{number}", "system": "AB"[number % 2], "turns": said}) + "\n")
     return path
-
-
-# -- stages -----------------------------------------------------------------------------------------
-
-
-def taken(work: Callable[[], object]) -> float:
-    """Processor seconds of all threads."""
-    start = time.process_time()
-    work()
-    return time.process_time() - start
-
-
-def stages(annomi: Path, scratch: Path) -> None:
-    from bedside.metrics import FAMILIES
-    from bedside.ratings.run import write_new_run
-    from bedside.ratings.table import rating_writer, transcript_row, transcript_writer
-    from bedside.scoring.plan import make_plan, rate
-    from bedside.transcripts.reading import Reading
-
-    transcripts = list(Reading([annomi]))
-    turns = sum(len(transcript.turns) for transcript in transcripts)
-    found: dict[str, tuple[float, str]] = {}
-    found["reading"] = min(taken(lambda: list(Reading([annomi]))) for _ in range(3)), ""
-    for name, family in FAMILIES.all().items():
-        if family.model:
-            continue
-        plan = make_plan([name])
-        rows: list[Any] = []
-
-        def scored(plan: Any = plan, rows: list[Any] = rows) -> None:
-            rows.clear()
-            for transcript in transcripts:
-                rows.extend(rate(transcript, plan))
-
-        first = taken(scored)
-        cost = min(taken(scored) for _ in range(2))
-        missing = sum(row[-1] is not None for row in rows) / len(rows)
-        said = f"{len(rows) / len(transcripts):.0f} ratings each; first pass {first / cost:.1f} ×"
-        if missing > 0.5:
-            said += f"; {missing:.0%} of the ratings missing here"
-        found[name] = cost, said
-    rows = [row for transcript in transcripts for row in rate(transcript, make_plan(["structure", "behaviour"]))]
-
-    def written() -> None:
-        with tempfile.TemporaryDirectory(dir=scratch) as name:
-            kept, ratings = transcript_writer(Path(name)), rating_writer(Path(name))
-            for transcript in transcripts:
-                kept.add(transcript_row(transcript))
-            for row in rows:
-                ratings.add(row)
-            kept.close()
-            write_new_run(Path(name), ratings.result(), {})
-
-    found["tables"] = (min(taken(written) for _ in range(3)), f"{len(rows):,} ratings and the transcripts written")
-    reading = found["reading"][0]
-    print(f"AnnoMI: {len(transcripts)} sessions, {turns:,} turns; processor time, libraries loaded before")
-    print(f"{'stage':20} {'transcripts/s':>14} {'turns/s':>10} {'× reading':>10}")
-    for name, (cost, said) in found.items():
-        print(
-            f"{name:20} {len(transcripts) / cost:14,.0f} {turns / cost:10,.0f} {cost / reading:10.2f}  {said}".rstrip()
-        )
-    print()
 
 
 # -- workers ----------------------------------------------------------------------------------------
@@ -191,16 +127,10 @@ def memory(scratch: Path, largest: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    default = Path(__file__).parents[2] / "shared" / "data" / "annomi" / "annomi_dev.csv"
-    parser.add_argument("--annomi", type=Path, default=default)
     parser.add_argument("--largest", type=int, default=100_000)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
-        if given.annomi.is_file():
-            stages(given.annomi, scratch)
-        else:
-            print(f"no AnnoMI at {given.annomi}: the stages are left out\n")
         efficiency(scratch)
         memory(scratch, given.largest)
 

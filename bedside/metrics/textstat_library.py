@@ -175,12 +175,7 @@ def _easy_words(lang: str) -> frozenset[str]:
 
 
 class _TokenCounts(dict[str, int]):
-    """Token as written → its counts, as the 32-bit digits of one integer: a text is then one sum over its tokens.
-
-    Args:
-        count: counts in a token.
-        fields: what it counts, as in :class:`TextCounts`.
-    """
+    """Token as written → its counts, as the 32-bit digits of one integer: a text is then one sum over its tokens."""
 
     def __init__(self, count: Callable[[str], Iterable[int]], fields: Sequence[str]) -> None:
         super().__init__()
@@ -282,11 +277,10 @@ class _Library(NamedTuple):
 def _loaded() -> _Library:
     fed = {"utils._get_cmudict": _cmudict, "utils._get_lang_easy_words": _easy_words}
     words = _copy("_bedside_textstat_words", fed)
-    token_words = _TokenCounts(lambda token: (words.counts.count_words(token),), ("words",)).__getitem__
 
     def sentence_words(sentence: str) -> int:
         # Asked only to tell sentences of one or two words: most begin with three.
-        return 3 if _THREE_WORDS.match(sentence) else sum(map(token_words, sentence.split()))
+        return 3 if _THREE_WORDS.match(sentence) else int(words.counts.count_words(sentence))
 
     sentences = _copy("_bedside_textstat_sentences", fed | {"counts._count_words": sentence_words})
     formulas = _copy(

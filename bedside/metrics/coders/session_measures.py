@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from bedside.transcripts.transcript import CODE_ROLES, Role
 
@@ -12,7 +11,7 @@ from bedside.transcripts.transcript import CODE_ROLES, Role
 Labels = Mapping[str, str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SessionMeasure:
     """A ratio of two counts of turns.
 
@@ -34,25 +33,18 @@ class SessionMeasure:
     scale: float = 1.0
     early: bool = False
 
-    @cached_property
-    def needed(self) -> frozenset[str]:
-        """The codes, as a set."""
-        return frozenset(self.codes)
-
     @property
     def role(self) -> Role:
         """Whose turns it is about."""
         return CODE_ROLES[self.codes[0]]
 
     def of(self, labels_and_turns: Iterable[tuple[Labels, int]]) -> tuple[int, float | None]:
-        """How many turns have all the codes needed, and the ratio over them; None where its denominator is 0.
-
-        Args:
-            labels_and_turns: labels, and how many turns have these.
-        """
+        """How many turns have all the codes needed, of labels with their numbers of turns, and the ratio over these
+        turns; None where its denominator is 0."""
+        needed = frozenset(self.codes)
         coded = counted = among = 0
         for labels, turns in labels_and_turns:
-            if labels.keys() >= self.needed:
+            if labels.keys() >= needed:
                 coded += turns
                 counted += turns * self.counted(labels)
                 among += turns * self.among(labels)
