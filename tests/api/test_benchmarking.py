@@ -158,12 +158,11 @@ def test_killed_in_each_step_it_goes_on_to_the_same_bytes_and_pays_for_nothing_t
 @pytest.mark.slow
 @pytest.mark.server
 def test_a_new_system_stands_beside_the_others_which_are_not_run_again(
-    server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undrawn: None
 ) -> None:
     for name in ("grown", "whole"):
         (tmp_path / name).mkdir()
-    given: dict[str, Any] = {"judges": server.judge, "sample": 2, "settings": "8-messages"}
-    given.pop("settings")
+    given: dict[str, Any] = {"judges": server.judge, "sample": 2}
     monkeypatch.chdir(tmp_path / "grown")
     first = bedside.benchmark("medconceal", "bench", clinician=TOYS, **given)
     assert first.complete
@@ -188,7 +187,7 @@ def test_a_new_system_stands_beside_the_others_which_are_not_run_again(
 
 
 @pytest.mark.slow
-def test_what_is_there_need_not_be_reachable_when_a_system_is_added(tmp_path: Path) -> None:
+def test_what_is_there_need_not_be_reachable_when_a_system_is_added(tmp_path: Path, undrawn: None) -> None:
     """The first clinician's server is gone: a conversation of it that was had is taken as it is."""
     with JudgeServer(lambda request, number: Action(text=fitting(request))) as gone:
         model = gone.judge
@@ -202,7 +201,7 @@ def test_what_is_there_need_not_be_reachable_when_a_system_is_added(tmp_path: Pa
 
 @pytest.mark.slow
 @pytest.mark.server
-def test_limits_stop_it_in_any_step_and_the_same_call_goes_on(tmp_path: Path) -> None:
+def test_limits_stop_it_in_any_step_and_the_same_call_goes_on(tmp_path: Path, undrawn: None) -> None:
     def given(server: JudgeServer, **more: Any) -> Benchmark:
         prices = {server.judge: (1000.0, 1000.0)}
         return bedside.benchmark(
@@ -237,7 +236,7 @@ def test_limits_stop_it_in_any_step_and_the_same_call_goes_on(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_a_different_call_on_the_folder_says_what_differs(tmp_path: Path) -> None:
+def test_a_different_call_on_the_folder_says_what_differs(tmp_path: Path, undrawn: None) -> None:
     out = tmp_path / "bench"
     cases = tmp_path / "cases.yaml"
     bundled = Path(bedside.__file__).parent / "simulation/simulators/note2chat/cases.yaml"
@@ -273,7 +272,7 @@ def test_a_different_call_on_the_folder_says_what_differs(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 @pytest.mark.server
-def test_peoples_ratings_are_not_thrown_away(tmp_path: Path) -> None:
+def test_peoples_ratings_are_not_thrown_away(tmp_path: Path, undrawn: None) -> None:
     out = tmp_path / "bench"
     done = bedside.benchmark("note2chat", out, clinician="script:brisk", sample=1)
     (name,) = done.run.index["id"]
@@ -409,7 +408,7 @@ def test_cases_that_tell_no_difference_apart_say_so() -> None:
 
 
 @pytest.mark.slow
-def test_the_pilot_is_what_is_in_the_folder(tmp_path: Path) -> None:
+def test_the_pilot_is_what_is_in_the_folder(tmp_path: Path, undrawn: None) -> None:
     asked: dict[str, Any] = {"clinician": TOYS}
     bedside.benchmark("note2chat", tmp_path / "bench", **asked, sample=3)
     found = bedside.preview_benchmark("note2chat", **asked, out=tmp_path / "bench").results.pilot
@@ -420,7 +419,7 @@ def test_the_pilot_is_what_is_in_the_folder(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.server
-def test_what_is_previewed_is_asked_where_toys_talk(tmp_path: Path) -> None:
+def test_what_is_previewed_is_asked_where_toys_talk(tmp_path: Path, undrawn: None) -> None:
     """Between toys the preview's conversations are those that come, so that its numbers are exact."""
     with JudgeServer() as server:
         given: dict[str, Any] = {"clinician": "rules", "judges": server.judge}
@@ -439,7 +438,7 @@ def test_what_is_previewed_is_asked_where_toys_talk(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_two_sites_share_a_cast_and_a_leaderboard_mixes_no_two(tmp_path: Path) -> None:
+def test_two_sites_share_a_cast_and_a_leaderboard_mixes_no_two(tmp_path: Path, undrawn: None) -> None:
     file = tmp_path / "ward.yaml"
     played: dict[str, Any] = {"patient": "script:good", "evaluator": "rules", "sample": 1}
     first = bedside.benchmark("note2chat", tmp_path / "a", clinician="rules", **played, seed=3, write_cast=file)
@@ -467,7 +466,7 @@ def test_two_sites_share_a_cast_and_a_leaderboard_mixes_no_two(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_patients_are_swapped_and_the_orders_compared(tmp_path: Path) -> None:
+def test_patients_are_swapped_and_the_orders_compared(tmp_path: Path, undrawn: None) -> None:
     given: dict[str, Any] = {"clinician": ("rules", *TOYS), "evaluator": "rules", "sample": 2}
     done = bedside.benchmark("medconceal", tmp_path / "swap", patient="rules,script:good", **given)
     (other,) = done.swapped
@@ -494,7 +493,7 @@ def test_rank_correlation_of_swapped_casts() -> None:
     assert sensitivity_table([board(a=0.9, b=0.1)] * 2).records[1]["tau"] is None
 
 
-def test_another_cast_is_refused(tmp_path: Path) -> None:
+def test_another_cast_is_refused(tmp_path: Path, undrawn: None) -> None:
     file = tmp_path / "ward.yaml"
     bedside.benchmark("note2chat", tmp_path / "a", clinician="rules", sample=1, write_cast=file)
 
@@ -519,7 +518,7 @@ def test_another_cast_is_refused(tmp_path: Path) -> None:
         bedside.benchmark("note2chat", tmp_path / "b", clinician="rules", patient=print, write_cast=file)
 
 
-def test_what_is_said_beside_a_cast_is_never_replaced(tmp_path: Path) -> None:
+def test_what_is_said_beside_a_cast_is_never_replaced(tmp_path: Path, undrawn: None) -> None:
     file = tmp_path / "ward.yaml"
     who: dict[str, Any] = {"clinician": "rules", "sample": 1}
     bedside.benchmark(
