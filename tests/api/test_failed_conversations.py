@@ -149,26 +149,14 @@ def test_in_every_protocol_what_failed_has_the_worst_that_is_declared(
         return Action()
 
     with JudgeServer(judge) as server:
-        done = bedside.benchmark(
-            protocol,
-            tmp_path / "out",
-            clinician=["rules", failing],
-            settings=FREE.get(protocol, ()),
-            lengths=12 if protocol == "calm-it" else (),
-            sample=2,
-            judges=server.judge,
-        )
+        given: dict[str, Any] = {
+            "settings": FREE.get(protocol, ()), "lengths": 12 if protocol == "calm-it" else (), "sample": 2,
+            "judges": server.judge,
+        }  # fmt: skip
+        done = bedside.benchmark(protocol, tmp_path / "out", clinician=["rules", failing], **given)
         assert done.complete
         told = len(asked)
-        alone = bedside.benchmark(
-            protocol,
-            tmp_path / "alone",
-            clinician=["rules"],
-            settings=FREE.get(protocol, ()),
-            lengths=12 if protocol == "calm-it" else (),
-            sample=2,
-            judges=server.judge,
-        )
+        alone = bedside.benchmark(protocol, tmp_path / "alone", clinician=["rules"], **given)
     assert alone.complete
     assert len(asked) == 2 * told, "nothing is asked about what failed"
     run = Run(tmp_path / "out/run")

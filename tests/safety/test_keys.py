@@ -243,23 +243,11 @@ def test_providers(judges: tuple[str, str], variable: str, sandbox: Sandbox) -> 
     [
         ((f"http://me:{PASSWORD}@127.0.0.1:9/v1#m", f"https://127.0.0.1:9/v1?key={PASSWORD}#m"), {}),
         (("openai/m",), {"OPENAI_BASE_URL": f"http://me:{PASSWORD}@127.0.0.1:9/v1"}),
-        pytest.param(
-            ("openai/m",), {"OPENAI_BASE_URL": f"http://127.0.0.1:9/v1?key={PASSWORD}"}, marks=pytest.mark.slow
-        ),
+        (("openai/m",), {"OPENAI_BASE_URL": f"http://127.0.0.1:9/v1?key={PASSWORD}"}),
         (("http://judge.invalid/v1#m",), {"HTTP_PROXY": f"http://me:{PASSWORD}@127.0.0.1:9"}),
-        pytest.param(
-            ("http://judge.invalid/v1#m",), {"http_proxy": f"http://me:{PASSWORD}@[broken"}, marks=pytest.mark.slow
-        ),
-        pytest.param(
-            ("anthropic/claude-sonnet-4-5",),
-            {"ANTHROPIC_BASE_URL": f"http://me:{PASSWORD}@127.0.0.1:9"},
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            ("anthropic/claude-sonnet-4-5",),
-            {"HTTPS_PROXY": f"http://me:{PASSWORD}@127.0.0.1:9"},
-            marks=pytest.mark.slow,
-        ),
+        (("http://judge.invalid/v1#m",), {"http_proxy": f"http://me:{PASSWORD}@[broken"}),
+        (("anthropic/claude-sonnet-4-5",), {"ANTHROPIC_BASE_URL": f"http://me:{PASSWORD}@127.0.0.1:9"}),
+        (("anthropic/claude-sonnet-4-5",), {"HTTPS_PROXY": f"http://me:{PASSWORD}@127.0.0.1:9"}),
     ],
     ids=["address and query", "base", "base query", "proxy", "no proxy", "provider", "provider's proxy"],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, get_args
 
 import orjson
@@ -70,12 +71,15 @@ def _words(text: str) -> set[str]:
 
 def _aspects(text: str, cues: str) -> set[Category]:
     plain = text.casefold()
-    return {aspect for aspect, words in TOY_WORDS[cues].items() if any(_begins(word, plain) for word in words)}
+    return {aspect for aspect, pattern in _patterns(cues).items() if pattern.search(plain)}
 
 
-def _begins(word: str, text: str) -> bool:
-    """Whether a word of the text begins so."""
-    return re.search((r"\b" if word.isascii() else "") + re.escape(word), text) is not None
+@cache
+def _patterns(cues: str) -> dict[Category, re.Pattern[str]]:
+    """What a word of a text begins with, by aspect."""
+    begun = {aspect: [(r"\b" if word.isascii() else "") + re.escape(word) for word in words]
+             for aspect, words in TOY_WORDS[cues].items()}  # fmt: skip
+    return {aspect: re.compile("|".join(words)) for aspect, words in begun.items()}
 
 
 def _clinician(call: Call) -> ActorReply:
