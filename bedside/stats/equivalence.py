@@ -326,20 +326,13 @@ def _check(margin: float, alpha: float, *, largest: float = float("inf")) -> Non
 
 def _tested(result: Result, below: float, above: float, precision: _Precision) -> Result:
     """The result with its p, and with what so many cases could have shown."""
-    margin, alpha = result.options["margin"], result.options["alpha"]
-    return replace(
-        result,
-        p=max(below, above),
-        details={
-            **result.details,
-            NOT_BELOW: below,
-            NOT_ABOVE: above,
-            CHANCE: _chance(precision, margin, alpha, both=True),
-            CHANCE_ONE_SIDED: _chance(precision, margin, alpha, both=False),
-            CASES: _cases(precision, margin, alpha, both=True),
-            CASES_ONE_SIDED: _cases(precision, margin, alpha, both=False),
-        },
-    )
+    planned = (precision, result.options["margin"], result.options["alpha"])
+    details = {
+        **result.details, NOT_BELOW: below, NOT_ABOVE: above,
+        CHANCE: _chance(*planned, both=True), CHANCE_ONE_SIDED: _chance(*planned, both=False),
+        CASES: _cases(*planned, both=True), CASES_ONE_SIDED: _cases(*planned, both=False),
+    }  # fmt: skip
+    return replace(result, p=max(below, above), details=details)
 
 
 @cache

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +23,13 @@ from bedside.api.benchmarking import Benchmark
 from bedside.core.errors import BedsideError, InputError
 from bedside.reports.simulations import sensitivity_table
 from bedside.reports.table import Table
+from tests.api.benchmarking_process import work
 from tests.conftest import exit_code
+from tests.forked import CONTEXT, preload
 from tests.judges.llm.server import Action, JudgeServer, Received, fitting
 from tests.soak import budget
+
+preload("tests.api.benchmarking_process")
 
 TOYS = ("script:good", "script:brisk")
 #: What differs between a benchmark and the three commands: times, and absolute places.
@@ -92,30 +94,24 @@ def test_it_is_what_the_three_commands_do(
     assert "The patient was played by rules-toy (toy)" in page
 
 
-def process(out: Path, judge: str, calls: Path, seconds: float) -> subprocess.Popen[str]:
-    """One that benchmarks into a folder; the folder's own name is what the run knows of where it is."""
+def process(out: Path, judge: str, calls: Path, seconds: float) -> ForkServerProcess:
+    """One that benchmarks into a folder."""
     out.parent.mkdir(exist_ok=True)
-    words = (out.name, judge, str(calls), str(seconds))
-    begun = subprocess.Popen(
-        [sys.executable, "-m", "tests.api.benchmarking_process", *words], cwd=out.parent,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert begun.stdout is not None
-    assert begun.stdout.readline() == "begins\n"
+    begun = CONTEXT.Process(target=work, args=(out, judge, calls, seconds))
+    begun.start()
     return begun
 
 
-def kill_when(begun: subprocess.Popen[str], ready: Callable[[], bool], wait: float) -> bool:
+def kill_when(begun: ForkServerProcess, ready: Callable[[], bool], wait: float) -> bool:
     """Kill a process some time after something is so; whether it hadn't ended before."""
     deadline = time.monotonic() + 120
-    while not ready() and begun.poll() is None:
+    while not ready() and begun.exitcode is None:
         assert time.monotonic() < deadline
         time.sleep(0.005)
     time.sleep(wait)
-    begun.send_signal(signal.SIGKILL)
-    begun.wait(60)
-    return begun.returncode == -signal.SIGKILL
+    begun.kill()
+    begun.join(60)
+    return begun.exitcode == -signal.SIGKILL
 
 
 @pytest.mark.slow
@@ -128,7 +124,8 @@ def test_killed_in_each_step_it_goes_on_to_the_same_bytes_and_pays_for_nothing_t
 
     with JudgeServer(late) as server:
         whole = process(tmp_path / "whole/bench", server.judge, tmp_path / "whole.calls", 0.0)
-        assert whole.wait(180) == 0, whole.communicate()
+        whole.join(180)
+        assert whole.exitcode == 0
         needed = server.count
         out, calls = tmp_path / "parts/bench", tmp_path / "parts.calls"
         kills = dict.fromkeys(("simulate", "score", "judge", "report"), 0)
@@ -144,7 +141,8 @@ def test_killed_in_each_step_it_goes_on_to_the_same_bytes_and_pays_for_nothing_t
                 begun = process(out, server.judge, calls, 0.03)
                 kills[stage] += kill_when(begun, ready, draw.uniform(0, most))
         last = process(out, server.judge, calls, 0.0)
-        assert last.wait(180) == 0, last.communicate()
+        last.join(180)
+        assert last.exitcode == 0
         equal(out, tmp_path / "whole/bench")
         paid = server.count - needed
     assert all(kills[stage] for stage in ("simulate", "judge")), kills

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
+from itertools import takewhile
 from typing import Any, get_args
 
 import orjson
@@ -102,17 +103,8 @@ def listed_names(message: str) -> list[str] | None:
 
 
 def _split(material: Mapping[str, Any]) -> dict[str, Any]:
-    parts = sentences(material["history"])
-    before: list[str] = []
-    for part in parts:
-        if _CLINIC.search(part):
-            break
-        before.append(part)
+    before = takewhile(lambda part: not _CLINIC.search(part), sentences(material["history"]))
     return {"before": " ".join(before)}
-
-
-def _findings(material: Mapping[str, Any]) -> dict[str, Any]:
-    return {"findings": list(sentences(material["vignette"]))}
 
 
 def _finding_aspects(material: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,7 +117,7 @@ _EVALUATIONS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "decision": lambda material: {"diagnoses": listed_names(material["message"])},
     "reply_check": lambda own: {"only_what_was_asked": True, "conflict": own["reply"] not in own["sentences"]},
     "split": _split,
-    "findings": _findings,
+    "findings": lambda material: {"findings": list(sentences(material["vignette"]))},
     "aspects": _finding_aspects,
 }
 
