@@ -25,6 +25,8 @@ class TalkingAgent(SlowAgent):
 def work(out: Path, judge: str, calls: Path, seconds: float) -> None:
     """Benchmark into a folder; the folder's own name is what the run knows of where it is."""
     os.chdir(out.parent)
-    agents = [TalkingAgent(calls, seconds), "script:brisk"]
-    done = benchmark(PROTOCOL, out.name, clinician=agents, judges=judge, sample=CASES, max_concurrency=4)
+    done = benchmark(
+        PROTOCOL, out.name, clinician=[TalkingAgent(calls, seconds), "script:brisk"], judges=judge, sample=CASES,
+        max_concurrency=4,
+    )  # fmt: skip
     raise SystemExit(0 if done.complete else 3)
