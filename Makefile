@@ -20,15 +20,15 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: .venv/.core
 	$(BIN)/bedside demo --out demo-run
 
-# Three at once, for on two cores one of them is often waiting.
+# Three at once, for on two cores one of them is often waiting. Small tables on several threads cost a tenth more than on
+# one; `make soak` and `make studio` have them so.
 test: .venv/.dev
 	$(MAKE) --no-print-directory -j 2 lint compiled
-	$(BIN)/pytest -n 3 --dist worksteal --durations 20 -m "not soak_only and not studio"
+	POLARS_MAX_THREADS=1 $(BIN)/pytest -n 3 --dist worksteal --durations 20 -m "not soak_only and not studio"
 
 check: .venv/.dev
 	$(MAKE) --no-print-directory -j 2 lint fast
 
-# Small tables on several threads cost a tenth more than on one; `make test` has them so.
 fast: .venv/.dev
 	POLARS_MAX_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m "not server and not model and not slow"
 

@@ -86,6 +86,12 @@ def mdd5k() -> Path:
     return path
 
 
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports are written as where matplotlib isn't installed: to draw takes as long as all else."""
+    monkeypatch.setattr("bedside.reports.build.find_spec", lambda _: None)
+
+
 def conversation(*turns: tuple[Any, ...], **fields: Any) -> Transcript:
     """A transcript of (role, text[, meta]) turns."""
     made = tuple(

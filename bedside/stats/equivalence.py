@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -177,9 +177,11 @@ def standardised_means(x: Any, y: Any, *, margin: float, alpha: float = 0.05) ->
     df = b.size - 1
     correction = float(np.exp(gammaln(df / 2) - gammaln((df - 1) / 2)) / np.sqrt(df / 2))
 
+    influence, of_a = rest**2 / sd - sd, a.var(ddof=1) / a.size
+
     def error_at(shift: float) -> tuple[float, float]:
-        moved = rest + shift * (rest**2 / sd - sd) / 2
-        return welch_error(a.var(ddof=1) / a.size, a.size, moved.var(ddof=1) / b.size, b.size)
+        moved = rest + shift * influence / 2
+        return welch_error(of_a, a.size, moved.var(ddof=1) / b.size, b.size)
 
     def tail(shift: float, side: int) -> float:
         """p of a difference above ``shift`` standard deviations (side 1), or below it (side −1)."""
@@ -324,20 +326,13 @@ def _check(margin: float, alpha: float, *, largest: float = float("inf")) -> Non
 
 def _tested(result: Result, below: float, above: float, precision: _Precision) -> Result:
     """The result with its p, and with what so many cases could have shown."""
-    margin, alpha = result.options["margin"], result.options["alpha"]
-    return replace(
-        result,
-        p=max(below, above),
-        details={
-            **result.details,
-            NOT_BELOW: below,
-            NOT_ABOVE: above,
-            CHANCE: _chance(precision, margin, alpha, both=True),
-            CHANCE_ONE_SIDED: _chance(precision, margin, alpha, both=False),
-            CASES: _cases(precision, margin, alpha, both=True),
-            CASES_ONE_SIDED: _cases(precision, margin, alpha, both=False),
-        },
-    )
+    planned = (precision, result.options["margin"], result.options["alpha"])
+    details = {
+        **result.details, NOT_BELOW: below, NOT_ABOVE: above,
+        CHANCE: _chance(*planned, both=True), CHANCE_ONE_SIDED: _chance(*planned, both=False),
+        CASES: _cases(*planned, both=True), CASES_ONE_SIDED: _cases(*planned, both=False),
+    }  # fmt: skip
+    return replace(result, p=max(below, above), details=details)
 
 
 @cache
@@ -347,21 +342,28 @@ def _chi_points() -> tuple[Array, Array]:
     return (1 - nodes) / 2, weights / 2
 
 
+@lru_cache(maxsize=256)  # as many numbers of cases are tried for one test and for both, and for each measure
+def _spreads(df: float) -> Array:
+    """A standard error over what it is in the mean square, at these points."""
+    from scipy.special import chdtri
+
+    return np.asarray(np.sqrt(chdtri(df, _chi_points()[0]) / df))
+
+
 def _chance(precision: _Precision, margin: float, alpha: float, *, both: bool) -> float:
     """Chance of both one-sided tests, or of one, to reject where there is no difference.
 
     The estimate is normal around 0; its standard error varies as a chi with the degrees of freedom, over which the
     chance is averaged (of one test this is the non-central t's, of two Owen's Q).
     """
-    from scipy.special import chdtri, ndtr, ndtri, stdtrit
+    from scipy.special import ndtr, ndtri, stdtrit
 
     spreads: Array = np.ones(1)
     weights: Array = np.ones(1)
     if precision.df is None:
         quantile = float(ndtri(1 - alpha))
     else:
-        tails, weights = _chi_points()
-        spreads = np.sqrt(chdtri(precision.df, tails) / precision.df)
+        spreads, weights = _spreads(precision.df), _chi_points()[1]
         quantile = float(stdtrit(precision.df, 1 - alpha))
     room = margin - quantile * spreads * precision.at_margin
     if precision.error == 0:

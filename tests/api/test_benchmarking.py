@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +23,13 @@ from bedside.api.benchmarking import Benchmark
 from bedside.core.errors import BedsideError, InputError
 from bedside.reports.simulations import sensitivity_table
 from bedside.reports.table import Table
+from tests.api.benchmarking_process import work
 from tests.conftest import exit_code
+from tests.forked import CONTEXT, preload
 from tests.judges.llm.server import Action, JudgeServer, Received, fitting
 from tests.soak import budget
+
+preload("tests.api.benchmarking_process")
 
 TOYS = ("script:good", "script:brisk")
 #: What differs between a benchmark and the three commands: times, and absolute places.
@@ -92,30 +94,24 @@ def test_it_is_what_the_three_commands_do(
     assert "The patient was played by rules-toy (toy)" in page
 
 
-def process(out: Path, judge: str, calls: Path, seconds: float) -> subprocess.Popen[str]:
-    """One that benchmarks into a folder; the folder's own name is what the run knows of where it is."""
+def process(out: Path, judge: str, calls: Path, seconds: float) -> ForkServerProcess:
+    """One that benchmarks into a folder."""
     out.parent.mkdir(exist_ok=True)
-    words = (out.name, judge, str(calls), str(seconds))
-    begun = subprocess.Popen(
-        [sys.executable, "-m", "tests.api.benchmarking_process", *words], cwd=out.parent,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert begun.stdout is not None
-    assert begun.stdout.readline() == "begins\n"
+    begun = CONTEXT.Process(target=work, args=(out, judge, calls, seconds))
+    begun.start()
     return begun
 
 
-def kill_when(begun: subprocess.Popen[str], ready: Callable[[], bool], wait: float) -> bool:
+def kill_when(begun: ForkServerProcess, ready: Callable[[], bool], wait: float) -> bool:
     """Kill a process some time after something is so; whether it hadn't ended before."""
     deadline = time.monotonic() + 120
-    while not ready() and begun.poll() is None:
+    while not ready() and begun.exitcode is None:
         assert time.monotonic() < deadline
         time.sleep(0.005)
     time.sleep(wait)
-    begun.send_signal(signal.SIGKILL)
-    begun.wait(60)
-    return begun.returncode == -signal.SIGKILL
+    begun.kill()
+    begun.join(60)
+    return begun.exitcode == -signal.SIGKILL
 
 
 @pytest.mark.slow
@@ -128,7 +124,8 @@ def test_killed_in_each_step_it_goes_on_to_the_same_bytes_and_pays_for_nothing_t
 
     with JudgeServer(late) as server:
         whole = process(tmp_path / "whole/bench", server.judge, tmp_path / "whole.calls", 0.0)
-        assert whole.wait(180) == 0, whole.communicate()
+        whole.join(180)
+        assert whole.exitcode == 0
         needed = server.count
         out, calls = tmp_path / "parts/bench", tmp_path / "parts.calls"
         kills = dict.fromkeys(("simulate", "score", "judge", "report"), 0)
@@ -144,7 +141,8 @@ def test_killed_in_each_step_it_goes_on_to_the_same_bytes_and_pays_for_nothing_t
                 begun = process(out, server.judge, calls, 0.03)
                 kills[stage] += kill_when(begun, ready, draw.uniform(0, most))
         last = process(out, server.judge, calls, 0.0)
-        assert last.wait(180) == 0, last.communicate()
+        last.join(180)
+        assert last.exitcode == 0
         equal(out, tmp_path / "whole/bench")
         paid = server.count - needed
     assert all(kills[stage] for stage in ("simulate", "judge")), kills
@@ -158,27 +156,26 @@ def test_killed_in_each_step_it_goes_on_to_the_same_bytes_and_pays_for_nothing_t
 @pytest.mark.slow
 @pytest.mark.server
 def test_a_new_system_stands_beside_the_others_which_are_not_run_again(
-    server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undrawn: None
 ) -> None:
     for name in ("grown", "whole"):
         (tmp_path / name).mkdir()
-    given: dict[str, Any] = {"judges": server.judge, "sample": 2, "settings": "8-messages"}
-    given.pop("settings")
+    given: dict[str, Any] = {"judges": server.judge, "sample": 2}
+    before = server.count
     monkeypatch.chdir(tmp_path / "grown")
     first = bedside.benchmark("medconceal", "bench", clinician=TOYS, **given)
     assert first.complete
-    asked = server.count
     systems = {record["system"] for record in first.leaderboard.records}
     assert systems == set(TOYS)
     grown = bedside.extend_benchmark("bench", clinician="rules")
     assert {record["system"] for record in grown.leaderboard.records} == {*systems, "rules-toy"}
     assert grown.asked == first.asked // 2, "as many as one system's"
-    # Its prompts may be those of another system that said the same.
-    assert server.count - asked <= asked // 2
+    asked = server.count - before
     again = bedside.extend_benchmark("bench", clinician="rules")
     assert (again.asked, again.judged) == (0, ())
     monkeypatch.chdir(tmp_path / "whole")
     bedside.benchmark("medconceal", "bench", clinician=(*TOYS, "rules"), **given)
+    assert server.count - before == 2 * asked, "as much in parts as at once"
     equal(tmp_path / "grown/bench", tmp_path / "whole/bench")
     sizes = {note for note in grown.leaderboard.notes if note.startswith(("Letters", "No two"))}
     assert len(sizes) == 1
@@ -188,7 +185,7 @@ def test_a_new_system_stands_beside_the_others_which_are_not_run_again(
 
 
 @pytest.mark.slow
-def test_what_is_there_need_not_be_reachable_when_a_system_is_added(tmp_path: Path) -> None:
+def test_what_is_there_need_not_be_reachable_when_a_system_is_added(tmp_path: Path, undrawn: None) -> None:
     """The first clinician's server is gone: a conversation of it that was had is taken as it is."""
     with JudgeServer(lambda request, number: Action(text=fitting(request))) as gone:
         model = gone.judge
@@ -202,7 +199,7 @@ def test_what_is_there_need_not_be_reachable_when_a_system_is_added(tmp_path: Pa
 
 @pytest.mark.slow
 @pytest.mark.server
-def test_limits_stop_it_in_any_step_and_the_same_call_goes_on(tmp_path: Path) -> None:
+def test_limits_stop_it_in_any_step_and_the_same_call_goes_on(tmp_path: Path, undrawn: None) -> None:
     def given(server: JudgeServer, **more: Any) -> Benchmark:
         prices = {server.judge: (1000.0, 1000.0)}
         return bedside.benchmark(
@@ -237,7 +234,7 @@ def test_limits_stop_it_in_any_step_and_the_same_call_goes_on(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_a_different_call_on_the_folder_says_what_differs(tmp_path: Path) -> None:
+def test_a_different_call_on_the_folder_says_what_differs(tmp_path: Path, undrawn: None) -> None:
     out = tmp_path / "bench"
     cases = tmp_path / "cases.yaml"
     bundled = Path(bedside.__file__).parent / "simulation/simulators/note2chat/cases.yaml"
@@ -273,7 +270,7 @@ def test_a_different_call_on_the_folder_says_what_differs(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 @pytest.mark.server
-def test_peoples_ratings_are_not_thrown_away(tmp_path: Path) -> None:
+def test_peoples_ratings_are_not_thrown_away(tmp_path: Path, undrawn: None) -> None:
     out = tmp_path / "bench"
     done = bedside.benchmark("note2chat", out, clinician="script:brisk", sample=1)
     (name,) = done.run.index["id"]
@@ -409,7 +406,7 @@ def test_cases_that_tell_no_difference_apart_say_so() -> None:
 
 
 @pytest.mark.slow
-def test_the_pilot_is_what_is_in_the_folder(tmp_path: Path) -> None:
+def test_the_pilot_is_what_is_in_the_folder(tmp_path: Path, undrawn: None) -> None:
     asked: dict[str, Any] = {"clinician": TOYS}
     bedside.benchmark("note2chat", tmp_path / "bench", **asked, sample=3)
     found = bedside.preview_benchmark("note2chat", **asked, out=tmp_path / "bench").results.pilot
@@ -420,7 +417,7 @@ def test_the_pilot_is_what_is_in_the_folder(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.server
-def test_what_is_previewed_is_asked_where_toys_talk(tmp_path: Path) -> None:
+def test_what_is_previewed_is_asked_where_toys_talk(tmp_path: Path, undrawn: None) -> None:
     """Between toys the preview's conversations are those that come, so that its numbers are exact."""
     with JudgeServer() as server:
         given: dict[str, Any] = {"clinician": "rules", "judges": server.judge}
@@ -439,7 +436,7 @@ def test_what_is_previewed_is_asked_where_toys_talk(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_two_sites_share_a_cast_and_a_leaderboard_mixes_no_two(tmp_path: Path) -> None:
+def test_two_sites_share_a_cast_and_a_leaderboard_mixes_no_two(tmp_path: Path, undrawn: None) -> None:
     file = tmp_path / "ward.yaml"
     played: dict[str, Any] = {"patient": "script:good", "evaluator": "rules", "sample": 1}
     first = bedside.benchmark("note2chat", tmp_path / "a", clinician="rules", **played, seed=3, write_cast=file)
@@ -467,7 +464,7 @@ def test_two_sites_share_a_cast_and_a_leaderboard_mixes_no_two(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_patients_are_swapped_and_the_orders_compared(tmp_path: Path) -> None:
+def test_patients_are_swapped_and_the_orders_compared(tmp_path: Path, undrawn: None) -> None:
     given: dict[str, Any] = {"clinician": ("rules", *TOYS), "evaluator": "rules", "sample": 2}
     done = bedside.benchmark("medconceal", tmp_path / "swap", patient="rules,script:good", **given)
     (other,) = done.swapped
@@ -494,7 +491,7 @@ def test_rank_correlation_of_swapped_casts() -> None:
     assert sensitivity_table([board(a=0.9, b=0.1)] * 2).records[1]["tau"] is None
 
 
-def test_another_cast_is_refused(tmp_path: Path) -> None:
+def test_another_cast_is_refused(tmp_path: Path, undrawn: None) -> None:
     file = tmp_path / "ward.yaml"
     bedside.benchmark("note2chat", tmp_path / "a", clinician="rules", sample=1, write_cast=file)
 
@@ -519,7 +516,7 @@ def test_another_cast_is_refused(tmp_path: Path) -> None:
         bedside.benchmark("note2chat", tmp_path / "b", clinician="rules", patient=print, write_cast=file)
 
 
-def test_what_is_said_beside_a_cast_is_never_replaced(tmp_path: Path) -> None:
+def test_what_is_said_beside_a_cast_is_never_replaced(tmp_path: Path, undrawn: None) -> None:
     file = tmp_path / "ward.yaml"
     who: dict[str, Any] = {"clinician": "rules", "sample": 1}
     bedside.benchmark(

@@ -76,7 +76,7 @@ def agents() -> list[Any]:
 
 
 @pytest.mark.slow
-def test_the_honest_agent_leads_and_the_others_have_half(tmp_path: Path) -> None:
+def test_the_honest_agent_leads_and_the_others_have_half(tmp_path: Path, undrawn: None) -> None:
     """Six cases: all are alike on three, and on three others one works on, and the others fail, which counts as 0."""
     done = bedside.benchmark(
         "medconceal", tmp_path / "out", clinician=agents(), settings="confirmation-8", max_concurrency=1
@@ -136,7 +136,9 @@ def test_the_honest_agent_leads_and_the_others_have_half(tmp_path: Path) -> None
 @pytest.mark.server
 @pytest.mark.parametrize("turn", [0, 2], ids=["at the first message", "at the third"])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_in_every_protocol_what_failed_has_the_worst_that_is_declared(tmp_path: Path, protocol: str, turn: int) -> None:
+def test_in_every_protocol_what_failed_has_the_worst_that_is_declared(
+    tmp_path: Path, protocol: str, turn: int, undrawn: None
+) -> None:
     def failing(request: dict[str, Any]) -> Any:
         return None if request["turn"] >= turn + BEFORE.get(protocol, 0) else works(request)
 
@@ -147,26 +149,14 @@ def test_in_every_protocol_what_failed_has_the_worst_that_is_declared(tmp_path: 
         return Action()
 
     with JudgeServer(judge) as server:
-        done = bedside.benchmark(
-            protocol,
-            tmp_path / "out",
-            clinician=["rules", failing],
-            settings=FREE.get(protocol, ()),
-            lengths=12 if protocol == "calm-it" else (),
-            sample=2,
-            judges=server.judge,
-        )
+        given: dict[str, Any] = {
+            "settings": FREE.get(protocol, ()), "lengths": 12 if protocol == "calm-it" else (), "sample": 2,
+            "judges": server.judge,
+        }  # fmt: skip
+        done = bedside.benchmark(protocol, tmp_path / "out", clinician=["rules", failing], **given)
         assert done.complete
         told = len(asked)
-        alone = bedside.benchmark(
-            protocol,
-            tmp_path / "alone",
-            clinician=["rules"],
-            settings=FREE.get(protocol, ()),
-            lengths=12 if protocol == "calm-it" else (),
-            sample=2,
-            judges=server.judge,
-        )
+        alone = bedside.benchmark(protocol, tmp_path / "alone", clinician=["rules"], **given)
     assert alone.complete
     assert len(asked) == 2 * told, "nothing is asked about what failed"
     run = Run(tmp_path / "out/run")

@@ -14,7 +14,7 @@ TOYS = ("--clinician", "script:good", "--clinician", "script:brisk", "--sample",
 
 
 @pytest.mark.slow
-def test_it_says_who_is_where_goes_on_and_takes_new_systems(call: Call, tmp_path: Path) -> None:
+def test_it_says_who_is_where_goes_on_and_takes_new_systems(call: Call, undrawn: None) -> None:
     out, err = works(call, "benchmark", "medconceal", *TOYS)
     answer, _, rest = out.partition("Rank")
     assert " ".join(answer.split()).startswith(

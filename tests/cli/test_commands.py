@@ -338,7 +338,7 @@ def test_no_width_cuts_a_number(call: Call, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.slow
-def test_a_single_table_leaves_the_page_alone(call: Call, tmp_path: Path) -> None:
+def test_a_single_table_leaves_the_page_alone(call: Call, tmp_path: Path, undrawn: None) -> None:
     call("score", EXAMPLES / "transcripts.jsonl", "--out", "run", "--metrics", "turns")
     call("report", "run")
     page = tmp_path / "run" / "report" / "report.html"

@@ -27,7 +27,7 @@ def talks(folder: Path, tags: dict[str, str]) -> Path:
     return path
 
 
-def test_the_card_names_who_was_missed(call: Call, tmp_path: Path) -> None:
+def test_the_card_names_who_was_missed(call: Call, tmp_path: Path, undrawn: None) -> None:
     file = talks(tmp_path, {"risk": "suicidality", "risk_grade": "imminent"})
     works(call, "score", file, "--suite", "escalation", "--out", "run")
     levels = {"deaf-1": (0, 0, 2, 2), "kind-1": (2, 2, 2, 2)}

@@ -22,7 +22,7 @@ def blocks(language: str) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.server
 def test_everything_on_it_runs(
-    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], undrawn: None
 ) -> None:
     with JudgeServer(speaking) as server:
         address = server.judge.rpartition("#")[0]

@@ -13,10 +13,11 @@ import pytest
 
 from bedside.judges.deepeval_raters.catalogue import KINDS
 from bedside.judges.deepeval_raters.chosen_metrics import criterion_file
+from tests.installed import need
 from tests.judges.deepeval_replies import reply
 from tests.judges.llm.server import Action, JudgeServer
 
-pytest.importorskip("deepeval")
+need("deepeval")
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "deepeval.md").read_text("utf-8")
 

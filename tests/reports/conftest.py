@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bedside.ratings.run import Run
+from bedside.reports.build import write_report
+from tests.reports.builders import made_run, scored
 from tests.reports.viewer.runs import ServedView, rich_run
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -18,6 +21,18 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 def rich(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run to be looked at and not changed."""
     return rich_run(tmp_path_factory.mktemp("viewed"))
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Reports of small and large runs, one of which brings transcripts to look at."""
+    written = {}
+    for name in ("medconceal", "multisense", "small"):
+        folder = tmp_path_factory.mktemp(name)
+        run = scored(folder) if name == "small" else made_run(folder, name, cases=3)
+        write_report(run, formats=["html"], out=folder / "report")
+        written[name] = folder / "report" / "report.html"
+    return written
 
 
 @pytest.fixture(scope="module")

@@ -602,7 +602,7 @@ def test_the_report_has_the_sources_tables_and_no_others_of_the_suite(suite: str
 
 
 @pytest.mark.slow
-def test_the_command_writes_them(tmp_path: Path, call: Call) -> None:
+def test_the_command_writes_them(tmp_path: Path, call: Call, undrawn: None) -> None:
     run = made_run(tmp_path, "mdd5k", cases=2)
     assert call("report", run.path, "--as-published", "--published-numbers", "--format", "md")[0] == 0
     folder = run.path / "report"

@@ -75,7 +75,7 @@ def test_what_has_no_value_is_not_said_to_be_computed(run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_what_nobody_named_a_model_for_is_no_failure(run: Run) -> None:
+def test_what_nobody_named_a_model_for_is_no_failure(run: Run, undrawn: None) -> None:
     view = open_ratings_view(run.path)
     table = full_table("missing", view)
     assert table.rows == ()
@@ -271,7 +271,7 @@ def test_each_rubric_has_its_raters_and_every_deviation_stands_once() -> None:
 
 
 @pytest.mark.slow
-def test_a_report_shows_the_deviations_and_methods_count_them(tmp_path: Path) -> None:
+def test_a_report_shows_the_deviations_and_methods_count_them(tmp_path: Path, undrawn: None) -> None:
     partnership = RUBRICS.load("partnership")
     versions = {"partnership": partnership.version, "empathy": RUBRICS.load("empathy").version}
     run = judged_run(tmp_path, versions)

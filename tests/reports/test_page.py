@@ -25,7 +25,7 @@ from bedside.reports.table_kind import TABLES
 from bedside.transcripts.reading import read_transcripts
 from tests.conftest import Call, conversation
 from tests.metrics.tiny import MAKERS
-from tests.reports.builders import TALKS, file_of, made_run, people_rated, rated, reasoned_run, scored, with_rows
+from tests.reports.builders import TALKS, file_of, people_rated, rated, reasoned_run, scored, with_rows
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,7 @@ def test_no_sentence_of_any_transcript_stands_in_a_page_without_text(run: Run, t
                     assert sentence not in plain
 
 
-def test_a_run_that_keeps_no_text_has_a_page(tmp_path: Path) -> None:
+def test_a_run_that_keeps_no_text_has_a_page(tmp_path: Path, undrawn: None) -> None:
     made = scored(tmp_path, metrics=["words", "completed"], text=False)
     write_report(made, formats=["html"])
     assert "What was said is left out." in (made.path / "report" / "report.html").read_text("utf-8")
@@ -185,7 +185,7 @@ SAID = "أنا لا أنام جيدا منذ أسابيع (حوالي 4 ساعا
 
 
 @pytest.mark.slow
-def test_turns_of_a_report_are_isolated_from_the_names_before_them(tmp_path: Path) -> None:
+def test_turns_of_a_report_are_isolated_from_the_names_before_them(tmp_path: Path, undrawn: None) -> None:
     question = ("clinician", "مرحبا؟")
     talks = [conversation(question, *[("patient", SAID)] * turns, id=f"t{turns}") for turns in (1, 2)]
     run = scored(tmp_path, file_of(tmp_path, *talks), ["turns"])
@@ -220,9 +220,8 @@ def test_the_docs_name_every_part_that_a_page_can_have_and_no_other() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suite", ["multisense", "medconceal"])
-def test_every_part_of_a_page_is_one_the_docs_name(tmp_path: Path, suite: str) -> None:
-    _, files = write_report(made_run(tmp_path, suite, cases=3), formats=["html"])
-    headings = re.findall(r"<h2>(.+?)</h2>", files[0].read_text("utf-8"))
+def test_every_part_of_a_page_is_one_the_docs_name(pages: dict[str, Path], suite: str) -> None:
+    headings = re.findall(r"<h2>(.+?)</h2>", pages[suite].read_text("utf-8"))
     suite_title = SUITES.load(suite).title
     assert suite_title in headings
     assert {heading.casefold() for heading in headings if heading != suite_title} <= told()

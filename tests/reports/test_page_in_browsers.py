@@ -14,7 +14,7 @@ import pytest
 from bedside.reports.build import Section, page, print_size, write_report
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
-from tests.reports.builders import made_run, reasoned_run, scored
+from tests.reports.builders import reasoned_run
 
 pytestmark = pytest.mark.slow
 
@@ -24,18 +24,6 @@ SUITES = ("medconceal", "multisense")
 each = pytest.mark.parametrize("name", [*SUITES, "small"])
 #: Pixels between the margins of A4 upright and of letter across, the narrower of each.
 UPRIGHT, ACROSS = 680, 941
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
-    """Reports of small and large runs, one of which brings transcripts to look at."""
-    written = {}
-    for name in (*SUITES, "small"):
-        folder = tmp_path_factory.mktemp(name)
-        run = scored(folder) if name == "small" else made_run(folder, name, cases=3)
-        write_report(run, formats=["html"], out=folder / "report")
-        written[name] = folder / "report" / "report.html"
-    return written
 
 
 @pytest.fixture

@@ -92,7 +92,7 @@ def test_the_spread_of_repeats_and_what_a_difference_needs(view: RatingsView) ->
 
 @pytest.mark.slow
 def test_the_report_has_the_card_and_the_methods_say_which_part_was_simulated(
-    run: Run, view: RatingsView, tmp_path: Path
+    run: Run, view: RatingsView, tmp_path: Path, undrawn: None
 ) -> None:
     tables, _ = write_report(run, out=tmp_path, formats=["md", "html"])
     names = [each.name for each in tables]
@@ -143,7 +143,7 @@ def test_a_run_of_other_transcripts_has_no_card(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_report_can_be_of_complete_cases_only(call: Call, run: Run, tmp_path: Path) -> None:
+def test_a_report_can_be_of_complete_cases_only(call: Call, run: Run, tmp_path: Path, undrawn: None) -> None:
     report = bedside.report(run, tmp_path / "python", complete_cases=True)
     loss = report.tables["simulation_loss"]
     assert [record["planned"] for record in loss.records] == [6, 2, 6, 2]

@@ -227,16 +227,7 @@ SCORE = ("score", EXAMPLE, "--rubrics", "conversation_flow", "--judge")
             [
                 (*SCORE, "{address}/v1#tiny", "--out", "run"),
                 # deepeval's metrics bring its telemetry along.
-                (
-                    "score",
-                    EXAMPLE,
-                    "--metrics",
-                    "deepeval:turn_relevancy",
-                    "--judge",
-                    "{address}/v1#tiny",
-                    "--out",
-                    "of",
-                ),
+                ("score", EXAMPLE, *"--metrics deepeval:turn_relevancy --judge {address}/v1#tiny --out of".split()),
                 ("demo", "--out", "demo", "--judge", "{address}/v1#tiny"),
                 ("doctor", "--judge", "{address}/v1#tiny"),
             ],

@@ -241,28 +241,22 @@ def test_providers(judges: tuple[str, str], variable: str, sandbox: Sandbox) -> 
 @pytest.mark.parametrize(
     ("judges", "environment"),
     [
-        ((f"http://me:{PASSWORD}@127.0.0.1:9/v1#m", f"https://127.0.0.1:9/v1?key={PASSWORD}#m"), {}),
-        (("openai/m",), {"OPENAI_BASE_URL": f"http://me:{PASSWORD}@127.0.0.1:9/v1"}),
-        pytest.param(
-            ("openai/m",), {"OPENAI_BASE_URL": f"http://127.0.0.1:9/v1?key={PASSWORD}"}, marks=pytest.mark.slow
+        (
+            (f"http://me:{PASSWORD}@127.0.0.1:9/v1#m", f"https://127.0.0.1:9/v1?key={PASSWORD}#m", "openai/m",
+             "anthropic/claude-sonnet-4-5"),
+            {"OPENAI_BASE_URL": f"http://me:{PASSWORD}@127.0.0.1:9/v1",
+             "ANTHROPIC_BASE_URL": f"http://me:{PASSWORD}@127.0.0.1:9"},
+        ),
+        (
+            ("openai/m", "anthropic/claude-sonnet-4-5"),
+            {"OPENAI_BASE_URL": f"http://127.0.0.1:9/v1?key={PASSWORD}",
+             "HTTPS_PROXY": f"http://me:{PASSWORD}@127.0.0.1:9"},
         ),
         (("http://judge.invalid/v1#m",), {"HTTP_PROXY": f"http://me:{PASSWORD}@127.0.0.1:9"}),
-        pytest.param(
-            ("http://judge.invalid/v1#m",), {"http_proxy": f"http://me:{PASSWORD}@[broken"}, marks=pytest.mark.slow
-        ),
-        pytest.param(
-            ("anthropic/claude-sonnet-4-5",),
-            {"ANTHROPIC_BASE_URL": f"http://me:{PASSWORD}@127.0.0.1:9"},
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            ("anthropic/claude-sonnet-4-5",),
-            {"HTTPS_PROXY": f"http://me:{PASSWORD}@127.0.0.1:9"},
-            marks=pytest.mark.slow,
-        ),
+        (("http://judge.invalid/v1#m",), {"http_proxy": f"http://me:{PASSWORD}@[broken"}),
     ],
-    ids=["address and query", "base", "base query", "proxy", "no proxy", "provider", "provider's proxy"],
-)
+    ids=["addresses", "a query and a provider's proxy", "proxy", "no proxy"],
+)  # fmt: skip
 def test_passwords_in_addresses(judges: tuple[str, ...], environment: dict[str, str], sandbox: Sandbox) -> None:
     scored = [(*SCORE, "--judge", judge) for judge in judges]
     examined = [("doctor", "--judge", judge) for judge in judges]

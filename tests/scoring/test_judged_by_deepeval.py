@@ -13,10 +13,11 @@ import bedside
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.reports.methods import methods
 from tests.conftest import Call, works
+from tests.installed import need
 from tests.judges.deepeval_replies import served
 from tests.judges.llm.server import Action, JudgeServer, Received
 
-pytest.importorskip("deepeval")
+need("deepeval")
 TALKS = bedside.EXAMPLES / "transcripts.jsonl"
 METRICS = "deepeval:turn_relevancy,deepeval:conversation_completeness"
 RATER = "judge:tiny+deepeval@4.3.1"

@@ -107,7 +107,7 @@ def test_in_every_protocol_none_of_them_is_lost(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_benchmark_has_the_best_of_them_beside_its_own(tmp_path: Path) -> None:
+def test_a_benchmark_has_the_best_of_them_beside_its_own(tmp_path: Path, undrawn: None) -> None:
     def benchmark(**more: Any) -> Any:
         clinicians = ["script:good", "script:brisk"]
         return bedside.benchmark("note2chat", tmp_path, clinician=clinicians, sample=2, floor=True, **more)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
+from itertools import takewhile
 from typing import Any, get_args
 
 import orjson
@@ -70,12 +72,15 @@ def _words(text: str) -> set[str]:
 
 def _aspects(text: str, cues: str) -> set[Category]:
     plain = text.casefold()
-    return {aspect for aspect, words in TOY_WORDS[cues].items() if any(_begins(word, plain) for word in words)}
+    return {aspect for aspect, pattern in _patterns(cues).items() if pattern.search(plain)}
 
 
-def _begins(word: str, text: str) -> bool:
-    """Whether a word of the text begins so."""
-    return re.search((r"\b" if word.isascii() else "") + re.escape(word), text) is not None
+@cache
+def _patterns(cues: str) -> dict[Category, re.Pattern[str]]:
+    """What a word of a text begins with, by aspect."""
+    begun = {aspect: [(r"\b" if word.isascii() else "") + re.escape(word) for word in words]
+             for aspect, words in TOY_WORDS[cues].items()}  # fmt: skip
+    return {aspect: re.compile("|".join(words)) for aspect, words in begun.items()}
 
 
 def _clinician(call: Call) -> ActorReply:
@@ -98,17 +103,8 @@ def listed_names(message: str) -> list[str] | None:
 
 
 def _split(material: Mapping[str, Any]) -> dict[str, Any]:
-    parts = sentences(material["history"])
-    before: list[str] = []
-    for part in parts:
-        if _CLINIC.search(part):
-            break
-        before.append(part)
+    before = takewhile(lambda part: not _CLINIC.search(part), sentences(material["history"]))
     return {"before": " ".join(before)}
-
-
-def _findings(material: Mapping[str, Any]) -> dict[str, Any]:
-    return {"findings": list(sentences(material["vignette"]))}
 
 
 def _finding_aspects(material: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,7 +117,7 @@ _EVALUATIONS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "decision": lambda material: {"diagnoses": listed_names(material["message"])},
     "reply_check": lambda own: {"only_what_was_asked": True, "conflict": own["reply"] not in own["sentences"]},
     "split": _split,
-    "findings": _findings,
+    "findings": lambda material: {"findings": list(sentences(material["vignette"]))},
     "aspects": _finding_aspects,
 }
 
