@@ -21,7 +21,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.table import KEY
 
 _TEMPORARY = re.compile(r"(^|/)(\..*\.partial|\.change|\.scoring\.[^/]*|\.[^/]*\.parts|\.judging\.[^/]*)(/|$)")
-_LOCK = re.compile(r"(^|/)(\.lock|\.push\.lock|\.(simulation|benchmark)\.lock|\.judgements-\w+\.lock)$")
+_LOCK = re.compile(r"(^|/)(\.lock|\.push\.lock|collection\.lock|\.(simulation|benchmark)\.lock|\.judgements-\w+\.lock)$")
 
 
 def is_temporary(path: str) -> bool:

@@ -28,7 +28,7 @@ preload("label_studio_sdk.client")
 
 @pytest.fixture(scope="module")
 def bench(
-    study: Path, judge: str, studio: own.OwnServer, people: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+    study: Path, studio: own.OwnServer, people: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Bench]:
     """A plan that is pushed and that its raters answered."""
     folder = tmp_path_factory.mktemp("pull")
@@ -45,4 +45,4 @@ def bench(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LABEL_STUDIO_API_KEY", key)
         call = f"annotate pull plan.json --url {studio.url} --run run"
-        yield made(Case(call, reruns=budget(2, 6)), base, folder, judge)
+        yield made(Case(call, reruns=budget(2, 6)), base, folder)
