@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from bedside.annotation.annotation_plan import AnnotationPlan, known_rater, name_digest, plan_hash
 from bedside.annotation.answer_ratings import beside_walks
-from bedside.annotation.answers import RaterAnswer, State, in_order, marked_words
+from bedside.annotation.answers import RaterAnswer, State, in_order, marked_words, time_now
 from bedside.annotation.assignment_by_need import WorkDone
 from bedside.annotation.fields import (
     LISTED,
@@ -142,7 +142,7 @@ class PageDatabase:
             digest = name_digest(self._plan, rater)
             if self._connection.execute("SELECT 1 FROM withdrawn WHERE digest = ?", (digest,)).fetchone():
                 raise EntryConflictError(self._words.say("no_such_item"))
-            version, last_mark, created = row or (0, "", _time(datetime.now(UTC)))
+            version, last_mark, created = row or (0, "", self.next_time())
             if row is not None and last_mark == mark:
                 return int(version)
             if final and self._was_submitted(item, rater, since):
@@ -158,7 +158,7 @@ class PageDatabase:
             if entry.state != "draft":
                 self._connection.execute(
                     "INSERT INTO revisions (item, rater, state, content, created, updated) VALUES (?, ?, ?, ?, ?, ?)",
-                    (item, rater, entry.state, content, created, self._next_time()),
+                    (item, rater, entry.state, content, created, self.next_time(since)),
                 )
         return int(version) + 1
 
@@ -172,13 +172,12 @@ class PageDatabase:
             rows = [(item, rater) for item in items]
             self._connection.executemany("DELETE FROM entries WHERE item = ? AND rater = ?", rows)
 
-    def _next_time(self) -> str:
-        """The time now, or right after that of the last revision where the clock was set back."""
-        now = datetime.now(UTC)
-        row = self._connection.execute("SELECT updated FROM revisions ORDER BY number DESC LIMIT 1").fetchone()
-        if row is not None:
-            now = max(now, datetime.fromisoformat(row[0]) + timedelta(microseconds=1))
-        return _time(now)
+    def next_time(self, since: str = "") -> str:
+        """The time now; where the clock was set back, right after all that is kept here, and not before ``since``."""
+        last = "SELECT updated FROM revisions ORDER BY number DESC LIMIT 1"
+        rows = self._connection.execute(f"SELECT max(created) FROM entries UNION ALL SELECT * FROM ({last})")
+        after = (datetime.fromisoformat(time) + timedelta(microseconds=1) for (time,) in rows if time is not None)
+        return max(since, max([time_now(), *after]).isoformat(timespec="microseconds"))
 
     def entry(self, item: str, rater: str, since: str = "") -> PageEntry:
         """What stands on a rater's page of an item, and what was handed in since."""
@@ -366,10 +365,6 @@ def _content(content: bytes) -> dict[str, Any]:
     for name in ("choices", "texts"):
         data[name] = {field_name: tuple(values) for field_name, values in data[name].items()}
     return dict(data)
-
-
-def _time(moment: datetime) -> str:
-    return moment.isoformat(timespec="microseconds")
 
 
 # -- What a browser sends -------------------------------------------------------------------------------
