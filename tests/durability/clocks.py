@@ -1,40 +1,27 @@
-"""A clock that somebody, or a time server, sets again and again."""
+"""A clock that is set again and again, by hours and by years."""
 
 from __future__ import annotations
 
-import datetime
 import sys
 import time
+from datetime import datetime, timedelta
 from itertools import cycle
 from typing import Any
 
-HOUR, YEAR = 3600.0, 365.25 * 86_400
-#: By how much the clock is wrong, from one look at it to the next; machines without a battery begin in 1970.
-WRONG = (0.0, HOUR, -3 * HOUR, 40 * YEAR, -56 * YEAR)
-
-
-class _Kind(type):
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, _datetime)
-
-
-_time, _datetime = time.time, datetime.datetime
+#: By how much it is wrong, from one look to the next; a machine without a battery begins in 1970.
+WRONG = (0.0, 3600.0, -3 * 3600.0, 40 * 365.25 * 86_400, -56 * 365.25 * 86_400)
 
 
 def jumping() -> None:
-    """Have the clock of this process jump each time that it is looked at; what passes goes on as it does."""
-    by = cycle(WRONG)
+    """Have what is loaded of bedside, and every library that asks for seconds, look at such a clock."""
+    by, right = cycle(WRONG), time.time
 
-    class Clock(datetime.datetime, metaclass=_Kind):
-        __get_pydantic_core_schema__ = classmethod(lambda cls, source, handler: handler(_datetime))
-
+    class Clock(datetime):
         @classmethod
         def now(cls, tz: Any = None) -> Any:
-            return _datetime.now(tz) + datetime.timedelta(seconds=next(by))
+            return datetime.now(tz) + timedelta(seconds=next(by))
 
-    time.time = lambda: _time() + next(by)
-    for module in (datetime, *sys.modules.values()):
-        if getattr(module, "__name__", "").partition(".")[0] in ("bedside", "datetime"):
-            for name, value in list(vars(module).items()):
-                if value is _datetime:
-                    setattr(module, name, Clock)
+    time.time = lambda: right() + next(by)
+    for name, module in list(sys.modules.items()):
+        if name.startswith("bedside.") and vars(module).get("datetime") is datetime:
+            vars(module)["datetime"] = Clock

@@ -135,12 +135,6 @@ def label_studio() -> Iterator[Studio]:
 
 
 @pytest.fixture(params=CASES, scope="package")
-def bench(
-    request: pytest.FixtureRequest,
-    study: Path,
-    judge: str,
-    label_studio: Studio,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Bench:
-    folder = tmp_path_factory.mktemp(request.param)
-    return made(CASES[request.param], study, folder, judge=judge, studio=label_studio.url)
+def bench(request: pytest.FixtureRequest, study: Path, judge: str, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    folder, server = tmp_path_factory.mktemp(request.param), request.getfixturevalue("label_studio")
+    return made(CASES[request.param], study, folder, judge=judge, studio=server.url)
