@@ -62,9 +62,9 @@ READING = (
     "agree run", "validate run", "compare run", "explain run --cell empathy/GPT-Secret", "verify run",
     "judge tune tuning/run --judge http://127.0.0.1:9/v1#m --rubric empathy --dry-run", "read in.jsonl",
     "annotate status page.json --run apart", "annotate revisions plan.json --run run",
-    "annotate people page.json --run apart", "annotate next plan.json --run run",
+    "annotate people page.json --run apart",
     "annotate export plan.json --format csv -o {out}/sheets --run run",
-    "sample run --rubrics empathy --raters zoe -o {out}/drawn.json", "report run --format md -o {out}/report",
+    "sample run --rubrics empathy --raters zoe,yan -o {out}/drawn.json", "report run --format md -o {out}/report",
     "view run --export {out}/copy", "merge run apart -o {out}/merged",
     "export run -o {out}/exported --to csv-folder --licence cc-by-4.0 --origin written",
 )  # fmt: skip
@@ -79,6 +79,7 @@ def test_what_reads_reads_on_a_disk_that_is_read_only(study: Path, disk: Path, t
         ended = children.run(call.format(out=out).split(), disk, log=tmp_path / "log")
         said.append((ended[0], ended[1].replace(str(out), "")))
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    assert said[0][0] == 0, said
     assert said[0] == said[1]
 
 
