@@ -15,6 +15,7 @@ pytest.importorskip("aiohttp")
 from bedside.annotation.label_studio_client import LabelStudioClient
 from bedside.annotation.label_studio_projects import push
 from bedside.annotation.plan_file import write_plan
+from bedside.annotation.rating_page.study_people import People
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.scoring.judging_batches import write_batch
@@ -75,7 +76,8 @@ def _answered(folder: Path, label_studio: Studio) -> None:
     write_plan(paged, folder / "page.json")
     write_plan(pulled, folder / "pull.json")
     push(pulled, Run(folder / "waiting"), LabelStudioClient(label_studio.url, "key"))
-    state, _ = opened(paged, Run(folder / "apart"))
+    state, page = opened(paged, Run(folder / "apart"))
+    People(page.people).close()
     with closing(state):
         for item, raters in paged.raters_of.items():
             for rater in raters:

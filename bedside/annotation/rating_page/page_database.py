@@ -37,7 +37,7 @@ from bedside.annotation.fields import (
 from bedside.annotation.items import clean
 from bedside.annotation.page_words import words_of
 from bedside.core.errors import BedsideError, InputError, RunError
-from bedside.core.files import Format, cells_digest
+from bedside.core.files import Format, address_to_read, cells_digest
 from bedside.judges.rubrics.answer_form import LINKED_KINDS
 from bedside.judges.rubrics.rubric import Rubric, link_form
 from bedside.ratings.rubric_metrics import AGREE, DISAGREE
@@ -291,10 +291,19 @@ class PageDatabase:
 def opened_database(path: Path, schema: str, form: Format) -> sqlite3.Connection:
     """A database with the tables of a schema, made if it isn't there, each row of which keeps the digest of its cells.
     A sqlite3.Error where it can't be used, or isn't as it was written; a RunError where its format isn't read."""
+    tables = re.findall(r"TABLE IF NOT EXISTS (\w+)", schema)
     # It doesn't open what is there: to close it would end the locks of every connection of this process.
-    path.touch(0o600)
+    try:
+        path.touch(0o600)
+    except OSError:
+        if not path.is_file():
+            raise
+        connection = sqlite3.connect(address_to_read(path), uri=True, isolation_level=None)
+        form.check(connection.execute("PRAGMA user_version").fetchone()[0] or 1, path)
+        check_database(connection, tables)
+        return connection  # as it can't be written, it is read
     connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
-    run, tables = connection.execute, re.findall(r"TABLE IF NOT EXISTS (\w+)", schema)
+    run = connection.execute
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
         run(f"PRAGMA {pragma}")
     form.check(run("PRAGMA user_version").fetchone()[0] or 1, path)
