@@ -82,9 +82,8 @@ def _answered(folder: Path, label_studio: Studio) -> None:
         for item, raters in paged.raters_of.items():
             for rater in raters:
                 state.save(rater, item, sent(choices={"empathy": "3", "goal_alignment": "2"}))
-    for item, raters in pulled.raters_of.items():
-        for rater in raters:
-            label_studio.rate(rater, levels(item, rater), item)
+    for rater, items in pulled.assignment.items():
+        label_studio.rate(rater, {"empathy": "3", "goal_alignment": "2"}, *items)
 
 
 def _judged(folder: Path, judge: str) -> None:

@@ -63,8 +63,7 @@ def test_a_page_whose_clock_jumps(tmp_path: Path) -> None:
             page.kill()
             page.start()
             person.rate()
-            assert person.ending is not None
-            assert person.ending["kind"] == "completed"
+            assert (person.ending or {})["kind"] == "completed"
         code, printed = page.stop()
     assert (code, "Traceback" in printed) == (0, False), printed
     assert Run(run.path).ratings.filter(rated_by_humans()).height == 16

@@ -241,8 +241,7 @@ def test_nothing_in_a_run_is_waited_for(call: Call, place: Path, name: str, kind
 )
 def test_nothing_beside_a_run_is_waited_for(call: Call, place: Path, name: str, command: str) -> None:
     put(place / name, "pipe")
-    if name.startswith("talks"):
-        shutil.copy(bedside.EXAMPLES / "transcripts.jsonl", place / "talks")
+    shutil.copy(bedside.EXAMPLES / "transcripts.jsonl", (place / name).parent)
     code, _, err = call(*command.split())
     assert (code, err.count("bedside: ")) in ((0, 0), (2, 1)), err
 

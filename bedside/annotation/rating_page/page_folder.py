@@ -105,11 +105,7 @@ class PageFolder:
 
 
 def page_folder(run: Run, plan: AnnotationPlan) -> PageFolder:
-    """The folder of a plan's rating page, beside its run.
-
-    Raises:
-        RunError: a link stands in it.
-    """
+    """The folder of a plan's rating page, beside its run; a RunError where a link stands in it."""
     place = Path(run.path).absolute()
     folder = place.with_name(f"{place.name}-rating-page") / plan_hash(plan)
     check_no_links(folder, "a rating page")

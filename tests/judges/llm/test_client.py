@@ -289,9 +289,6 @@ def test_retry_after(header: str | None, seconds: float | None) -> None:
 def test_retry_after_a_date_by_the_servers_clock() -> None:
     dates = {"date": "Sun, 06 Nov 1994 08:49:37 GMT", "retry-after": "Sun, 06 Nov 1994 08:50:07 GMT"}
     assert retry_after(dates) == 30
-
-
-def test_retry_after_a_date_to_come() -> None:
     soon = retry_after({"retry-after": format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)})
     assert soon is not None
     assert 28 < soon <= 30
