@@ -135,7 +135,10 @@ def label_studio() -> Iterator[Studio]:
         yield server
 
 
-@pytest.fixture(params=CASES, scope="package")
+@pytest.fixture(
+    params=[*(name for name in CASES if name != "pull"), pytest.param("pull", marks=pytest.mark.soak_only)],
+    scope="package",
+)
 def bench(request: pytest.FixtureRequest, study: Path, judge: str, tmp_path_factory: pytest.TempPathFactory) -> Bench:
     folder, server = tmp_path_factory.mktemp(request.param), request.getfixturevalue("label_studio")
     return made(CASES[request.param], study, folder, judge=judge, studio=server.url)

@@ -70,6 +70,7 @@ READING = (
 )  # fmt: skip
 
 
+@pytest.mark.soak_only
 @pytest.mark.parametrize("call", READING)
 def test_what_reads_reads_on_a_disk_that_is_read_only(study: Path, disk: Path, tmp_path: Path, call: str) -> None:
     shutil.copytree(study, disk, dirs_exist_ok=True)
