@@ -31,6 +31,8 @@ from tests.judges.llm.server import JudgeServer
 from tests.judges.llm.test_batch_files import answer, write
 from tests.metrics.coders.test_trained_coder import corpus
 
+_PARAMS = [pytest.param(name, marks=[pytest.mark.soak_only] * (name == "pull")) for name in CASES]
+
 
 @pytest.fixture(scope="session")
 def study(tmp_path_factory: pytest.TempPathFactory, judge: str, label_studio: Studio) -> Path:
@@ -135,10 +137,7 @@ def label_studio() -> Iterator[Studio]:
         yield server
 
 
-@pytest.fixture(
-    params=[*(name for name in CASES if name != "pull"), pytest.param("pull", marks=pytest.mark.soak_only)],
-    scope="package",
-)
+@pytest.fixture(params=_PARAMS, scope="package")
 def bench(request: pytest.FixtureRequest, study: Path, judge: str, tmp_path_factory: pytest.TempPathFactory) -> Bench:
     folder, server = tmp_path_factory.mktemp(request.param), request.getfixturevalue("label_studio")
     return made(CASES[request.param], study, folder, judge=judge, studio=server.url)
