@@ -22,7 +22,7 @@ from bedside.annotation.annotation_plan import AnnotationPlan, RaterStanding, kn
 from bedside.annotation.answer_check import AnswerCheck
 from bedside.annotation.answer_ratings import OPEN, plan_people, plan_ratings, plan_scales
 from bedside.annotation.answer_revisions import Revision, RevisionHistory, times_changed
-from bedside.annotation.answers import RaterAnswer
+from bedside.annotation.answers import RaterAnswer, time_now
 from bedside.annotation.items import coded_positions
 from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.core.errors import InputError, RunError
@@ -291,7 +291,7 @@ def restore_answer(run: Run, plan: AnnotationPlan, number: int) -> StoreSummary:
         counting = history.counting().get(revision.key)
         if counting is not None and number in (counting.number, counting.restored):
             raise InputError(f"revision {number} counts already", where=revision.answer.where or "`number`")
-        restored = replace(revision, received=_now(), number=len(history.revisions), restored=number)
+        restored = replace(revision, received=_received(history), number=len(history.revisions), restored=number)
         history.add(restored)
         _append(run, plan, [_line(restored)])
         return _summary(run, plan, history, positions, before=before, new=0, revised=1)
@@ -299,7 +299,7 @@ def restore_answer(run: Run, plan: AnnotationPlan, number: int) -> StoreSummary:
 
 def _added(history: RevisionHistory, answers: Sequence[RaterAnswer], current: bool) -> list[Revision]:
     """Put what isn't there yet at the end of the history; what was put there."""
-    now = _now()
+    now = _received(history)
     added = []
     for answer in answers:
         if history.knows(answer, current):
@@ -309,8 +309,9 @@ def _added(history: RevisionHistory, answers: Sequence[RaterAnswer], current: bo
     return added
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="microseconds")
+def _received(history: RevisionHistory) -> str:
+    """The time now, or of the last revision where the clock was set back."""
+    return max([time_now().isoformat(timespec="microseconds"), *(last.received for last in history.revisions[-1:])])
 
 
 def _line(revision: Revision) -> bytes:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from bedside.annotation.annotation_plan import AnnotationPlan, Opinion
@@ -49,6 +51,20 @@ def _said(words: PageWords, number: int, answer: str, opinion: Opinion) -> str:
 # -- What a rater said of an item -----------------------------------------------------------------------
 
 State = Literal["submitted", "skipped", "draft"]
+
+
+def _uptime() -> timedelta:
+    """Passes whoever sets the clock; on Linux also while the machine sleeps."""
+    seconds = time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+    return timedelta(seconds=seconds)
+
+
+_SWITCHED_ON = datetime.now(UTC) - _uptime()
+
+
+def time_now() -> datetime:
+    """The time, by the clock as it stood when this process began: who sets it then ends nobody's time to rate."""
+    return _SWITCHED_ON + _uptime()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import random
-import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from typing import Literal
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_revisions import AnswerKey
 from bedside.annotation.answer_store import plan_folder, read_store
-from bedside.annotation.answers import RaterAnswer
+from bedside.annotation.answers import RaterAnswer, time_now
 from bedside.annotation.plan_file import read_plan
 from bedside.annotation.reassignment import Need, Record, as_assigned, changing, first_showing, need_of
 from bedside.annotation.strata import places_of
@@ -230,7 +229,7 @@ def begin(run: Run, plan: AnnotationPlan, until: str, idle: float, work: WorkDon
             kept = {*work.answered, *work.begun, *((item.id, rater) for item in plan.training for rater in now.raters)}
             for rater, own in record.assignment.items():
                 own[:] = [name for name in own if (name, rater) in kept]
-            need = Need(until=until, idle=idle, began=int(time.time()))
+            need = Need(until=until, idle=idle, began=int(time_now().timestamp()))
         else:
             need = record.need.model_copy(update={"until": until, "idle": idle})
             need.stopped = need.stopped if until == record.need.until else ""
@@ -266,7 +265,7 @@ def hand_out(
     Raises:
         RunError: who rates what can't be read or written.
     """
-    moment = time.time()
+    moment = time_now().timestamp()
     with changing(run, design.plan) as (_, record):
         own, need = record.assignment.setdefault(rater, design.plan.first_training), record.need
         if need is None or need.stopped:

@@ -55,7 +55,7 @@ from bedside.annotation.page_words import words_of
 from bedside.annotation.tool_files import ToolExport, tool_content, write_tool_folders
 from bedside.annotation.tool_form import TOOL_FORMS
 from bedside.core.errors import InputError, one_of
-from bedside.core.files import making, read_json, replacing, write_text
+from bedside.core.files import archiving, making, read_json, replacing, write_text
 from bedside.ratings.rubric_metrics import AGREE, DISAGREE
 from bedside.ratings.run import Run
 from bedside.transcripts.byte_source import ByteSource
@@ -74,7 +74,7 @@ _SPARE_ROWS = 200
 
 def write_workbook(path: Path, plan: AnnotationPlan, rater: str, tasks: Sequence[Mapping[str, Any]]) -> None:
     """Write the table of a rater: a sheet to fill in, how to rate, and a sheet for each conversation."""
-    with replacing(path) as temporary:
+    with replacing(path) as temporary, archiving():
         _AnswerWorkbook(plan, rater, tasks).book.save(temporary)
 
 

@@ -28,6 +28,7 @@ from bedside.annotation.annotation_plan import (
     rater_of,
 )
 from bedside.annotation.answer_store import current_plan, plan_folder, plan_path, read_store
+from bedside.annotation.answers import time_now
 from bedside.annotation.plan_file import write_plan
 from bedside.core.errors import InputError, RunError
 from bedside.core.files import holding, make_folder, read_sealed, saying_where, write_sealed
@@ -256,7 +257,7 @@ def reassign(
         if record.need is not None:
             record.need.handed.pop(leaving, None)
             for item_id, taker in taken_by.items():
-                record.need.handed.setdefault(taker, {})[item_id] = int(datetime.now(UTC).timestamp())
+                record.need.handed.setdefault(taker, {})[item_id] = int(time_now().timestamp())
         record.changes.append(_change(leaving, moved))
     return Reassignment(as_assigned(run, plan), leaving, dict(moved), untaken, repeats)
 
@@ -297,11 +298,11 @@ def hand_over(run: Run, plan: AnnotationPlan, leaving: str, taker: str, answered
     return bool(works)
 
 
-def decide(run: Run, plan: AnnotationPlan, rater: str, decision: Decision) -> AnnotationPlan:
+def decide(run: Run, plan: AnnotationPlan, rater: str, decision: Decision, time: str = "") -> AnnotationPlan:
     """Have a rater go on, rate the training set again, or be asked nothing more; the run isn't held for it.
 
-    Who is retrained is shown the second training set, or rates the last one again where there is none to come. Either
-    decision but ``exclude`` ends an exclusion.
+    Who is retrained is shown the second training set, or rates the last one again where there is none to come: what
+    they hand in from ``time`` on counts. Either decision but ``exclude`` ends an exclusion.
 
     Returns:
         The plan as it is assigned now.
@@ -319,8 +320,7 @@ def decide(run: Run, plan: AnnotationPlan, rater: str, decision: Decision) -> An
             second = [item.id for item in now.training if item.again and item.id not in own]
             place = sum(now.by_id[item] in now.training for item in own)
             own[place:place] = second
-            time = "" if second else datetime.now(UTC).isoformat(timespec="microseconds")
-            standing = RaterStanding(retrained=time or now.standing(name).retrained)
+            standing = RaterStanding(retrained=now.standing(name).retrained if second else time)
         elif decision == "exclude":
             standing = standing.model_copy(update={"retrained": now.standing(name).retrained})
         record.standings[name] = standing

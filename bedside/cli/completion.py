@@ -257,7 +257,7 @@ def _manifest() -> dict[str, Any]:
     """The manifest of the first run that the line names; of none where there is none."""
     for word in _words():
         try:
-            manifest = json.loads((Path(word) / MANIFEST).read_bytes())
+            manifest = json.loads(file.read_bytes()) if (file := Path(word) / MANIFEST).is_file() else None
         except (OSError, ValueError):
             continue
         if isinstance(manifest, dict):

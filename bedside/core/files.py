@@ -13,6 +13,7 @@ import re
 import select
 import shutil
 import stat
+import struct
 import tempfile
 import threading
 import time
@@ -235,6 +236,21 @@ def saying_where(path: Path) -> Iterator[None]:
         raise RunError(
             f"can't be written ({error.strerror or error})", where=str(path), todo="choose another place"
         ) from error
+
+
+@contextmanager
+def archiving() -> Iterator[None]:
+    """While a library writes a ZIP archive: there is none of a time before 1980 or after 2107.
+
+    Raises:
+        RunError: the clock says such a time.
+    """
+    try:
+        yield
+    except (ValueError, struct.error) as error:
+        if isinstance(error, ValueError) and "before 1980" not in str(error):
+            raise
+        raise RunError("the clock of this machine says a year that no archive can hold", todo="set it") from error
 
 
 def sync(path: Path) -> None:
@@ -516,8 +532,10 @@ def read_sealed(
     It is of a format up to ``version``.
 
     Raises:
-        BedsideError: also where it isn't as it was written.
+        BedsideError: also where it isn't as it was written, or is no file: nothing is waited for.
     """
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise kind(f"the {noun} is no file", where=str(path), todo="remove it")
     value: dict[str, Any] = read_json(path, noun, shape, kind=kind, todo=todo, form=Format(noun, version))
     if value.get("seal") not in (None, seal_of(value)):
         raise kind(f"the {noun} isn't as bedside wrote it (its seal doesn't fit)", where=str(path), todo=todo)

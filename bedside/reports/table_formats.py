@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from xml.sax.saxutils import escape
 
 from bedside.core.errors import from_extra
+from bedside.core.files import archiving
 from bedside.reports.renderers.html import html
 from bedside.reports.renderers.latex import LatexPaper, latex
 from bedside.reports.renderers.markdown import markdown, plain
@@ -180,7 +181,8 @@ def excel(tables: Sequence[TableContent]) -> bytes:
     if not tables:
         book.create_sheet(_CONTENTS)
     out = io.BytesIO()
-    book.save(out)
+    with archiving():
+        book.save(out)
     return without_times(out.getvalue())
 
 
@@ -452,7 +454,8 @@ def word(tables: Sequence[TableContent]) -> bytes:
         for note in table.notes or ("",):
             document.add_paragraph(plain(note), style="Table note")
     out = io.BytesIO()
-    document.save(out)
+    with archiving():
+        document.save(out)
     return without_times(out.getvalue())
 
 

@@ -51,7 +51,7 @@ def simulation_manifest(folder: str | os.PathLike[str]) -> dict[str, Any] | None
     place = Path(folder)
     file = place / MANIFEST
     try:
-        manifest = json.loads(file.read_bytes())
+        manifest = json.loads(file.read_bytes()) if file.is_file() else None  # nothing is waited for
     except OSError:
         return None
     except (ValueError, RecursionError):

@@ -6,7 +6,7 @@ import heapq
 import random
 import time
 from collections import Counter
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -55,15 +55,8 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = time.time()
-        clock = self
-
-        class Now(datetime):
-            @classmethod
-            def now(cls, tz: Any = None) -> datetime:  # type: ignore[override]
-                return datetime.fromtimestamp(clock.now, tz)
-
-        monkeypatch.setattr(page_database, "datetime", Now)
-        monkeypatch.setattr(time, "time", lambda: clock.now)
+        for module in (page_database, assignment_by_need):
+            monkeypatch.setattr(module, "time_now", lambda: datetime.fromtimestamp(self.now, UTC))
 
 
 @pytest.fixture

@@ -49,6 +49,13 @@ CASES = {
     "judge": Case(
         "score in.jsonl -o run --metrics structure --judge {judge} --rubrics empathy,goal_alignment", steps=True
     ),
+    "tune": Case(
+        "judge tune tuning/run --judge {judge} --rubric empathy --wordings 1 -o tuned.yaml",
+        runs=("run", "tuning/run"),
+        steps=True,
+    ),
+    "collect": Case("annotate page page.json --collect --run apart", runs=("run", "apart")),
+    "pull": Case("annotate pull pull.json --url {studio} --run waiting", runs=("run", "waiting")),
     "judgements-import": Case("judge answers import waiting batch.jsonl", runs=("run", "waiting")),
     "judgements-merge": Case("judge answers merge waiting apart", runs=("run", "waiting", "apart")),
     "merge": Case("merge run apart -o new", runs=("run", "apart"), refuses_again=True),
@@ -124,9 +131,9 @@ class Bench:
             assert see_run(folder / name) in self.runs[name]
 
 
-def made(case: Case, study: Path, folder: Path, judge: str) -> Bench:
+def made(case: Case, study: Path, folder: Path, **addresses: str) -> Bench:
     """The bench of a command, which is run once and not disturbed."""
-    case = replace(case, call=case.call.format(judge=judge))
+    case = replace(case, call=case.call.format(**addresses))
     undisturbed = Path(shutil.copytree(study, folder / "undisturbed"))
     code, said, seconds = children.run(case.call.split(), undisturbed)
     assert code == 0, said

@@ -34,7 +34,7 @@ preload(
     "bedside.stats.two_raters", "bedside.cli.output", "bedside.reports.renderers.terminal",
     "bedside.reports.annotation", "bedside.reports.equivalence", "bedside.reports.results_notes",
     "bedside.reports.results_layout", "bedside.reports.levels", "bedside.stats.consensus",
-    "bedside.scoring.judging_batches", "bedside.scoring.merged_runs", "bedside.scoring.merged_runs",
+    "bedside.scoring.judging_batches", "bedside.scoring.merged_runs", "label_studio_sdk.client",
 )  # fmt: skip
 Before = Callable[[], Callable[[], None] | None]
 # An exit code can be read once, and to start a process reads those of all others: of two threads that read

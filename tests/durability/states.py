@@ -21,7 +21,9 @@ from bedside.ratings.run import Run
 from bedside.ratings.table import KEY
 
 _TEMPORARY = re.compile(r"(^|/)(\..*\.partial|\.change|\.scoring\.[^/]*|\.[^/]*\.parts|\.judging\.[^/]*)(/|$)")
-_LOCK = re.compile(r"(^|/)(\.lock|\.push\.lock|\.(simulation|benchmark)\.lock|\.judgements-\w+\.lock)$")
+_LOCK = re.compile(
+    r"(^|/)(\.lock|\.push\.lock|collection\.lock|\.(simulation|benchmark)\.lock|\.judgements-\w+\.lock)$"
+)
 
 
 def is_temporary(path: str) -> bool:
@@ -130,6 +132,8 @@ def comparable(files: Mapping[str, bytes]) -> dict[str, Any]:
             found[name] = manifest | {
                 kind: _done(manifest[kind]) for kind in ("scorings", "imports") if kind in manifest
             }
+        elif name.endswith("tuning-tries.json"):
+            found[name] = _timeless(json.loads(content))
         elif name.endswith("signature.json"):
             found[name] = json.loads(content)["files"]
         elif name.endswith("bedside-view.json"):  # its version is of the run's files as they stand on this disk

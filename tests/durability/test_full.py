@@ -57,6 +57,32 @@ def test_judgements_on_a_disk_that_is_read_only(study: Path, disk: Path, tmp_pat
     assert files_of(disk) == before
 
 
+#: What reads, and writes at most elsewhere.
+READING = (
+    "agree run", "validate run", "compare run", "explain run --cell empathy/GPT-Secret", "verify run",
+    "judge tune tuning/run --judge http://127.0.0.1:9/v1#m --rubric empathy --dry-run", "read in.jsonl",
+    "annotate status page.json --run apart", "annotate revisions plan.json --run run",
+    "annotate people page.json --run apart",
+    "annotate export plan.json --format csv -o {out}/sheets --run run",
+    "sample run --rubrics empathy --raters zoe,yan -o {out}/drawn.json", "report run --format md -o {out}/report",
+    "view run --export {out}/copy", "merge run apart -o {out}/merged",
+    "export run -o {out}/exported --to csv-folder --licence cc-by-4.0 --origin written",
+)  # fmt: skip
+
+
+@pytest.mark.soak_only
+@pytest.mark.parametrize("call", READING)
+def test_what_reads_reads_on_a_disk_that_is_read_only(study: Path, disk: Path, tmp_path: Path, call: str) -> None:
+    shutil.copytree(study, disk, dirs_exist_ok=True)
+    said = []
+    for number in range(2):
+        (out := tmp_path / str(number)).mkdir()
+        ended = children.run(call.format(out=out).split(), disk, log=tmp_path / "log")
+        said.append((ended[0], ended[1].replace(str(out), "")))
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    assert said == [(0, said[0][1])] * 2
+
+
 def fill(disk: Path, free: int) -> Path:
     """Leave ``free`` bytes."""
     filler = disk / "filler"

@@ -6,7 +6,9 @@ import hashlib
 import json
 import os
 import shutil
+import socket
 import sqlite3
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,10 +16,13 @@ import polars as pl
 import pytest
 
 import bedside
+from bedside.annotation.plan_file import write_plan
+from bedside.annotation.rating_page.page_folder import page_folder
 from bedside.core.errors import RunError
 from bedside.core.files import address_to_read
 from bedside.judges.store import open_to_read, open_to_write
 from bedside.ratings.run import Run, write_manifest
+from tests.annotation.study import EMPATHY, rating_plan
 
 Call = Callable[..., tuple[int, str, str]]
 #: What is asked of a run.
@@ -116,14 +121,6 @@ def test_a_reader_reads_a_change_where_it_stands_and_a_writer_puts_it_in_place(p
     assert Run(place / "run").manifest["settled"] is True
 
 
-def test_a_folder_that_cannot_be_written_is_read(call: Call, place: Path) -> None:
-    if not hasattr(os, "geteuid") or os.geteuid() == 0:
-        pytest.skip("nothing is read-only to root")
-    for folder in (place / "run", place / "run" / "transcripts"):
-        folder.chmod(0o500)
-    assert call("agree", "run")[0] == 0
-
-
 #: Where links stand in a received folder, and what they lead to.
 LINKS = (
     (".change", "../mine"),
@@ -142,10 +139,25 @@ LINKS = (
 )
 
 
+#: Commands on a run in which a link or what is no file stands, beside those that print tables of it.
+ALSO_REFUSED = (
+    *QUESTIONS[2:4],
+    *QUESTIONS[6:8],
+    "judge answers merge run mine",
+    QUESTIONS[11],
+    "merge mine run --out merged",
+    "sign run --key study.key",
+    "forget run --rater anna",
+    "annotate import plan.json people.csv --run run",
+    "annotate page plan.json --collect --run run",
+    "annotate people plan.json --withdraw anna --run run",
+)
+
+
 @pytest.mark.parametrize(("name", "leads"), LINKS)
 def test_no_link_in_a_run_is_followed(call: Call, place: Path, name: str, leads: str) -> None:
     """Before, agree moved the manifest and the ratings of another run into the folder that it read."""
-    shutil.copytree(place / "run", place / "mine")
+    with_plan(place)
     link = place / "run" / name
     link.parent.mkdir(exist_ok=True)
     if link.is_dir():
@@ -165,6 +177,7 @@ def test_no_link_in_a_run_is_followed(call: Call, place: Path, name: str, leads:
         "ratings import run people.csv",
         f"score {bedside.EXAMPLES / 'transcripts.jsonl'} --metrics readability --out run",
         "sample run --raters anna,ben --rubrics empathy",
+        *ALSO_REFUSED,
     ):
         code, _, err = call(*command.split())
         assert code == 2, command
@@ -176,18 +189,71 @@ def test_no_link_in_a_run_is_followed(call: Call, place: Path, name: str, leads:
     assert not (place / "nowhere.sqlite").exists()
 
 
+def with_plan(place: Path) -> Path:
+    """A copy of the run, a plan of it with a page, and a key."""
+    shutil.copytree(place / "run", place / "mine")
+    run = Run(place / "run")
+    plan = rating_plan(run, rubrics=(EMPATHY,))
+    write_plan(plan, place / "plan.json")
+    (place / "study.key").write_bytes(bytes(range(32)))
+    (place / "study.key").chmod(0o600)
+    page_folder(run, plan).make()
+    return page_folder(run, plan).path
+
+
+def put(path: Path, kind: str) -> None:
+    """Something that is no file."""
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as bound:
+            bound.bind(os.path.relpath(path))
+    elif os.geteuid() == 0:
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 5))
+    else:
+        pytest.skip("only who may make a device can put one there")
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no such thing in a folder")
+@pytest.mark.parametrize("kind", ["pipe", "socket", "device"])
 @pytest.mark.parametrize(
     "name", ["manifest.json", "ratings.parquet", "transcripts/000000.parquet", "report/written.json"]
 )
-def test_nothing_in_a_run_is_waited_for(call: Call, place: Path, name: str) -> None:
-    pipe = place / "run" / name
-    pipe.parent.mkdir(exist_ok=True)
-    pipe.unlink(missing_ok=True)
-    os.mkfifo(pipe)
-    for command in ("agree run", "verify run", "report run", "view run --export copy"):
+def test_nothing_in_a_run_is_waited_for(call: Call, place: Path, name: str, kind: str) -> None:
+    with_plan(place)
+    put(place / "run" / name, kind)
+    for command in ("agree run", "verify run", "report run", "view run --export copy", *ALSO_REFUSED):
         code, _, err = call(*command.split())
         assert (code, str(Path("run") / name) in err, err.count("bedside: ")) == (2, True, 1), command
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no such thing in a folder")
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("talks/manifest.json", "score talks --metrics turns --out scored"),
+        ("elsewhere/written.json", "report run --format md --out elsewhere"),
+        ("exported/.bedside-export", QUESTIONS[11]),
+        ("copy/bedside-view.json", "view run --export copy"),
+    ],
+)
+def test_nothing_beside_a_run_is_waited_for(call: Call, place: Path, name: str, command: str) -> None:
+    put(place / name, "pipe")
+    shutil.copy(bedside.EXAMPLES / "transcripts.jsonl", (place / name).parent)
+    code, _, err = call(*command.split())
+    assert (code, err.count("bedside: ")) in ((0, 0), (2, 1)), err
+
+
+@pytest.mark.parametrize("name", ["answers.sqlite", "people.sqlite", "links.json", "collection.lock"])
+def test_no_link_in_the_folder_of_a_page_is_followed(call: Call, place: Path, name: str) -> None:
+    page = with_plan(place)
+    (page / name).symlink_to(place / "elsewhere")
+    for command in ("page plan.json --collect", "page plan.json --links", "people plan.json --withdraw anna"):
+        code, _, err = call("annotate", *command.split(), "--run", "run")
+        assert (code, "a link stands in the folder of a rating page" in err) == (2, True), f"{command}: {err}"
+    assert not (place / "elsewhere").exists()
 
 
 def test_a_run_that_a_link_leads_to_is_read(place: Path) -> None:

@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from bedside.annotation.annotation_plan import AnnotationPlan, known_rater, name_digest, plan_hash
 from bedside.annotation.answer_ratings import beside_walks
-from bedside.annotation.answers import RaterAnswer, State, in_order, marked_words
+from bedside.annotation.answers import RaterAnswer, State, in_order, marked_words, time_now
 from bedside.annotation.assignment_by_need import WorkDone
 from bedside.annotation.fields import (
     LISTED,
@@ -37,7 +37,7 @@ from bedside.annotation.fields import (
 from bedside.annotation.items import clean
 from bedside.annotation.page_words import words_of
 from bedside.core.errors import BedsideError, InputError, RunError
-from bedside.core.files import Format, cells_digest
+from bedside.core.files import Format, address_to_read, cells_digest
 from bedside.judges.rubrics.answer_form import LINKED_KINDS
 from bedside.judges.rubrics.rubric import Rubric, link_form
 from bedside.ratings.rubric_metrics import AGREE, DISAGREE
@@ -142,7 +142,7 @@ class PageDatabase:
             digest = name_digest(self._plan, rater)
             if self._connection.execute("SELECT 1 FROM withdrawn WHERE digest = ?", (digest,)).fetchone():
                 raise EntryConflictError(self._words.say("no_such_item"))
-            version, last_mark, created = row or (0, "", _time(datetime.now(UTC)))
+            version, last_mark, created = row or (0, "", self.next_time())
             if row is not None and last_mark == mark:
                 return int(version)
             if final and self._was_submitted(item, rater, since):
@@ -158,7 +158,7 @@ class PageDatabase:
             if entry.state != "draft":
                 self._connection.execute(
                     "INSERT INTO revisions (item, rater, state, content, created, updated) VALUES (?, ?, ?, ?, ?, ?)",
-                    (item, rater, entry.state, content, created, self._next_time()),
+                    (item, rater, entry.state, content, created, self.next_time(since)),
                 )
         return int(version) + 1
 
@@ -172,13 +172,12 @@ class PageDatabase:
             rows = [(item, rater) for item in items]
             self._connection.executemany("DELETE FROM entries WHERE item = ? AND rater = ?", rows)
 
-    def _next_time(self) -> str:
-        """The time now, or right after that of the last revision where the clock was set back."""
-        now = datetime.now(UTC)
-        row = self._connection.execute("SELECT updated FROM revisions ORDER BY number DESC LIMIT 1").fetchone()
-        if row is not None:
-            now = max(now, datetime.fromisoformat(row[0]) + timedelta(microseconds=1))
-        return _time(now)
+    def next_time(self, since: str = "") -> str:
+        """The time now; where the clock was set back, right after all that is kept here, and not before ``since``."""
+        last = "SELECT updated FROM revisions ORDER BY number DESC LIMIT 1"
+        rows = self._connection.execute(f"SELECT max(created) FROM entries UNION ALL SELECT * FROM ({last})")
+        after = (datetime.fromisoformat(time) + timedelta(microseconds=1) for (time,) in rows if time is not None)
+        return max(since, max([time_now(), *after]).isoformat(timespec="microseconds"))
 
     def entry(self, item: str, rater: str, since: str = "") -> PageEntry:
         """What stands on a rater's page of an item, and what was handed in since."""
@@ -292,10 +291,19 @@ class PageDatabase:
 def opened_database(path: Path, schema: str, form: Format) -> sqlite3.Connection:
     """A database with the tables of a schema, made if it isn't there, each row of which keeps the digest of its cells.
     A sqlite3.Error where it can't be used, or isn't as it was written; a RunError where its format isn't read."""
+    tables = re.findall(r"TABLE IF NOT EXISTS (\w+)", schema)
     # It doesn't open what is there: to close it would end the locks of every connection of this process.
-    path.touch(0o600)
+    try:
+        path.touch(0o600)
+    except OSError:
+        if not path.is_file():
+            raise
+        connection = sqlite3.connect(address_to_read(path), uri=True, isolation_level=None)
+        form.check(connection.execute("PRAGMA user_version").fetchone()[0] or 1, path)
+        check_database(connection, tables)
+        return connection  # as it can't be written, it is read
     connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
-    run, tables = connection.execute, re.findall(r"TABLE IF NOT EXISTS (\w+)", schema)
+    run = connection.execute
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
         run(f"PRAGMA {pragma}")
     form.check(run("PRAGMA user_version").fetchone()[0] or 1, path)
@@ -366,10 +374,6 @@ def _content(content: bytes) -> dict[str, Any]:
     for name in ("choices", "texts"):
         data[name] = {field_name: tuple(values) for field_name, values in data[name].items()}
     return dict(data)
-
-
-def _time(moment: datetime) -> str:
-    return moment.isoformat(timespec="microseconds")
 
 
 # -- What a browser sends -------------------------------------------------------------------------------

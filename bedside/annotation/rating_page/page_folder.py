@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
 from bedside.core.errors import InputError
-from bedside.core.files import holding, saying_where, write_json
+from bedside.core.files import check_no_links, holding, saying_where, write_json
 from bedside.core.page_serving import LinkFile
 from bedside.ratings.run import Run
 
@@ -105,6 +105,8 @@ class PageFolder:
 
 
 def page_folder(run: Run, plan: AnnotationPlan) -> PageFolder:
-    """The folder of a plan's rating page, beside its run."""
+    """The folder of a plan's rating page, beside its run; a RunError where a link stands in it."""
     place = Path(run.path).absolute()
-    return PageFolder(place.with_name(f"{place.name}-rating-page") / plan_hash(plan))
+    folder = place.with_name(f"{place.name}-rating-page") / plan_hash(plan)
+    check_no_links(folder, "a rating page")
+    return PageFolder(folder)

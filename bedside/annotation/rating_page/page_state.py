@@ -451,7 +451,7 @@ class PageState:
         if is_second and not is_second.intersection(self.plan.assignment[rater]):
             training = self._training(rater)
             if training.done and not training.passed:
-                decide(self._run, self._drawn, rater, "second set")
+                decide(self._run, self._drawn, rater, "second set", self.database.next_time())
 
     def item(self, rater: str, item: str) -> dict[str, Any]:
         """What a rater is shown of an item, and what stands on their page of it.

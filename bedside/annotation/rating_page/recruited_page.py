@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar, Literal
 
 import orjson
@@ -11,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_store import FOLDER, plan_folder, raters_in
+from bedside.annotation.answers import time_now
 from bedside.annotation.assignment_by_need import Supply
 from bedside.annotation.rating_page.page_database import EntryConflictError, Mark, SentEntry, read_sent
 from bedside.annotation.rating_page.page_folder import PageFolder
@@ -230,6 +232,10 @@ class RecruitedPage(PageState):
         if person is None:
             return {**(super()._study(rater, stage) or study_words()), **words}
         ending, until = None, person.until
+        if until is not None:  # as pages tell the time, by the clock as it stands now
+            until = (datetime.now(UTC) + (datetime.fromisoformat(until) - time_now())).isoformat(
+                timespec="milliseconds"
+            )
         if person.state not in ACTIVE:
             who, items = (person.parameters, person.code), self.recruitment.items_done(rater)
             ending, until = self.study.ending(person.state, *who, items=items), None  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,7 @@ import orjson
 
 from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, rater_of
 from bedside.annotation.answer_store import read_store
+from bedside.annotation.answers import time_now
 from bedside.annotation.assignment_by_need import FEW, NeedDesign, Supply, hand_out, need_design, take_back
 from bedside.annotation.items import coded_positions
 from bedside.annotation.offline_tables import safe_cell
@@ -256,11 +257,11 @@ def _person(row: tuple[Any, ...]) -> EnrolledPerson:
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+    return time_now().isoformat(timespec="milliseconds")
 
 
 def _until(study: StudyFile) -> str | None:
-    end = datetime.now(UTC) + timedelta(hours=study.hours or 0)
+    end = time_now() + timedelta(hours=study.hours or 0)
     return None if study.hours is None else end.isoformat(timespec="milliseconds")
 
 
@@ -441,7 +442,7 @@ class Recruitment:
             else:
                 self.people.log(name, decision)
             before = self._plan().assignment[name]
-            after = decide(self._run, self._drawn, name, decision).assignment[name]
+            after = decide(self._run, self._drawn, name, decision, self._database.next_time()).assignment[name]
             if decision == "retrain" and before == after:
                 self._database.clear([item.id for item in self._drawn.training], name)
             self.settle()

@@ -123,7 +123,7 @@ class EndpointMemory:
         lessons = self._read()
         for learning in _learning(client):
             entry = lessons.get(learning.place)
-            if entry is not None and time.time() - entry["learnt"] < _KEPT_DAYS * 86_400:
+            if entry is not None and abs(time.time() - entry["learnt"]) < _KEPT_DAYS * 86_400:
                 learning.recall(entry)
 
     def keep(self, client: Client) -> None:

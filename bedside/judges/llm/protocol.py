@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from email.utils import format_datetime, parsedate_to_datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol, TypedDict, Unpack
 
@@ -494,6 +494,10 @@ class BatchService(Protocol):
     max_requests: int
     max_bytes: int
 
+    async def newest_batch(self) -> str:
+        """What the newest batch is known by there, where a batch can't be given a name; empty for none."""
+        ...
+
     async def post_batch(self, calls: Path, batch: SentBatch) -> str:
         """Send a file of calls; returns what the batch is known by there. After a fault it may be there or not."""
         ...
@@ -515,18 +519,18 @@ class BatchService(Protocol):
         ...
 
 
-def retry_after(value: str | None) -> float | None:
-    """Seconds to wait as a ``Retry-After`` header gives them, as a number or as a date; None where it doesn't."""
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait by an answer's ``retry-after``, a number or a date by the server's clock; None without it."""
+    value, now = headers.get("retry-after"), headers.get("date")
     if value is None:
         return None
     try:
         seconds = float(value)
     except ValueError:
         try:
-            when = parsedate_to_datetime(value)
+            dates = [parsedate_to_datetime(date) for date in (value, now or format_datetime(datetime.now(UTC)))]
+            when, since = (date.replace(tzinfo=date.tzinfo or UTC) for date in dates)
+            seconds = (when - since).total_seconds()
         except ValueError:
             return None
-        if when.tzinfo is None:
-            when = when.replace(tzinfo=UTC)
-        seconds = (when - datetime.now(UTC)).total_seconds()
     return max(0.0, seconds) if seconds == seconds else None

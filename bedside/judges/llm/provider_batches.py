@@ -297,12 +297,15 @@ class BatchRounds:
         """Send a batch, once: where no answer says whether it came, it is looked for."""
         self._ledger.append(batch)
         self._keep()
-        find, tries = self._finding(service, batch), 0
+        find, posted = self._finding(service, batch), False
 
         async def once() -> str:
-            nonlocal tries
-            tries += 1
-            found = await find() if tries > 1 else None
+            nonlocal posted
+            if batch.before is None:
+                batch.before = await service.newest_batch()
+                self._keep()
+            found = await find() if posted else None
+            posted = True
             return found or await service.post_batch(calls, batch)
 
         try:

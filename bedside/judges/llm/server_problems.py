@@ -268,7 +268,7 @@ def asked_wait(headers: Mapping[str, str], words: str = "") -> float | None:
     milliseconds = _number(by_name.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
-    wait = retry_after(by_name.get("retry-after"))
+    wait = retry_after(by_name)
     if wait is not None:
         return wait
     resets = [

@@ -140,7 +140,7 @@ def _files(folder: Path) -> dict[str, dict[str, Any]]:
 def _marked(folder: Path) -> dict[str, Any] | None:
     """What the mark of a folder says of its files; None where it has none."""
     try:
-        files = json.loads((folder / MARK).read_bytes())["files"]
+        files = json.loads((folder / MARK).read_bytes())["files"] if (folder / MARK).is_file() else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return files if isinstance(files, dict) else None

@@ -132,8 +132,8 @@ class ServedPage:
 
 
 @contextmanager
-def serving(plan: AnnotationPlan, run: Run, *options: str) -> Iterator[ServedPage]:
-    page = ServedPage(plan, run, *options)
+def serving(plan: AnnotationPlan, run: Run, *options: str, kind: type[ServedPage] = ServedPage) -> Iterator[ServedPage]:
+    page = kind(plan, run, *options)
     try:
         page.start()
         yield page

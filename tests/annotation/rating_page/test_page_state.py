@@ -403,18 +403,10 @@ def test_another_plans_database_is_refused(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_clock_set_back_leaves_the_last_answer_the_last(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Clock(datetime):
-        behind = timedelta()
-
-        @classmethod
-        def now(cls, tz: Any = None) -> Any:
-            return datetime.now(UTC) - cls.behind
-
-    monkeypatch.setattr(page_database, "datetime", Clock)
     plan, state, folder = annas(run)
     item = plan.items[0].id
     state.save("anna", item, sent(choices=RATED))
-    Clock.behind = timedelta(days=400)
+    monkeypatch.setattr(page_database, "time_now", lambda: datetime.now(UTC) - timedelta(days=400))
     state.save("anna", item, sent(choices={**RATED, "empathy": "1"}, version=1))
     collect(folder, run, plan)
     assert read_store(run, plan).answers()[item, "anna"].choices["empathy"] == ("1",)

@@ -283,11 +283,13 @@ def test_half_a_surrogate_in_a_body() -> None:
     [(None, None), ("7", 7), ("0.5", 0.5), ("-3", 0), ("soon", None), ("Wed, 21 Oct 2015 07:28:00 GMT", 0)],
 )
 def test_retry_after(header: str | None, seconds: float | None) -> None:
-    assert retry_after(header) == seconds
+    assert retry_after({} if header is None else {"retry-after": header}) == seconds
 
 
-def test_retry_after_a_date_to_come() -> None:
-    soon = retry_after(format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True))
+def test_retry_after_a_date_by_the_servers_clock() -> None:
+    dates = {"date": "Sun, 06 Nov 1994 08:49:37 GMT", "retry-after": "Sun, 06 Nov 1994 08:50:07 GMT"}
+    assert retry_after(dates) == 30
+    soon = retry_after({"retry-after": format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)})
     assert soon is not None
     assert 28 < soon <= 30
 

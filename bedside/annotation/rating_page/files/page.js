@@ -18,8 +18,8 @@ const waiting = new Map();
 let stops = new Stops();
 let shown = -1;
 let trained = 0;
-let started = Date.now();
-let active = Date.now();
+let started = performance.now();
+let active = performance.now();
 const LOOK_AGAIN = 60000;
 let lookAgain = null;
 
@@ -249,7 +249,7 @@ async function showItem(place) {
     keeper = later ?? new Keeper(name, item.item, content.entry, status);
     if (kept !== null && !fresh) keeper.takeUp(kept);
     shown = place;
-    started = active = Date.now();
+    started = active = performance.now();
     visit(item.item);
     drawItem(item, content);
     offerFile();
@@ -456,7 +456,7 @@ function showFeedback(lines) {
 // -- handing in -----------------------------------------------------------------------------------
 
 function seconds() {
-  const now = Date.now();
+  const now = performance.now();
   const passed = document.visibilityState === "visible" ? Math.max(0, Math.min(now, active + 120000) - started) / 1000 : 0;
   started = now;
   return passed;
@@ -544,8 +544,8 @@ document.addEventListener("keydown", (event) => {
 for (const kind of ["pointerdown", "keydown", "scroll", "input"]) {
   document.addEventListener(kind, () => {
     if (keeper) {
-      if (Date.now() - active > 120000) keeper.seconds += seconds();
-      active = Date.now();
+      if (performance.now() - active > 120000) keeper.seconds += seconds();
+      active = performance.now();
     }
   }, { capture: true, passive: true });
 }
@@ -553,11 +553,11 @@ for (const kind of ["pointerdown", "keydown", "scroll", "input"]) {
 document.addEventListener("visibilitychange", () => {
   if (!keeper) return;
   if (document.visibilityState === "hidden") {
-    const now = Date.now();
+    const now = performance.now();
     keeper.seconds += Math.max(0, Math.min(now, active + 120000) - started) / 1000;
     if (keeper.unsent) keeper.save().catch(wrong);
   }
-  started = active = Date.now();
+  started = active = performance.now();
 });
 
 addEventListener("beforeunload", (event) => {

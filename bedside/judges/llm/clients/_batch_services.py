@@ -44,6 +44,10 @@ class _Service(HttpPoster):
         )  # fmt: skip
         self.address = address
 
+    async def newest_batch(self) -> str:
+        """See :meth:`bedside.judges.llm.protocol.BatchService.newest_batch`: batches have names here."""
+        return ""
+
     async def _data(self, method: str, path: str, **sending: Any) -> dict[str, Any]:
         """What is answered, as JSON."""
         answer = await self.send(method, f"{self.address}{path}", **sending)
@@ -172,21 +176,24 @@ class AnthropicBatches(_Service):
     def __init__(self, provider: Provider) -> None:
         super().__init__(provider.title, provider.address, provider.key, provider.key_header, **dict(provider.headers))
 
+    async def newest_batch(self) -> str:
+        """See :meth:`bedside.judges.llm.protocol.BatchService.newest_batch`."""
+        newest = (await self._data("GET", f"{self._path}?limit=1")).get("data") or [{"id": ""}]
+        return str(newest[0]["id"])
+
     async def post_batch(self, calls: Path, batch: SentBatch) -> str:
         """See :meth:`bedside.judges.llm.protocol.BatchService.post_batch`."""
-        if batch.before is None:
-            newest = (await self._data("GET", f"{self._path}?limit=1")).get("data") or [{"id": ""}]
-            batch.before = str(newest[0]["id"])
         asked = [{"custom_id": call["custom_id"], "params": call["body"]} for call in _calls(calls)]
         return _name((await self._data("POST", self._path, data=orjson.dumps({"requests": asked})))["id"])
 
     async def find(self, batch: SentBatch, known: set[str]) -> str | None:
         """See :meth:`bedside.judges.llm.protocol.BatchService.find`."""
-        # A batch has no name here: it is known by its size and time, and its answers by the requests' ids.
+        # A batch has no name here: it is known by its size and what was there before (where an earlier bedside didn't
+        # keep that, by its time), and its answers by the requests' ids.
         alike = None
         async for listed in self._listed(self._path, "after_id"):
-            old = datetime.fromisoformat(listed["created_at"]).timestamp() < batch.sent - _CLOCKS
-            if old or listed["id"] == batch.before:
+            made = datetime.fromisoformat(listed["created_at"]).timestamp()
+            if listed["id"] == batch.before or (batch.before is None and made < batch.sent - _CLOCKS):
                 break
             if listed["id"] not in known and sum(listed["request_counts"].values()) == len(batch.calls):
                 alike = _name(listed["id"])

@@ -164,7 +164,7 @@ class DeepEvalClient:
                 return NotTakenError("temperature", problem)
             self._forms.failed(form, refused=True)
         headers = getattr(getattr(error, "response", None), "headers", None) or {}
-        return not_answered(str(self._name.provider), status, problem, retry_after(headers.get("retry-after")))
+        return not_answered(str(self._name.provider), status, problem, retry_after(headers))
 
     def _schema(self, request: Request) -> type[BaseModel] | None:
         if request.schema is None:
