@@ -283,7 +283,7 @@ def test_killed_at_any_step_the_run_is_whole_and_the_same_call_ends(study: Path,
     assert child.exitcode == 0
     assert traces(study) == []
     seen = set()
-    for number, (_, _, tree) in enumerate(recording.states()):
+    for number, (_, _, tree) in enumerate(recording.states):
         folder = recording.put(tree, tmp_path / "states" / str(number))
         see_run(folder / "run")
         left = Run(folder / "run")

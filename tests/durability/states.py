@@ -9,6 +9,7 @@ import sqlite3
 import zipfile
 from collections.abc import Iterable, Mapping
 from contextlib import closing
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,17 @@ def is_temporary(path: str) -> bool:
     return bool(_TEMPORARY.search(path))
 
 
+def is_lock(path: str) -> bool:
+    return bool(_LOCK.search(path))
+
+
 def files_of(folder: Path) -> dict[str, bytes]:
     """The files below a folder, but locks."""
     found = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    return {name: path.read_bytes() for name, path in found.items() if not _LOCK.search(name)}
+    return {name: path.read_bytes() for name, path in found.items() if not is_lock(name)}
 
 
+@lru_cache(1000)
 def torn(name: str, content: bytes) -> str | None:
     """What is wrong with a file, where it isn't whole."""
     try:

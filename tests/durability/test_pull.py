@@ -22,7 +22,7 @@ from tests.forked import preload
 from tests.soak import budget
 
 __all__ = ["people", "studio", "test_at_every_event", "test_at_random_moments"]
-pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.soak]
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.soak, pytest.mark.studio]
 preload("label_studio_sdk.client")
 
 
