@@ -35,9 +35,10 @@ from tests.annotation.rating_page.pages import opened, sent
 from tests.annotation.study import levels, rating_plan
 from tests.durability.recorder import Record, Recording
 from tests.durability.states import is_temporary, see_run
-from tests.forked import CONTEXT
+from tests.forked import CONTEXT, preload
 from tests.judges.test_store import SCHEMA, judgement, using
 
+preload("pytest", "tests.annotation.test_forgetting")
 CASE, IDS = "hushcase2", ("secretfile-GPT-Secret-2", "secretfile-Llama-Hidden-2")
 #: What is known of the case by name, by what was said, by raters and by judges.
 WORDS = (CASE, *IDS, "week 2", "sleep better 2", "notes on two", "the judge on two")

@@ -45,8 +45,9 @@ from tests.annotation.rating_page.pages import opened, sent, serving
 from tests.annotation.study import exported, level_of, levels, rating_plan
 from tests.durability.recorder import Record, Recording
 from tests.durability.states import is_temporary, see_run
-from tests.forked import CONTEXT
+from tests.forked import CONTEXT, preload
 
+preload("pytest", "tests.annotation.test_withdrawal")
 #: Who withdraws, and the word that stands in each text of theirs, by the way it came.
 GONE = "quetzal"
 WORDS = ("pagewords", "sheetwords", "exportwords", "draftwords", "elsewords")
@@ -449,7 +450,11 @@ def _look(study: Study, before: pl.DataFrame, whole: pl.DataFrame) -> bool:
 
 
 @pytest.mark.slow
-def test_killed_at_any_step_the_run_is_whole_and_the_same_call_ends(study: Study, tmp_path: Path) -> None:
+def test_killed_at_any_step_the_run_is_whole_and_the_same_call_ends(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Of the same ratings each time.
+    monkeypatch.setattr("bedside.annotation.plan_progress._agreement", lambda *_: ())
     before, whole = of_others(study.run), study.run.ratings
     recording = Recording(tmp_path / "recording")
     child = CONTEXT.Process(target=_withdrawing, args=(study.folder, Record(recording.path)))
@@ -473,8 +478,11 @@ def test_killed_at_any_step_the_run_is_whole_and_the_same_call_ends(study: Study
 
 
 @pytest.mark.slow
-def test_killed_at_random_moments_the_page_is_whole_too(study: Study, tmp_path: Path) -> None:
+def test_killed_at_random_moments_the_page_is_whole_too(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What SQLite does is no event that Python knows of."""
+    monkeypatch.setattr("bedside.annotation.plan_progress._agreement", lambda *_: ())
     before, whole = of_others(study.run), study.run.ratings
     for number in range(12):
         folder = Path(shutil.copytree(study.folder, tmp_path / f"killed-{number}"))
