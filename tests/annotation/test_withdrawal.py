@@ -12,6 +12,7 @@ import threading
 import time
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ from bedside.reports.annotation import status_tables
 from tests.annotation.builders import fill_csv, rater_answer
 from tests.annotation.rating_page.pages import opened, sent, serving
 from tests.annotation.study import exported, level_of, levels, rating_plan
-from tests.durability.recorder import Record, Recording
+from tests.durability.recorder import recorded
 from tests.durability.states import is_temporary, see_run
 from tests.forked import CONTEXT, preload
 
@@ -425,14 +426,6 @@ def _fail(*_: object) -> None:
     raise RunError("stopped")
 
 
-def _withdrawing(folder: Path, before: Record) -> None:
-    """In a process of its own."""
-    os.chdir(folder)
-    end = before()
-    withdraw_by_file("plan.json", GONE)
-    end()
-
-
 def _look(study: Study, before: pl.DataFrame, whole: pl.DataFrame) -> bool:
     """What was stopped left the run as it was, or as it is to be; whether it is that."""
     run = study.anew()
@@ -444,23 +437,18 @@ def _look(study: Study, before: pl.DataFrame, whole: pl.DataFrame) -> bool:
     answers = read_store(run, plan).answers()
     assert sum(rater == GONE for _, rater in answers) == (0 if done else 12)
     assert len(answers) == (24 if done else 36)
-    assert sum(share.done for share in plan_progress(run, plan).shares if share.stratum is None) == len(answers)
+    with pytest.MonkeyPatch.context() as patch:  # agreement is of the same ratings each time
+        patch.setattr("bedside.annotation.plan_progress._agreement", lambda *_: ())
+        shares = plan_progress(run, plan).shares
+    assert sum(share.done for share in shares if share.stratum is None) == len(answers)
     assert all_as_written(verify([run.path]).results)
     return done
 
 
 @pytest.mark.slow
-def test_killed_at_any_step_the_run_is_whole_and_the_same_call_ends(
-    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Of the same ratings each time.
-    monkeypatch.setattr("bedside.annotation.plan_progress._agreement", lambda *_: ())
+def test_killed_at_any_step_the_run_is_whole_and_the_same_call_ends(study: Study, tmp_path: Path) -> None:
     before, whole = of_others(study.run), study.run.ratings
-    recording = Recording(tmp_path / "recording")
-    child = CONTEXT.Process(target=_withdrawing, args=(study.folder, Record(recording.path)))
-    child.start()
-    child.join(120)
-    assert child.exitcode == 0
+    recording = recorded(partial(withdraw_by_file, "plan.json", GONE), study.folder, tmp_path / "recording")
     assert traces(study) == []
     seen = []
     for number, (_, _, tree) in enumerate(recording.states):
@@ -478,11 +466,8 @@ def test_killed_at_any_step_the_run_is_whole_and_the_same_call_ends(
 
 
 @pytest.mark.slow
-def test_killed_at_random_moments_the_page_is_whole_too(
-    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_killed_at_random_moments_the_page_is_whole_too(study: Study, tmp_path: Path) -> None:
     """What SQLite does is no event that Python knows of."""
-    monkeypatch.setattr("bedside.annotation.plan_progress._agreement", lambda *_: ())
     before, whole = of_others(study.run), study.run.ratings
     for number in range(12):
         folder = Path(shutil.copytree(study.folder, tmp_path / f"killed-{number}"))

@@ -44,11 +44,6 @@ class Child:
                 os.kill(self.process.pid, number)
         self.end()
 
-    @property
-    def runs(self) -> bool:
-        with _reading:
-            return self.process.is_alive()
-
     def end(self, timeout: float = 120) -> int:
         """Wait for the end; the exit code, or minus the signal's number."""
         wait([self.process.sentinel], timeout)

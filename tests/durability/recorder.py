@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tests.durability.states import is_lock
+from tests.forked import CONTEXT
 
 KINDS = ("killed", "unsynced", "durable")
 _CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "os.link", "os.symlink"}
@@ -50,7 +51,7 @@ class Record:
     on: bool = False
 
     def __call__(self) -> Callable[[], None]:
-        recorder = _Recorder(Path.cwd(), self.into, self.at, self.number, self.fault, self.on)
+        recorder = _Recorder(Path.cwd(), self)
         fsync = os.fsync
 
         def synced(handle: Any) -> None:
@@ -66,11 +67,7 @@ class Record:
 @dataclass(slots=True)
 class _Recorder:
     root: Path
-    into: Path
-    at: int | None
-    number: int
-    fault: int | None = None
-    on: bool = False
+    asked: Record
     states: list[list[Any]] = field(default_factory=list)
     events: int = 0
     #: By inode, which a handle kept open keeps from being used again: what of it was synced; and all that was listed.
@@ -83,9 +80,9 @@ class _Recorder:
 
     def __post_init__(self) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
-        if self.at is not None:
+        if self.asked.at is not None:
             return
-        (self.into / "content").mkdir(parents=True, exist_ok=True)
+        (self.asked.into / "content").mkdir(parents=True, exist_ok=True)
         for folder, _, files in os.walk(self.root):
             self._sync(os.open(folder, os.O_RDONLY))
             for name in files:
@@ -108,16 +105,16 @@ class _Recorder:
                 return
             self.busy = True
             fails = False
-            if self.at is None:
+            if self.asked.at is None:
                 self.take()
-            elif self.fault is not None:
-                fails = self.events == self.at or (self.on and self.events > self.at)
-            elif self.events == self.at:
-                os.kill(os.getpid(), self.number)
+            elif self.asked.fault is not None:
+                fails = self.events == self.asked.at or (self.asked.on and self.events > self.asked.at)
+            elif self.events == self.asked.at:
+                os.kill(os.getpid(), self.asked.number)
             self.events += 1
             self.busy = False
-        if fails and self.fault is not None:
-            raise OSError(self.fault, os.strerror(self.fault))
+        if fails and self.asked.fault is not None:
+            raise OSError(self.asked.fault, os.strerror(self.asked.fault))
 
     def take(self) -> None:
         """Keep how everything is."""
@@ -136,12 +133,12 @@ class _Recorder:
         """Keep how it all came out."""
         with self.lock:
             self.busy = True
-            if self.at is None:
+            if self.asked.at is None:
                 self.take()
-                (self.into / "states.json").write_text(json.dumps(self.states))
+                (self.asked.into / "states.json").write_text(json.dumps(self.states))
 
     def synced(self, handle: int) -> None:
-        if self.at is not None:
+        if self.asked.at is not None:
             return
         with self.lock:
             self.busy = True
@@ -216,7 +213,7 @@ class _Recorder:
 
     def _keep(self, content: bytes) -> str:
         digest = hashlib.sha256(content).hexdigest()
-        kept = self.into / "content" / digest
+        kept = self.asked.into / "content" / digest
         if not kept.exists():
             kept.write_bytes(content)
         return digest
@@ -280,3 +277,19 @@ class Recording:
                 target.write_bytes(self._contents[digest])
                 target.chmod(0o600)
         return folder
+
+
+def recorded(work: Callable[[], object], folder: Path, into: Path) -> Recording:
+    """The states of something that is done in a folder, in a process of its own."""
+    child = CONTEXT.Process(target=_record, args=(work, folder, into))
+    child.start()
+    child.join(120)
+    assert child.exitcode == 0
+    return Recording(into)
+
+
+def _record(work: Callable[[], object], folder: Path, into: Path) -> None:
+    os.chdir(folder)
+    end = Record(into)()
+    work()
+    end()

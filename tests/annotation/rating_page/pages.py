@@ -114,7 +114,7 @@ class ServedPage:
 
     @property
     def stands(self) -> bool:
-        return self._child is not None and self._child.runs
+        return self._child is not None and self._child.process.is_alive()
 
 
 def _impatient() -> None:
