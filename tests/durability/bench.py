@@ -71,7 +71,7 @@ CASES = {
 
 @dataclass(slots=True)
 class Bench:
-    """A command, what it comes to when nothing disturbs it, how long that takes, and its states by the way."""
+    """A command, what it comes to undisturbed, how long that takes, its states, and in what it went on already."""
 
     case: Case
     study: Path
@@ -82,7 +82,6 @@ class Bench:
     seconds: float
     recording: Recording
     number: int = 0
-    #: What folders in which it went on had in common with others: there it need not go on once more.
     known: set[str] = field(default_factory=set)
 
     @property
@@ -112,8 +111,8 @@ class Bench:
 
     def go_on_in_some(self, folders: Iterable[Path]) -> None:
         """Go on in a few of those between which and all before a rerun can tell."""
-        different = {seen: folder for folder in folders if (seen := seen_as(files_of(folder))) not in self.known}
-        new = list(different.values())
+        different = {seen_as(files_of(folder)): folder for folder in folders}
+        new = [folder for seen, folder in different.items() if seen not in self.known]
         with ThreadPoolExecutor(2) as two:
             list(two.map(self.go_on, [new[place] for place in spread(len(new), self.case.reruns)]))
 

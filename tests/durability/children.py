@@ -18,9 +18,8 @@ from tests.forked import CONTEXT, preload
 
 preload(
     "pytest", "tests.durability.children", "tests.durability.recorder", "tests.durability.loaded_commands",
-    "matplotlib.figure", "matplotlib.backends.backend_svg", "matplotlib.backends.backend_pdf",
-    "matplotlib.backends.backend_agg", "rich.console", "rich.table", "rich._emoji_codes", "sklearn.linear_model",
-    "statsmodels.api", "openpyxl", "docx", "sqlite3", "filelock", "aiohttp", "joblib", "jinja2",
+    "matplotlib.backends.backend_svg", "matplotlib.backends.backend_pdf", "matplotlib.backends.backend_agg", "joblib",
+    "rich.table", "rich._emoji_codes", "sklearn.linear_model", "statsmodels.api", "openpyxl", "docx", "aiohttp",
 )  # fmt: skip
 Before = Callable[[], Callable[[], None] | None]
 # An exit code can be read once, and to start a process reads those of all others: of two threads that read

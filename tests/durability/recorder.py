@@ -28,7 +28,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
-from tests.durability.states import is_lock
+from tests.durability.states import LOCK
 from tests.forked import CONTEXT
 
 KINDS = ("killed", "unsynced", "durable")
@@ -207,9 +207,7 @@ class _Recorder:
         if key in self.read:
             return self.read[key]
         kept = self._keep(path.read_bytes())
-        if settled:
-            self.read[key] = kept
-        return kept
+        return self.read.setdefault(key, kept) if settled else kept
 
     def _keep(self, content: bytes) -> str:
         digest = hashlib.sha256(content).hexdigest()
@@ -229,9 +227,8 @@ class Recording:
     path: Path
 
     @cached_property
-    def _every(self) -> list[list[Any]]:
-        every: list[list[Any]] = json.loads((self.path / "states.json").read_text())
-        return every
+    def _every(self) -> Any:
+        return json.loads((self.path / "states.json").read_text())
 
     @cached_property
     def _contents(self) -> dict[str, bytes]:
@@ -263,7 +260,7 @@ class Recording:
     def files(self, tree: Tree) -> dict[str, bytes]:
         """What :func:`~.states.files_of` finds in the folder as it was."""
         kept = {path: digest for path, digest in sorted(tree.items()) if digest is not None}
-        return {path: self._contents[digest] for path, digest in kept.items() if not is_lock(path)}
+        return {path: self._contents[digest] for path, digest in kept.items() if not LOCK.search(path)}
 
     def put(self, tree: Tree, folder: Path) -> Path:
         """Make the folder as it was."""

@@ -22,7 +22,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.table import KEY
 
 _TEMPORARY = re.compile(r"(^|/)(\..*\.partial|\.change|\.scoring\.[^/]*|\.[^/]*\.parts|\.judging\.[^/]*)(/|$)")
-_LOCK = re.compile(r"(^|/)(\.lock|\.push\.lock|\.(simulation|benchmark)\.lock|\.judgements-\w+\.lock)$")
+LOCK = re.compile(r"(^|/)(\.lock|\.push\.lock|\.(simulation|benchmark)\.lock|\.judgements-\w+\.lock)$")
 
 
 def is_temporary(path: str) -> bool:
@@ -30,14 +30,10 @@ def is_temporary(path: str) -> bool:
     return bool(_TEMPORARY.search(path))
 
 
-def is_lock(path: str) -> bool:
-    return bool(_LOCK.search(path))
-
-
 def files_of(folder: Path) -> dict[str, bytes]:
     """The files below a folder, but locks."""
     found = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    return {name: path.read_bytes() for name, path in found.items() if not is_lock(name)}
+    return {name: path.read_bytes() for name, path in found.items() if not LOCK.search(name)}
 
 
 @lru_cache(1000)

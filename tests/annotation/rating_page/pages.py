@@ -86,7 +86,6 @@ class ServedPage:
         return self.links[rater].partition("#")[2]
 
     def call(self, *more: str) -> list[str]:
-        """What is typed after ``bedside``."""
         return ["annotate", "page", str(self.plan_file), "--port", str(self.port), *self.options, *more]
 
     def start(self) -> None:
