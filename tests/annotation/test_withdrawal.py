@@ -439,8 +439,7 @@ def _look(study: Study, before: pl.DataFrame, whole: pl.DataFrame) -> bool:
     assert len(answers) == (24 if done else 36)
     with pytest.MonkeyPatch.context() as patch:  # agreement is of the same ratings each time
         patch.setattr("bedside.annotation.plan_progress._agreement", lambda *_: ())
-        shares = plan_progress(run, plan).shares
-    assert sum(share.done for share in shares if share.stratum is None) == len(answers)
+        assert sum(one.done for one in plan_progress(run, plan).shares if one.stratum is None) == len(answers)
     assert all_as_written(verify([run.path]).results)
     return done
 

@@ -245,7 +245,6 @@ class Recording:
 
     @property
     def last_event(self) -> int:
-        """The last that changed something."""
         return max(event for event, _, _ in self.states)
 
     def last(self, kind: str) -> Tree:

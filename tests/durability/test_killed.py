@@ -41,10 +41,9 @@ def test_at_random_moments(bench: Bench) -> None:
 
 def test_at_every_event(bench: Bench, tmp_path: Path) -> None:
     recording = bench.recording
-    states = recording.states
-    assert len(states) > 3
     looked: dict[str, Tree] = {}
-    for _, _, tree in states:
+    assert len(recording.states) > 3
+    for _, _, tree in recording.states:
         files = recording.files(tree)
         bench.look(files)
         looked.setdefault(seen_as(files), tree)

@@ -89,8 +89,7 @@ class ServedPage:
         return ["annotate", "page", str(self.plan_file), "--port", str(self.port), *self.options, *more]
 
     def start(self) -> None:
-        log = self.plan_file.with_name("page.log")
-        log.write_bytes(b"")
+        (log := self.plan_file.with_name("page.log")).write_bytes(b"")
         self._child = children.start(self.call(), Path.cwd(), [_impatient], log)
         while not re.search("Ctrl-C ends it.*\n", said := self._child.said) and self.stands:
             time.sleep(0.01)
