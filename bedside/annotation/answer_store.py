@@ -384,13 +384,14 @@ def _sources_of_round(
     """
     name = plan_hash(plan)
     plans: dict[str, pl.DataFrame] = {}
-    for other_name, other in _plans_of_round(run, plan).items():
+    known = _plans_of_round(run, plan)
+    for other_name, other in known.items():
         rows = ratings
         if other_name != name:
             answers = read_store(run, other).with_excluded()
             rows = plan_ratings(run, other, answers, coded_positions(other, run))
-        plans[other_name] = with_chances_of_round(run, other, rows)
-    plans.setdefault(name, with_chances_of_round(run, plan, ratings))
+        plans[other_name] = with_chances_of_round(run, other, rows, known)
+    plans.setdefault(name, with_chances_of_round(run, plan, ratings, known))
     stored = run.scan().join(ratings.lazy().select(KEY), on=KEY, how="semi").collect()
     told = pl.concat([before, *plans.values()]).select(*KEY, _SAID)
     imported = stored.filter(pl.col("error").is_null()).with_columns(_SAID).join(
@@ -451,17 +452,20 @@ def rated_keys(run: Run, rounds: Collection[str]) -> pl.DataFrame:
     return rated.filter(pl.col("error").is_null()).select(KEY)
 
 
-def with_chances_of_round(run: Run, plan: AnnotationPlan, rows: pl.DataFrame) -> pl.DataFrame:
+def with_chances_of_round(
+    run: Run, plan: AnnotationPlan, rows: pl.DataFrame, known: Mapping[str, AnnotationPlan] | None = None
+) -> pl.DataFrame:
     """The ratings, without chances where other plans of the round drew, too: the chance of any of them isn't known.
 
     What was adjudicated, or picked for what it is, was drawn by no plan, and leaves the chances of its units.
+    ``known`` are the plans of the round, where they have been read.
     """
     names = [
         entry.get("plan") or entry.get("sample")
         for entry in run.manifest["imports"]
         if entry.get("mode") != "adjudicate" and round_of(plan) in entry["rounds"]
     ]
-    known = _plans_of_round(run, plan)
+    known = _plans_of_round(run, plan) if known is None else known
     others = [
         name
         for name in names

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sqlite3
 import zlib
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -33,9 +33,8 @@ from bedside.ratings.table import frame_of
 from tests.annotation.builders import rater_answer
 from tests.annotation.rating_page.pages import opened, sent
 from tests.annotation.study import levels, rating_plan
-from tests.durability.recorder import Record, Recording
+from tests.durability.recorder import recorded
 from tests.durability.states import is_temporary, see_run
-from tests.forked import CONTEXT
 from tests.judges.test_store import SCHEMA, judgement, using
 
 CASE, IDS = "hushcase2", ("secretfile-GPT-Secret-2", "secretfile-Llama-Hidden-2")
@@ -264,26 +263,14 @@ def test_simulated_talks(tmp_path: Path) -> None:
     assert run_simulations(run.path)[0].failures == ()
 
 
-def _forgetting(folder: Path, before: Record) -> None:
-    """In a process of its own."""
-    os.chdir(folder)
-    end = before()
-    bedside.forget("run", case=CASE)
-    end()
-
-
 @pytest.mark.slow
 def test_killed_at_any_step_the_run_is_whole_and_the_same_call_ends(study: Path, tmp_path: Path) -> None:
     run = Run(study / "run")
     before, whole = of_others(run), run.ratings
-    recording = Recording(tmp_path / "recording")
-    child = CONTEXT.Process(target=_forgetting, args=(study, Record(recording.path)))
-    child.start()
-    child.join(120)
-    assert child.exitcode == 0
+    recording = recorded(partial(bedside.forget, "run", case=CASE), study, tmp_path / "recording")
     assert traces(study) == []
     seen = set()
-    for number, (_, _, tree) in enumerate(recording.states()):
+    for number, (_, _, tree) in enumerate(recording.states):
         folder = recording.put(tree, tmp_path / "states" / str(number))
         see_run(folder / "run")
         left = Run(folder / "run")

@@ -6,11 +6,14 @@ import hashlib
 import json
 import re
 import shutil
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tests.durability import children
+from tests.durability.recorder import Record, Recording
 from tests.durability.states import comparable, files_of, is_temporary, see_run, see_whole, visible
 from tests.soak import budget
 
@@ -75,7 +78,7 @@ CASES = {
 
 @dataclass(slots=True)
 class Bench:
-    """A command, what it comes to when nothing disturbs it, and how long that takes."""
+    """A command, what it comes to undisturbed, how long that takes, its states, and in what it went on already."""
 
     case: Case
     study: Path
@@ -84,7 +87,9 @@ class Bench:
     after: dict[str, Any]
     runs: dict[str, set[tuple[int, int]]]
     seconds: float
+    recording: Recording
     number: int = 0
+    known: set[str] = field(default_factory=set)
 
     @property
     def call(self) -> list[str]:
@@ -95,9 +100,8 @@ class Bench:
         self.number += 1
         return Path(shutil.copytree(self.study, self.folder / str(self.number)))
 
-    def look(self, folder: Path) -> None:
-        """What was stopped here left nothing half-done."""
-        files = files_of(folder)
+    def look(self, files: Mapping[str, bytes]) -> None:
+        """What was stopped where these are left nothing half-done."""
         see_whole(files)
         shown = visible(files)
         for name, content in self.before.items():
@@ -105,15 +109,25 @@ class Bench:
                 continue
             assert name in shown, f"{name} is gone"
             # What was there is as it was, or as it will be.
-            if self.case.steps:
+            if self.case.steps or shown[name] == content:
                 continue
             one = comparable({name: content})[name]
             assert comparable({name: shown[name]})[name] in (one, self.after[name]), f"{name} is something else"
         new = {name for name in set(shown) - set(self.after) if "sqlite" not in name}
         assert not new, f"what should not be there at all: {sorted(new)}"
 
+    def go_on_in_some(self, folders: Iterable[Path]) -> None:
+        """Go on in a few of those between which and all before a rerun can tell."""
+        different = {seen_as(files_of(folder)): folder for folder in folders}
+        new = [folder for seen, folder in different.items() if seen not in self.known]
+        with ThreadPoolExecutor(2) as two:
+            list(two.map(self.go_on, [new[place] for place in spread(len(new), self.case.reruns)]))
+
     def go_on(self, folder: Path) -> None:
         """The runs open; the same command ends as if nothing had happened, and leaves nothing else behind."""
+        if (seen := seen_as(files_of(folder))) in self.known:
+            return
+        self.known.add(seen)
         for name in self.case.runs:
             if (folder / name / "manifest.json").exists():
                 assert see_run(folder / name) in self.runs[name], "half of it is there"
@@ -137,6 +151,9 @@ def made(case: Case, study: Path, folder: Path, **addresses: str) -> Bench:
     undisturbed = Path(shutil.copytree(study, folder / "undisturbed"))
     code, said, seconds = children.run(case.call.split(), undisturbed)
     assert code == 0, said
+    recorded, recording = Path(shutil.copytree(study, folder / "recorded")), Recording(folder / "recording")
+    code, said, _ = children.run(case.call.split(), recorded, [Record(recording.path)])
+    assert code == 0, said
     runs = {
         name: {see_run(folder / name) for folder in (study, undisturbed) if (folder / name).is_dir()}
         for name in (*case.runs, *(["new"] if (undisturbed / "new").is_dir() else []))
@@ -149,13 +166,15 @@ def made(case: Case, study: Path, folder: Path, **addresses: str) -> Bench:
         comparable(files_of(undisturbed)),
         runs,
         seconds,
+        recording,
+        known={seen_as(files_of(study))},
     )
 
 
-def seen_as(folder: Path) -> str:
-    """What two folders have in common between which a rerun can't tell."""
+def seen_as(files: Mapping[str, bytes]) -> str:
+    """What the files of two folders have in common between which a rerun can't tell."""
     listed = []
-    for name, content in files_of(folder).items():
+    for name, content in files.items():
         what = bool(content) if is_temporary(name) else hashlib.sha256(content).hexdigest()
         listed.append((without_chance(name), what))
     return json.dumps(sorted(listed))

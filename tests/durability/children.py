@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -17,24 +18,9 @@ from tests.forked import CONTEXT, preload
 
 preload(
     "pytest", "tests.durability.children", "tests.durability.recorder", "tests.durability.loaded_commands",
-    "bedside.scoring.score", "bedside.ratings.rating_files", "bedside.ratings.values",
-    "bedside.analysis.agreement", "bedside.analysis.comparison", "bedside.scoring.run_judging",
-    "bedside.scoring.judging_workers", "bedside.judges.turn_codes", "bedside.judges.llm.batch_files",
-    "bedside.judges.llm.clients.openai_compatible", "bedside.scoring.spread", "bedside.reports.build",
-    "bedside.reports.validation", "bedside.reports.tables.agreement", "bedside.reports.tables.comparison",
-    "bedside.reports.judgements", "bedside.reports.annotation", "bedside.reports.coder_test",
-    "bedside.annotation.offline_files", "bedside.annotation.sampling", "bedside.annotation.label_studio_projects",
-    "bedside.annotation.label_studio_projects", "bedside.metrics.coders.learned.training",
-    "bedside.metrics.coders.learned.trained_coder",
-    "bedside.metrics.families.structure", "bedside.metrics.families.readability", "matplotlib.figure",
-    "matplotlib.backends.backend_svg", "matplotlib.backends.backend_pdf", "matplotlib.backends.backend_agg",
-    "rich.console", "rich.table", "sklearn.linear_model", "statsmodels.api", "openpyxl", "sqlite3", "filelock",
-    "aiohttp", "joblib", "jinja2", "bedside.api.analyses", "bedside.analysis.drift", "bedside.analysis.gate",
-    "bedside.stats.overlapping", "bedside.stats.unpaired", "bedside.stats.many_raters",
-    "bedside.stats.two_raters", "bedside.cli.output", "bedside.reports.renderers.terminal",
-    "bedside.reports.annotation", "bedside.reports.equivalence", "bedside.reports.results_notes",
-    "bedside.reports.results_layout", "bedside.reports.levels", "bedside.stats.consensus",
-    "bedside.scoring.judging_batches", "bedside.scoring.merged_runs", "label_studio_sdk.client",
+    "matplotlib.backends.backend_svg", "matplotlib.backends.backend_pdf", "matplotlib.backends.backend_agg", "joblib",
+    "rich.table", "rich._emoji_codes", "sklearn.linear_model", "statsmodels.api", "openpyxl", "docx", "aiohttp",
+    "label_studio_sdk.client",
 )  # fmt: skip
 Before = Callable[[], Callable[[], None] | None]
 # An exit code can be read once, and to start a process reads those of all others: of two threads that read
@@ -105,6 +91,8 @@ def _run(
     os.dup2(out, 2)
     from bedside.cli import main
 
+    # What was loaded before is looked through by no collection of garbage.
+    gc.freeze()
     ends = [end for each in before if (end := each()) is not None]
     try:
         main(arguments)

@@ -21,10 +21,15 @@ import resource
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
+
+from tests.durability.states import LOCK
+from tests.forked import CONTEXT
 
 KINDS = ("killed", "unsynced", "durable")
 _CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "os.link", "os.symlink"}
@@ -46,7 +51,7 @@ class Record:
     on: bool = False
 
     def __call__(self) -> Callable[[], None]:
-        recorder = _Recorder(Path.cwd(), self.into, self.at, self.number, self.fault, self.on)
+        recorder = _Recorder(Path.cwd(), self)
         fsync = os.fsync
 
         def synced(handle: Any) -> None:
@@ -62,11 +67,7 @@ class Record:
 @dataclass(slots=True)
 class _Recorder:
     root: Path
-    into: Path
-    at: int | None
-    number: int
-    fault: int | None = None
-    on: bool = False
+    asked: Record
     states: list[list[Any]] = field(default_factory=list)
     events: int = 0
     #: By inode, which a handle kept open keeps from being used again: what of it was synced; and all that was listed.
@@ -79,7 +80,9 @@ class _Recorder:
 
     def __post_init__(self) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
-        (self.into / "content").mkdir(parents=True, exist_ok=True)
+        if self.asked.at is not None:
+            return
+        (self.asked.into / "content").mkdir(parents=True, exist_ok=True)
         for folder, _, files in os.walk(self.root):
             self._sync(os.open(folder, os.O_RDONLY))
             for name in files:
@@ -102,22 +105,23 @@ class _Recorder:
                 return
             self.busy = True
             fails = False
-            if self.at is None:
+            if self.asked.at is None:
                 self.take()
-            elif self.fault is not None:
-                fails = self.events == self.at or (self.on and self.events > self.at)
-            elif self.events == self.at:
-                os.kill(os.getpid(), self.number)
+            elif self.asked.fault is not None:
+                fails = self.events == self.asked.at or (self.asked.on and self.events > self.asked.at)
+            elif self.events == self.asked.at:
+                os.kill(os.getpid(), self.asked.number)
             self.events += 1
             self.busy = False
-        if fails and self.fault is not None:
-            raise OSError(self.fault, os.strerror(self.fault))
+        if fails and self.asked.fault is not None:
+            raise OSError(self.asked.fault, os.strerror(self.asked.fault))
 
     def take(self) -> None:
         """Keep how everything is."""
         now = self._tree()
+        empty = self._keep(b"")
         unsynced = {
-            path: None if kept is None else kept if "sqlite" in path else self.content.get(inode, self._keep(b""))
+            path: None if kept is None else kept if "sqlite" in path else self.content.get(inode, empty)
             for path, (inode, kept) in now.items()
         }
         durable: Tree = {}
@@ -129,11 +133,13 @@ class _Recorder:
         """Keep how it all came out."""
         with self.lock:
             self.busy = True
-            if self.at is None:
+            if self.asked.at is None:
                 self.take()
-            (self.into / "states.json").write_text(json.dumps(self.states))
+                (self.asked.into / "states.json").write_text(json.dumps(self.states))
 
     def synced(self, handle: int) -> None:
+        if self.asked.at is not None:
+            return
         with self.lock:
             self.busy = True
             self._sync(os.dup(handle))
@@ -195,15 +201,17 @@ class _Recorder:
             )
 
     def _content(self, path: Path, status: os.stat_result) -> str:
-        # Small files are always read: their time of change may be too coarse.
-        key = (status.st_ino, status.st_mtime_ns, status.st_size)
-        if key not in self.read or status.st_size < 1 << 16:
-            self.read[key] = self._keep(path.read_bytes())
-        return self.read[key]
+        # What may be changed again within the same tick of the clock, or in memory, is read again.
+        settled = time.time_ns() - status.st_ctime_ns > 100_000_000 and not path.name.endswith("-shm")
+        key = (status.st_ino, status.st_ctime_ns, status.st_size)
+        if key in self.read:
+            return self.read[key]
+        kept = self._keep(path.read_bytes())
+        return self.read.setdefault(key, kept) if settled else kept
 
     def _keep(self, content: bytes) -> str:
         digest = hashlib.sha256(content).hexdigest()
-        kept = self.into / "content" / digest
+        kept = self.asked.into / "content" / digest
         if not kept.exists():
             kept.write_bytes(content)
         return digest
@@ -212,33 +220,46 @@ class _Recorder:
 # -- in the test's process ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Recording:
     """The states of a command."""
 
     path: Path
 
-    def states(self) -> Iterator[tuple[int, str, Tree]]:
+    @cached_property
+    def _every(self) -> Any:
+        return json.loads((self.path / "states.json").read_text())
+
+    @cached_property
+    def _contents(self) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in (self.path / "content").iterdir()}
+
+    @cached_property
+    def states(self) -> list[tuple[int, str, Tree]]:
         """Event, kind and folder, each folder once."""
-        seen = set()
-        for event, *trees in json.loads((self.path / "states.json").read_text()):
+        found: dict[frozenset[Any], tuple[int, str, Tree]] = {}
+        for event, *trees in self._every:
             for kind, tree in zip(KINDS, trees, strict=True):
-                key = json.dumps(tree, sort_keys=True)
-                if key not in seen:
-                    seen.add(key)
-                    yield event, kind, tree
+                found.setdefault(frozenset(tree.items()), (event, kind, tree))
+        return list(found.values())
+
+    @property
+    def last_event(self) -> int:
+        return max(event for event, _, _ in self.states)
 
     def last(self, kind: str) -> Tree:
         """How it is when all was done."""
-        tree: Tree = json.loads((self.path / "states.json").read_text())[-1][1 + KINDS.index(kind)]
+        tree: Tree = self._every[-1][1 + KINDS.index(kind)]
         return tree
 
     def at(self, event: int) -> Tree:
         """What a process that is killed at this event leaves."""
-        return next(trees[0] for at, *trees in json.loads((self.path / "states.json").read_text()) if at == event)
+        return next(trees[0] for at, *trees in self._every if at == event)
 
-    def content(self, digest: str) -> bytes:
-        return (self.path / "content" / digest).read_bytes()
+    def files(self, tree: Tree) -> dict[str, bytes]:
+        """What :func:`~.states.files_of` finds in the folder as it was."""
+        kept = {path: digest for path, digest in sorted(tree.items()) if digest is not None}
+        return {path: self._contents[digest] for path, digest in kept.items() if not LOCK.search(path)}
 
     def put(self, tree: Tree, folder: Path) -> Path:
         """Make the folder as it was."""
@@ -249,6 +270,22 @@ class Recording:
                 target.mkdir(0o700, parents=True, exist_ok=True)
             else:
                 target.parent.mkdir(0o700, parents=True, exist_ok=True)
-                target.write_bytes(self.content(digest))
+                target.write_bytes(self._contents[digest])
                 target.chmod(0o600)
         return folder
+
+
+def recorded(work: Callable[[], object], folder: Path, into: Path) -> Recording:
+    """The states of something that is done in a folder, in a process of its own."""
+    child = CONTEXT.Process(target=_record, args=(work, folder, into))
+    child.start()
+    child.join(120)
+    assert child.exitcode == 0
+    return Recording(into)
+
+
+def _record(work: Callable[[], object], folder: Path, into: Path) -> None:
+    os.chdir(folder)
+    end = Record(into)()
+    work()
+    end()

@@ -9,6 +9,7 @@ import sqlite3
 import zipfile
 from collections.abc import Iterable, Mapping
 from contextlib import closing
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.table import KEY
 
 _TEMPORARY = re.compile(r"(^|/)(\..*\.partial|\.change|\.scoring\.[^/]*|\.[^/]*\.parts|\.judging\.[^/]*)(/|$)")
-_LOCK = re.compile(
-    r"(^|/)(\.lock|\.push\.lock|collection\.lock|\.(simulation|benchmark)\.lock|\.judgements-\w+\.lock)$"
-)
+LOCK = re.compile(r"(^|/)(\.lock|\.push\.lock|collection\.lock|\.(simulation|benchmark)\.lock|\.judgements-\w+\.lock)$")
 
 
 def is_temporary(path: str) -> bool:
@@ -34,9 +33,10 @@ def is_temporary(path: str) -> bool:
 def files_of(folder: Path) -> dict[str, bytes]:
     """The files below a folder, but locks."""
     found = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    return {name: path.read_bytes() for name, path in found.items() if not _LOCK.search(name)}
+    return {name: path.read_bytes() for name, path in found.items() if not LOCK.search(name)}
 
 
+@lru_cache(1000)
 def torn(name: str, content: bytes) -> str | None:
     """What is wrong with a file, where it isn't whole."""
     try:

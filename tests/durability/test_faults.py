@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.durability import children
-from tests.durability.bench import Bench, seen_as, spread
-from tests.durability.recorder import Record, Recording
+from tests.durability.bench import Bench, spread
+from tests.durability.recorder import Record
 from tests.durability.states import comparable, files_of, is_temporary, visible
 from tests.durability.test_full import one_line, skip_engine
 from tests.soak import budget
@@ -21,13 +21,10 @@ FAULTS = ((errno.EIO, False), (errno.ENOSPC, False), (errno.EIO, True), (errno.E
 
 def test_at_every_event(bench: Bench, tmp_path: Path) -> None:
     skip_engine(bench)
-    recording = Recording(tmp_path / "recording")
-    assert children.run(bench.call, bench.copy(), [Record(recording.path)])[0] == 0
-    last = max(event for event, _, _ in recording.states())
-    left: dict[str, Path] = {}
-    for number, event in enumerate(spread(last - 1, budget(4, 200))):
+    folders = []
+    for number, event in enumerate(spread(bench.recording.last_event - 1, budget(4, 200))):
         fault, on = FAULTS[number % len(FAULTS)]
-        folder = bench.copy()
+        folders.append(folder := bench.copy())
         record = Record(tmp_path / f"unused-{event}", event, fault=fault, on=on)
         code, said, _ = children.run(bench.call, folder, [record])
         assert code in (0, 2), said
@@ -35,10 +32,8 @@ def test_at_every_event(bench: Bench, tmp_path: Path) -> None:
             one_line(said)
         else:  # what may fail, such as removing what others left, changes no result
             assert comparable(visible(files_of(folder))) == bench.after
-        bench.look(folder)
+        bench.look(files_of(folder))
         if not on:
             leftovers = [name for name in files_of(folder) if is_temporary(name) and "/.change/" not in name]
             assert leftovers == [], f"event {event}, {errno.errorcode[fault]}: {said}"
-        left.setdefault(seen_as(folder), folder)
-    for folder in list(left.values())[: bench.case.reruns]:
-        bench.go_on(folder)
+    bench.go_on_in_some(folders)

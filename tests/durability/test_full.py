@@ -102,7 +102,7 @@ def test_a_full_disk(bench: Bench, disk: Path, tmp_path: Path, free: int) -> Non
     if code != 0:
         assert code == 2
         assert re.search("No space left on device|disk is full|disk I/O error", one_line(said))
-        bench.look(folder)
+        bench.look(files_of(folder))
         assert not [name for name in files_of(folder) if is_temporary(name)]
     if free == 0:
         assert code == 2

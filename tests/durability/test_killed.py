@@ -34,28 +34,24 @@ def test_at_random_moments(bench: Bench) -> None:
 
     with ThreadPoolExecutor(2) as two:
         list(two.map(kill, range(bench.case.kills)))
-        for folder in folders:
-            bench.look(folder)
-        different = list({seen_as(folder): folder for folder in folders}.values())
-        list(two.map(bench.go_on, [different[place] for place in spread(len(different), bench.case.reruns)]))
+    for folder in folders:
+        bench.look(files_of(folder))
+    bench.go_on_in_some(folders)
 
 
 def test_at_every_event(bench: Bench, tmp_path: Path) -> None:
-    recording = Recording(tmp_path / "recording")
-    code, said, _ = children.run(bench.call, bench.copy(), [Record(recording.path)])
-    assert code == 0, said
-    states = list(recording.states())
-    assert len(states) > 3
-    looked: dict[str, Path] = {}
-    for number, (event, kind, tree) in enumerate(states):
-        folder = recording.put(tree, tmp_path / "states" / f"{number}-{kind}-{event}")
-        bench.look(folder)
-        looked.setdefault(seen_as(folder), folder)
+    recording = bench.recording
+    looked: dict[str, Tree] = {}
+    assert len(recording.states) > 3
+    for _, _, tree in recording.states:
+        files = recording.files(tree)
+        bench.look(files)
+        looked.setdefault(seen_as(files), tree)
     # What the command said is done stays done when the power fails after it.
     assert _results(recording.last("durable")) == _results(recording.last("killed"))
-    different = list(looked.values())
-    with ThreadPoolExecutor(2) as two:
-        list(two.map(bench.go_on, [different[place] for place in spread(len(different), bench.case.reruns)]))
+    new = [tree for seen, tree in looked.items() if seen not in bench.known]
+    places = spread(len(new), bench.case.reruns)
+    bench.go_on_in_some([recording.put(new[place], tmp_path / str(place)) for place in places])
 
 
 def _results(tree: Tree) -> Tree:
@@ -66,8 +62,7 @@ def test_the_record_is_what_a_kill_leaves(study: Path, tmp_path: Path) -> None:
     call = CASES["import"].call.split()
     recording = Recording(tmp_path / "recording")
     children.run(call, Path(shutil.copytree(study, tmp_path / "recorded")), [Record(recording.path)])
-    last = max(event for event, _, _ in recording.states())
-    for event in spread(last, budget(3, 8)):
+    for event in spread(recording.last_event, budget(3, 8)):
         folder = Path(shutil.copytree(study, tmp_path / f"killed-{event}"))
         code, _, _ = children.run(call, folder, [Record(tmp_path / f"unused-{event}", at=event)])
         assert code == -9

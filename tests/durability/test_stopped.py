@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.durability import children
-from tests.durability.bench import Bench, seen_as, spread
-from tests.durability.recorder import Record, Recording
+from tests.durability.bench import Bench, spread
+from tests.durability.recorder import Record
 from tests.durability.states import files_of, is_temporary
 from tests.durability.test_full import one_line, skip_engine
 from tests.soak import budget
@@ -28,10 +28,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @pytest.mark.soak
 def test_at_some_events(bench: Bench, tmp_path: Path) -> None:
     skip_engine(bench)
-    recording = Recording(tmp_path / "recording")
-    assert children.run(bench.call, bench.copy(), [Record(recording.path)])[0] == 0
-    last = max(event for event, _, _ in recording.states())
-    events = spread(last, budget(3, 6))
+    events = spread(bench.recording.last_event, budget(3, 6))
     folders = [bench.copy() for _ in events]
 
     def stop(place: int) -> None:
@@ -42,10 +39,10 @@ def test_at_some_events(bench: Bench, tmp_path: Path) -> None:
     with ThreadPoolExecutor(2) as two:
         list(two.map(stop, range(len(events))))
         for folder in folders:
-            bench.look(folder)
+            bench.look(files := files_of(folder))
             # A change of a run that is on disk whole is put in its place when the run is opened.
-            assert not [name for name in files_of(folder) if is_temporary(name) and "/.change/" not in name]
-        list(two.map(bench.go_on, {seen_as(folder): folder for folder in folders}.values()))
+            assert not [name for name in files if is_temporary(name) and "/.change/" not in name]
+        list(two.map(bench.go_on, folders))
 
 
 @pytest.mark.soak

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import re
 import signal
 import socket
-import subprocess
-import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,20 +15,16 @@ from typing import Any
 
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.plan_file import write_plan
+from bedside.annotation.rating_page import page_server
 from bedside.annotation.rating_page.page_database import SentEntry, read_entry
 from bedside.annotation.rating_page.page_folder import PageFolder, page_folder
 from bedside.annotation.rating_page.page_state import PageState
 from bedside.ratings.run import Run
+from tests.durability import children
+from tests.forked import preload
 
+preload("tests.annotation.rating_page.pages")
 _numbers = itertools.count()
-#: bedside, with a page that puts answers into the run each second: nobody here waits ten for it.
-_IMPATIENT = """
-from bedside.annotation.rating_page import page_server
-from bedside.__main__ import main
-assert page_server.COLLECT_SECONDS <= 10
-page_server.COLLECT_SECONDS = 1.0
-main()
-"""
 
 
 def opened(plan: AnnotationPlan, run: Run) -> tuple[PageState, PageFolder]:
@@ -82,7 +76,7 @@ class ServedPage:
         self.enrolment = ""
         self.researcher = ""
         self.output = ""
-        self._process: subprocess.Popen[str] | None = None
+        self._child: children.Child | None = None
 
     @property
     def address(self) -> str:
@@ -91,44 +85,40 @@ class ServedPage:
     def secret(self, rater: str) -> str:
         return self.links[rater].partition("#")[2]
 
-    def command(self, *more: str) -> list[str]:
-        program = [sys.executable, "-c", _IMPATIENT, "annotate", "page", str(self.plan_file)]
-        return [*program, "--port", str(self.port), *self.options, *more]
+    def call(self, *more: str) -> list[str]:
+        return ["annotate", "page", str(self.plan_file), "--port", str(self.port), *self.options, *more]
 
     def start(self) -> None:
-        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        self._process = subprocess.Popen(self.command(), env=os.environ, **pipes)
-        assert self._process.stdout is not None
-        lines = []
-        for line in self._process.stdout:
-            lines.append(line)
-            if link := re.match(r"  (\S+) +(https?://\S+#\S+)", line):
-                self.links[link[1]] = link[2]
-            elif enrolment := re.search(r"people enrol, .*: (https?://\S+#\S+)", line):
-                self.enrolment = enrolment[1]
-            if line.startswith("Yours alone"):
-                self.researcher = line.split()[-1]
-            if "Ctrl-C ends it" in line:
-                break
-        self.output = "".join(lines)
+        (log := self.plan_file.with_name("page.log")).write_bytes(b"")
+        self._child = children.start(self.call(), Path.cwd(), [_impatient], log)
+        while not re.search("Ctrl-C ends it.*\n", said := self._child.said) and self.stands:
+            time.sleep(0.01)
+        self.output = said
+        self.links |= dict(re.findall(r"^  (\S+) +(https?://\S+#\S+)", said, re.MULTILINE))
+        self.enrolment = "".join(re.findall(r"people enrol, .*: (https?://\S+#\S+)", said))
+        self.researcher = "".join(re.findall(r"^Yours alone.* (\S+)$", said, re.MULTILINE))
         assert self.links or "recruiting service" in self.output, self.output
 
     def kill(self) -> None:
         """End it as a machine that loses power does."""
-        assert self._process is not None
-        self._process.kill()
-        self._process.communicate()
+        assert self._child is not None
+        self._child.kill()
 
     def stop(self) -> tuple[int, str]:
         """Ctrl-C: the exit code, and what was printed."""
-        assert self._process is not None
-        self._process.send_signal(signal.SIGINT)
-        rest, _ = self._process.communicate(timeout=60)
-        return self._process.returncode, rest
+        assert self._child is not None
+        self._child.kill(signal.SIGINT)
+        return self._child.end(), self._child.said.removeprefix(self.output)
 
     @property
     def stands(self) -> bool:
-        return self._process is not None and self._process.poll() is None
+        return self._child is not None and self._child.process.is_alive()
+
+
+def _impatient() -> None:
+    """The page puts answers into the run each second: nobody here waits ten for it."""
+    assert page_server.COLLECT_SECONDS <= 10
+    page_server.COLLECT_SECONDS = 1.0
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -252,8 +253,9 @@ def test_nothing_is_lost_when_others_read_the_answers_beside_the_server(
 
 
 def typed(served: ServedPage, *options: str, code: int = 0) -> str:
-    """What the command says, typed once more."""
-    done = subprocess.run(served.command(*options), capture_output=True, text=True, timeout=100)
+    """What the command says, typed once more, as a program of its own."""
+    program = [sys.executable, "-m", "bedside", *served.call(*options)]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=100)
     assert done.returncode == code, done.stderr
     return done.stdout + done.stderr
 

@@ -60,7 +60,7 @@ def test_the_researcher_watches(browser: Any, tmp_path: Path, width: int) -> Non
         region = page.get_by_role("region", name="Where the raters are")
         region.focus()
         page.locator("#done", has_text="40 of 60 answers in").wait_for(timeout=40_000)
-        assert page.locator("#table-agreement").is_visible()
+        page.locator("#table-agreement").wait_for(timeout=40_000)
         assert region.evaluate("region => region === document.activeElement")
         first, *_ = cells(page, "status")
         assert first == ["all items", "20", "0", "0", "52 s", "0 s"]
@@ -118,7 +118,7 @@ def test_an_adjudicator_settles_what_comes(browser: Any, tmp_path: Path, width: 
         for item in items[:2]:
             raters.hand_in("anna", item, levels(1), reason__empathy="too short")
             raters.hand_in("ben", item, levels(4))
-        page.locator(".items button").first.wait_for(timeout=40_000)
+        page.get_by_text("Conversation 2 of 2: open").wait_for(timeout=40_000)
         assert page.locator(".items button").all_inner_texts() == [
             "Conversation 1 of 2: open", "Conversation 2 of 2: open"
         ]  # fmt: skip

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -36,6 +34,8 @@ from bedside.reports.renderers.html import html
 from tests.annotation.builders import rater_answer
 from tests.annotation.rating_page.pages import ServedPage, sent, serving
 from tests.annotation.study import new_study, rating_plan
+from tests.conftest import Call, works
+from tests.durability import children
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -103,12 +103,6 @@ def browser(served: ServedPage) -> Browser:
     return Browser(served)
 
 
-def command(*words: str) -> str:
-    ran = subprocess.run([sys.executable, "-m", "bedside", *words], capture_output=True, text=True, timeout=100)
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout
-
-
 def test_each_link_opens_its_own_only(served: ServedPage, browser: Browser) -> None:
     item = browser.items("anna")[0]["item"]
     for name, path in (("anna", "/study"), ("dora", "/study"), ("?", "/share"), ("?", f"/items/{item}")):
@@ -133,7 +127,9 @@ def shared_items(study: dict[str, Any]) -> set[int]:
     return {row["n"] for shown in study["tables"] if shown["name"] == "agreement" for row in shown["rows"]}
 
 
-def test_the_page_has_the_numbers_of_the_command_to_the_last_digit(served: ServedPage, browser: Browser) -> None:
+def test_the_page_has_the_numbers_of_the_command_to_the_last_digit(
+    served: ServedPage, browser: Browser, call: Call
+) -> None:
     before = browser.get("?", "/study")
     assert done(before) == dict.fromkeys(RATERS, 0)
     for place, item in enumerate(sorted(one["item"] for one in browser.items("anna"))):
@@ -149,7 +145,7 @@ def test_the_page_has_the_numbers_of_the_command_to_the_last_digit(served: Serve
     assert [rows[name]["median_seconds"] for name in RATERS] == [31.5, 33.0, None]
     assert [rows[name]["seconds_left"] for name in RATERS] == [0.0, 9 * 33.0, None]
     # The very same, of the command and of Python.
-    printed = json.loads(command("annotate", "status", str(served.plan_file), "--json"))
+    printed = json.loads(works(call, "annotate", "status", served.plan_file, "--json")[0])
     printed = printed if isinstance(printed, list) else printed["tables"]
     assert [(one["table"], one["title"], one["rows"]) for one in printed] == [
         (one["name"], one["title"], one["rows"]) for one in study["tables"]
@@ -159,8 +155,7 @@ def test_the_page_has_the_numbers_of_the_command_to_the_last_digit(served: Serve
     agreement = table(study, "agreement")
     assert {row["metric"] for row in agreement["rows"]} == {"empathy", "goal_alignment"}
     # 15 items of two raters, of whom the second is one level up in the last five.
-    text = command("annotate", "status", str(served.plan_file))
-    assert "5.0 min" in text
+    assert "5.0 min" in works(call, "annotate", "status", served.plan_file)[0]
 
 
 def test_nobody_is_named_by_another_name(served: ServedPage, browser: Browser) -> None:
@@ -224,7 +219,9 @@ def test_what_does_not_get_into_the_run_is_said(served: ServedPage, browser: Bro
     assert study["since"] is None
 
 
-def test_targets_stand_there_where_the_study_has_some(served: ServedPage, browser: Browser, tmp_path: Path) -> None:
+def test_targets_stand_there_where_the_study_has_some(
+    served: ServedPage, browser: Browser, call: Call, tmp_path: Path
+) -> None:
     assert "targets" not in [one["name"] for one in browser.get("?", "/study")["tables"]]
     run = new_study(tmp_path, cases=12)
     plan = rating_plan(run, raters=PAIR, overlap=2)
@@ -250,10 +247,10 @@ def test_targets_stand_there_where_the_study_has_some(served: ServedPage, browse
         assert (row["wanted"], row["reached"], row["more"]) == (state.target.half_width, state.reached, state.more)
         assert (row["items"], row["of"]) == (state.items, state.of)
     assert any(row["estimate"] is not None for row in shown)
-    printed = json.loads(command("annotate", "status", str(page.plan_file), "--seed", "3", "--json"))
+    printed = json.loads(works(call, "annotate", "status", page.plan_file, "--seed", "3", "--json")[0])
     printed = printed if isinstance(printed, list) else printed["tables"]
     assert next(one["rows"] for one in printed if one["table"] == "targets") == shown
-    assert "Is it precise enough?" in command("annotate", "status", str(page.plan_file))
+    assert "Is it precise enough?" in works(call, "annotate", "status", page.plan_file)[0]
 
 
 # -- What raters differ on ------------------------------------------------------------------------------
@@ -333,10 +330,10 @@ def test_who_rates_cannot_settle(tmp_path: Path) -> None:
         (["--beyond", "1"], "nobody settles anything"),
         (["--adjudicator", "dora", "--rubrics", "nonsense"], "there is no rubric"),
     ):
-        ran = subprocess.run(page.command(*options), capture_output=True, text=True, timeout=60)
-        assert ran.returncode == 2
-        assert words in ran.stderr
-        assert "Traceback" not in ran.stderr
+        code, said, _ = children.run(page.call(*options), tmp_path)
+        assert code == 2
+        assert words in said
+        assert "Traceback" not in said
 
 
 def test_what_an_adjudicator_came_to_rate_stays_out_of_the_queue(tmp_path: Path) -> None:
