@@ -204,11 +204,11 @@ def seal_rows(connection: sqlite3.Connection, *, all_of_them: bool = False) -> N
 
 
 def _judgement(row: sqlite3.Row) -> Judgement:
-    columns = set(row.keys())  # earlier formats have fewer
-    if "digest" in columns and row["digest"] != cells_digest(*(row[column] for column in _COLUMNS.values())):
+    cells = dict(zip(row.keys(), row, strict=True))  # earlier formats have fewer
+    if "digest" in cells and cells["digest"] != cells_digest(*[cells[column] for column in _COLUMNS.values()]):
         raise ValueError(f"a judgement about {row['transcript']!r} isn't as it was written")
     return Judgement(
-        **{name: _READ.get(name, _as_it_is)(row[column]) for name, column in _COLUMNS.items() if column in columns}
+        **{name: _READ.get(name, _as_it_is)(cells[column]) for name, column in _COLUMNS.items() if column in cells}
     )
 
 
@@ -256,8 +256,7 @@ class Store:
         self._jobs: list[_StoreJob] = []
         #: Pieces that are surely there.
         self._kept: set[str] = set()
-        #: At how many changed rows what is in the log is put into the file.
-        self._put_at = 0 if alone else _MOST_CHANGES
+        self._put_at = 0 if alone else _MOST_CHANGES  # changed rows: what is in the log is put into the file then
         with saying_where(path):
             held = None
             while held is None:  # another process may have taken the file for one that is left over

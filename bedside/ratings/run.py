@@ -518,10 +518,9 @@ class Run:
 
         The run must be :meth:`locked`.
         """
-        there = {name for name in names if (self.path / name).is_file()}
-        if not self.manifest["files"].keys() >= there:
-            others = {**self.manifest["files"], **dict.fromkeys(there, "")}
-            write_json(self.path / MANIFEST, sealed(self.manifest, self.path, (), others))
+        noted = dict.fromkeys((name for name in names if (self.path / name).is_file()), "") | self.manifest["files"]
+        if noted != self.manifest["files"]:
+            write_json(self.path / MANIFEST, sealed(self.manifest, self.path, (), noted))
             self.manifest = self._read_manifest()
 
     @property

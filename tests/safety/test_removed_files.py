@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import chdir, closing
 from pathlib import Path
-from shutil import rmtree
+from shutil import copytree, rmtree
 
 import pytest
 
@@ -16,13 +16,12 @@ from bedside.annotation.rating_page.study_people import People
 from bedside.annotation.reassignment import reassign
 from bedside.ratings.run import Run
 from tests.annotation.study import new_study, rating_plan
-from tests.formats.make import _rated
-from tests.simulation.test_person import Paper
+from tests.formats.make import HERE, _rated
+from tests.safety.test_changed_files import talked
 
 
 def unnoticed(folder: Path) -> set[str]:
     """The files of a folder that can be gone without a word; all others are named as what is missing, alone."""
-    assert bedside.verify(folder).results
     silent = set()
     for file in (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")):
         content = file.read_bytes()
@@ -46,20 +45,19 @@ def rated(tmp_path: Path) -> Path:
 
 
 def test_of_a_run(rated: Path, tmp_path: Path) -> None:
-    seal = Run(rated).seal
-    assert seal in (rated / "report" / "written.json").read_text("utf-8"), "it is the run of its tables still"
+    assert Run(rated).seal in (rated / "report" / "written.json").read_text("utf-8"), "of which its tables are"
     assert unnoticed(rated) == set()
     bedside.score(bedside.EXAMPLES / "transcripts.jsonl", tmp_path / "other", metrics=["structure"])
     merged = bedside.merge([rated, tmp_path / "other"], tmp_path / "merged").run.path
     assert unnoticed(merged) == set()
+    released = Path(copytree(HERE / "0.1.0" / "run", tmp_path / "released"))
+    assert unnoticed(released) == {"probes.json", "judgements.sqlite"}, "a manifest of then doesn't name them"
 
 
 def test_of_a_simulation_and_its_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    paper = Paper("/chart", *[f"Thank you, that is point {n}." for n in range(8)], "")
-    monkeypatch.setattr("bedside.simulation.person.TerminalScreen", lambda: paper)
-    bedside.simulate(None, "medconceal", tmp_path / "talks", clinician="human:anna", sample=1)
-    bedside.score([tmp_path / "talks"], tmp_path / "run", metrics=["structure"])
-    assert unnoticed(tmp_path / "talks") == unnoticed(tmp_path / "run") == set()
+    talks = talked(tmp_path, monkeypatch)
+    bedside.score([talks], tmp_path / "run", metrics=["structure"])
+    assert unnoticed(talks) == unnoticed(tmp_path / "run") == set()
 
 
 def test_of_a_benchmark_an_export_and_a_report_elsewhere(tmp_path: Path) -> None:
@@ -69,8 +67,7 @@ def test_of_a_benchmark_an_export_and_a_report_elsewhere(tmp_path: Path) -> None
     run = tmp_path / "bench" / "run"
     bedside.export(run, "csv-folder", out=tmp_path / "shared", licence="cc-by-4.0", origin="simulated")
     bedside.report(run, tables=["results"], formats=["csv", "md"], out=tmp_path / "paper")
-    assert unnoticed(tmp_path / "shared") == set()
-    assert unnoticed(tmp_path / "paper") == {"written.json"}
+    assert (unnoticed(tmp_path / "shared"), unnoticed(tmp_path / "paper")) == (set(), {"written.json"})
     (tmp_path / "paper" / "written.json").unlink()
     assert {check.state for check in bedside.verify(tmp_path / "paper").results} == {"no digest"}
 
