@@ -210,6 +210,7 @@ def keep_answers(
             _append(run, plan, list(map(_line, added)))
         new = {revision.key for revision in added} & (history.counting().keys() - before.keys())
         summary = _summary(run, plan, history, positions, before=before, new=len(new), revised=len(added) - len(new))
+        run.note(f"{FOLDER}/{plan_hash(plan)}/reassigned.json")
     drafts = {(answer.item, answer.rater) for answer in answers if answer.state == "draft"}
     came = dict(sorted(Counter(rater for _, rater in new).items()))
     open_drafts = len(drafts - history.counting().keys())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,9 +25,10 @@ from bedside.annotation.annotation_plan import (
     RaterName,
     RaterStanding,
     known_rater,
+    plan_hash,
     rater_of,
 )
-from bedside.annotation.answer_store import current_plan, plan_folder, plan_path, read_store
+from bedside.annotation.answer_store import FOLDER, PLAN, current_plan, plan_folder, plan_path, read_store
 from bedside.annotation.answers import time_now
 from bedside.annotation.plan_file import write_plan
 from bedside.core.errors import InputError, RunError
@@ -212,7 +213,8 @@ def reassign(
             somebody who can't take over is named; or nobody can take over anything, as all others have it.
         RunError: another process holds the run, or it can't be written.
     """
-    with run.locked(), changing(run, plan) as (now, record):
+    with run.locked(), ExitStack() as written, changing(run, plan) as (now, record):
+        written.callback(run.note, *(f"{FOLDER}/{plan_hash(plan)}/{name}" for name in (PLAN, FILE)))
         leaving = rater_of(now, rater, "`rater`")
         takers = _takers(now, leaving, to, away)
         answered = read_store(run, now).counting()

@@ -182,7 +182,7 @@ def _in_folder(folder: Path) -> Iterator[FileCheck]:
         lists = (_listed(place / name, "files") for name in (MANIFEST, WRITTEN, MARK))
         for name, entry in ((name, entry) for own in lists if isinstance(own, dict) for name, entry in own.items()):
             if ".." not in Path(name).parts and not Path(name).is_absolute():
-                stated[place / name] = entry.get("sha256") if isinstance(entry, dict) else entry
+                stated[place / name] = (entry.get("sha256") if isinstance(entry, dict) else entry) or None
         # What a simulation goes on from has no SHA-256 there: it says itself how it was written.
         own = ((LOG_FILE, "spent"), (TYPED_LINES, "lines typed"))
         stated |= {place / name: None for name, key in own if _listed(place / MANIFEST, key) is not None}
@@ -196,6 +196,7 @@ def _in_folder(folder: Path) -> Iterator[FileCheck]:
 def _needed(place: Path) -> Iterator[Path]:
     """What stands beside other files of a run or simulation, without a SHA-256 of its own there."""
     from bedside.annotation.answer_store import FOLDER, PLAN, STORE
+    from bedside.annotation.rating_page.page_folder import DATABASE, PEOPLE, PLACE
     from bedside.judges.store import FILE_NAME
     from bedside.ratings.run import RATINGS_FILE
     from bedside.reports.build import WRITTEN
@@ -205,6 +206,8 @@ def _needed(place: Path) -> Iterator[Path]:
         # Where somebody was forgotten, what bedside wrote there is gone, and what others put there stays.
         if _listed(place / MANIFEST, "removed") is None and any((place / "report").glob("*")):
             yield place / "report" / WRITTEN
+    if any((place / name).is_file() for name in (PEOPLE, PLACE)):
+        yield place / DATABASE
     lists = (_listed(place / MANIFEST, key) for key in ("imports", "scorings"))
     for entry in (entry for own in lists if isinstance(own, list) for entry in own if isinstance(entry, dict)):
         if entry.get("plan") and entry.get("revisions"):
@@ -333,7 +336,7 @@ def _of_report(file: Path, folders: Mapping[Path, Sequence[FileCheck]]) -> FileC
         return FileCheck(source, source, "changed", f"its SHA-256 is another than in {WRITTEN}", "report again")
     if not runs:
         return FileCheck(source, source, "as written", f"from a run with the seal {entries[0]['run'][:12]}…")
-    seals: dict[str, Path] = {Run(run).manifest["seal"]: run for run in runs}
+    seals: dict[str, Path] = {Run(run).seal: run for run in runs}
     run = next((seals[entry["run"]] for entry in entries if entry["run"] in seals), None)
     if run is not None:
         own = (check for check in folders[run] if run / "report" not in Path(check.path).parents)

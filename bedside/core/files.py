@@ -406,8 +406,8 @@ def seal_of(said: Mapping[str, Any]) -> str:
 def cells_digest(*cells: Any) -> str:
     """The SHA-256 of cells of a database's row."""
     # SQLite gives a whole number back as a real one where its column holds these.
-    plain = [float(cell) if isinstance(cell, int) else cell for cell in cells]
-    return hashlib.sha256(repr(plain).encode("utf-8", "surrogatepass")).hexdigest()
+    plain = ", ".join([f"{float(cell)!r}" if isinstance(cell, int) else repr(cell) for cell in cells])
+    return hashlib.sha256(f"[{plain}]".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def read_text(

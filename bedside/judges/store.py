@@ -87,8 +87,10 @@ LATER_COLUMNS = {
 
 FILE_NAME = "judgements.sqlite"
 FORMAT = Format("store of judgements", 5, todo="move it away to judge anew")
-#: What a store's file says of itself while judgements stand in a log beside it ("beds").
+#: What a store's file says of itself while judgements stand in a log beside it ("beds"), which says otherwise: who puts
+#: all of the log into the file, as any program does that closes it, puts that there, too.
 _LOGGED = 0x62656473
+_MOST_CHANGES = 500
 #: How many pieces of prompts are known to be in the store without looking.
 _REMEMBERED = 4096
 _WAIT = "wait until it ends"
@@ -202,11 +204,11 @@ def seal_rows(connection: sqlite3.Connection, *, all_of_them: bool = False) -> N
 
 
 def _judgement(row: sqlite3.Row) -> Judgement:
-    columns = set(row.keys())  # earlier formats have fewer
-    if "digest" in columns and row["digest"] != cells_digest(*(row[column] for column in _COLUMNS.values())):
+    cells = dict(zip(row.keys(), row, strict=True))  # earlier formats have fewer
+    if "digest" in cells and cells["digest"] != cells_digest(*[cells[column] for column in _COLUMNS.values()]):
         raise ValueError(f"a judgement about {row['transcript']!r} isn't as it was written")
     return Judgement(
-        **{name: _READ.get(name, _as_it_is)(row[column]) for name, column in _COLUMNS.items() if column in columns}
+        **{name: _READ.get(name, _as_it_is)(cells[column]) for name, column in _COLUMNS.items() if column in cells}
     )
 
 
@@ -254,6 +256,7 @@ class Store:
         self._jobs: list[_StoreJob] = []
         #: Pieces that are surely there.
         self._kept: set[str] = set()
+        self._put_at = 0 if alone else _MOST_CHANGES  # changed rows: what is in the log is put into the file then
         with saying_where(path):
             held = None
             while held is None:  # another process may have taken the file for one that is left over
@@ -262,6 +265,7 @@ class Store:
         self._held = held
         try:
             self._connection = open_to_write(path, alone=alone)
+            self._connection.execute("PRAGMA wal_autocheckpoint = 0")
             self._reap()
         except Exception as error:
             self._held.release()
@@ -315,6 +319,10 @@ class Store:
             failed = explained(error, self.path)
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
+        if self._connection.total_changes > self._put_at:
+            self._put_at = self._connection.total_changes + _MOST_CHANGES
+            with suppress(sqlite3.Error):  # the log grows until there is room
+                _put_into_file(self._connection)
         for number, job in enumerate(jobs):
             if job.result.done():  # whoever wanted it was stopped
                 continue
@@ -435,12 +443,19 @@ def open_to_write(path: Path, *, alone: bool = False) -> sqlite3.Connection:
             version = _set_version(connection)
         connection.execute("COMMIT")
         FORMAT.check(version, path)
-        connection.execute(f"PRAGMA application_id = {_LOGGED}")
-        connection.execute(f"PRAGMA wal_checkpoint({'TRUNCATE' if alone else 'PASSIVE'})").fetchone()
+        _put_into_file(connection, alone=alone)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _put_into_file(connection: sqlite3.Connection, *, alone: bool = False) -> None:
+    """Put what is in the log into the store's file, which says from then on that there is one."""
+    connection.execute(f"PRAGMA application_id = {_LOGGED}")
+    connection.execute(f"PRAGMA wal_checkpoint({'TRUNCATE' if alone else 'PASSIVE'})").fetchone()
+    if not alone:  # by an empty log others see that it is held
+        connection.execute("PRAGMA application_id = 0")
 
 
 class _Logged(sqlite3.Connection):

@@ -513,6 +513,22 @@ class Run:
                 self.rewrite(self.scan(), {**self.manifest, "format": FORMAT.version}, files=files)
             yield
 
+    def note(self, *names: str) -> None:
+        """Have the manifest say which of some files stand in the run; each says itself how it was written.
+
+        The run must be :meth:`locked`.
+        """
+        noted = dict.fromkeys((name for name in names if (self.path / name).is_file()), "") | self.manifest["files"]
+        if noted != self.manifest["files"]:
+            write_json(self.path / MANIFEST, sealed(self.manifest, self.path, (), noted))
+            self.manifest = self._read_manifest()
+
+    @property
+    def seal(self) -> str:
+        """The manifest's seal, whatever was noted: no rating is another for that."""
+        files = {name: digest for name, digest in self.manifest["files"].items() if digest}
+        return seal_of({**self.manifest, "files": files})
+
     def table(self, name: str, schema: pl.Schema) -> pl.LazyFrame:
         """A Parquet table of the folder, unread.
 

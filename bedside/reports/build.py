@@ -674,7 +674,7 @@ def write_report(
         )  # fmt: skip
         write_text(folder / PAGE, html_page)
         written.append(folder / PAGE)
-    digests = {file.name: {"sha256": file_digest(file), "run": run.manifest["seal"]} for file in written}
+    digests = {file.name: {"sha256": file_digest(file), "run": run.seal} for file in written}
     write_sealed(folder / WRITTEN, {"files": {**read_written(folder), **digests}})
     findings = _first_of_each(answers) if tables is None else ()
     return Tables(all_tables, None, findings=findings), tuple(written)

@@ -587,6 +587,8 @@ def merging(sources: Sequence[MergeSource], out: Path) -> Iterator[tuple[Path, R
                 _merge_judgements(folder / STORE, source)
             write_new_run(folder, with_juries(ratings.table, manifest), manifest)
             yield folder, _summary(sources, shared, ratings.repeated, ratings.filled)
+            noted = (name for source in sources for name, digest in source.run.manifest["files"].items() if not digest)
+            Run(folder).note(*noted)
 
 
 def _merge_judgements(store: Path, source: MergeSource) -> None:

@@ -315,7 +315,9 @@ def ask_again(
     watch = None if progress is None else partial(progress, order.name.shown)
     with run.locked():
         _keep(run, order)
-        ask_judge(order.name, order.settings, _store(run, order.name), [stage], progress=watch, client=client)
+        store = _store(run, order.name)
+        ask_judge(order.name, order.settings, store, [stage], progress=watch, client=client)
+        run.note(f"{FOLDER}/{FILE}", f"{FOLDER}/{store.name}")
     names = ("transcript_id", "unit", "metric")
     schema = {**dict.fromkeys(names, pl.String()), "value": pl.Float64(), "label": pl.String()}
     counts = {count.rubric: count for count in questions.counts()}

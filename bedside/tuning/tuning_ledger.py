@@ -21,6 +21,7 @@ from bedside.core.files import read_sealed, write_sealed
 from bedside.core.json_shape import BOOLEAN, NUMBER, TEXT, OrNull
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.run import Run
+from bedside.scoring.judging_orders import STORE
 from bedside.tuning.tuned_judge import TuningOrder, TuningOutcome
 
 #: The file of a run that keeps tries.
@@ -108,6 +109,7 @@ def keep_try(run: Run, order: TuningOrder, outcome: TuningOutcome, labels: tuple
     own = TuningTry(outcome.split.metric, outcome.rater, asked, labels, tuned, day, gain, outcome.shown)
     tries = [*(earlier for earlier in _kept_in(run.path) if not earlier.is_again(own)), own]
     write_sealed(run.path / FILE, {"tunings": [asdict(entry) for entry in tries]})
+    run.note(FILE, STORE)
     return tuning_tries(run.path, own.metric, labels)
 
 

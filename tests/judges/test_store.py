@@ -237,12 +237,14 @@ def test_a_store_whose_maker_was_killed_at_once_is_empty(path: Path, begun: bool
     assert stored_keys(path) == set()
 
 
-def test_a_copy_without_its_log_is_known(path: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [0, 600])
+def test_a_copy_without_its_log_is_known(path: Path, tmp_path: Path, more: int) -> None:
     """Copied while it is written: alone it is refused, to read and to write; with its log all is there."""
-    copies = tmp_path / "copies"
+    copies, keys = tmp_path / "copies", {"a", *map(str, range(more))}
 
     async def work(store: Store) -> None:
-        await store.finish(judgement("a"), PIECES, SCHEMA)
+        for key in sorted(keys):
+            await store.finish(judgement(key), PIECES, SCHEMA)
         for name in ("both", "alone"):
             (copies / name).mkdir(parents=True)
             for file in tmp_path.glob(f"{path.name}*" if name == "both" else path.name):
@@ -250,14 +252,18 @@ def test_a_copy_without_its_log_is_known(path: Path, tmp_path: Path) -> None:
 
     using(path, work)
     both, alone = (copies / name / path.name for name in ("both", "alone"))
-    assert stored_keys(both) == {"a"}
+    assert stored_keys(both) == keys
     for reading in (stored_keys, read, Store, open_to_write):
         with pytest.raises(RunError) as refusal:
             reading(alone)
         assert f"{path.name}-wal" in refusal.value.what
     assert files(alone) == [path.name]
     alone.with_name(f"{path.name}-wal").touch()
-    assert stored_keys(finish(alone, named("b"))) == {"b"}
+    assert "b" in stored_keys(finish(alone, named("b"))) < keys | {"b"}
+    with closing(sqlite3.connect(both)) as another_program:
+        another_program.execute("SELECT count(*) FROM judgements")
+    assert files(both) == [path.name], "its log is part of it now"
+    assert stored_keys(both) == keys
     # What is whole may be copied alone.
     for whole in (path, both, alone):
         finish(whole, named("c"))

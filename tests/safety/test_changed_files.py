@@ -362,19 +362,6 @@ def test_verify_names_what_was_changed(call: Call, simulated: Path, tmp_path: Pa
     assert call("verify", str(tmp_path / "run" / "notes.txt"))[0] == 1
 
 
-@pytest.mark.parametrize(
-    "name", ["manifest.json", "annotations/*/answers.jsonl", "annotations/*/plan.json", "report/written.json"]
-)
-def test_verify_names_what_is_gone(call: Call, tmp_path: Path, name: str) -> None:
-    """The files that the manifest of a run of the released format, and the folder, say there are."""
-    run = Path(copytree(Path(__file__).parents[1] / "formats" / "0.1.0" / "run", tmp_path / "run"))
-    assert call("verify", str(run))[0] == 0
-    (file,) = run.glob(name)
-    file.unlink()
-    code, out, _ = call("verify", str(run))
-    assert (code, f"{file} is missing: " in out, "All " in out) == (1, True, False)
-
-
 def test_verify_says_of_a_store_without_its_log_that_alone(call: Call, tmp_path: Path) -> None:
     async def work(store: Store) -> None:
         await store.finish(judgement("a"), PIECES, SCHEMA)
@@ -408,12 +395,24 @@ def test_one_file_and_one_row_are_said_as_one(call: Call, simulated: Path, tmp_p
         check_rows(reading, "plan")
 
 
-def test_verify_knows_what_people_typed(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line changed, one gone from the middle or the end, the whole file gone: it alone is named. So is a lost log."""
-    talks = tmp_path / "talks"
+def talked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A simulation in which a person was the clinician."""
     paper = Paper("/chart", *[f"Thank you, that is point {n}." for n in range(8)], "")
     monkeypatch.setattr("bedside.simulation.person.TerminalScreen", lambda: paper)
-    bedside.simulate(None, "medconceal", talks, clinician="human:anna", sample=1)
+    bedside.simulate(None, "medconceal", folder / "talks", clinician="human:anna", sample=1)
+    return folder / "talks"
+
+
+@pytest.mark.soak
+def test_what_people_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    talks = talked(tmp_path, monkeypatch)
+    file = talks / "typed.jsonl"
+    assert silent(file, lambda: [check.state for check in bedside.verify(talks).results], states=True) == []
+
+
+def test_verify_knows_what_people_typed(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line changed, one gone from the middle or the end, the whole file gone: it alone is named. So is a lost log."""
+    talks = talked(tmp_path, monkeypatch)
     assert call("verify", str(talks)) == (0, f"All 6 files of {talks} are as they were written.\n", "")
     typed = talks / "typed.jsonl"
     lines = typed.read_bytes().splitlines(keepends=True)
@@ -528,8 +527,9 @@ def _people(folder: Path) -> tuple[Path, Callable[[], Any]]:
 def test_a_database_of_the_page(made: Callable[[Path], tuple[Path, Callable[[], Any]]], tmp_path: Path) -> None:
     file, read = made(tmp_path)
     assert [check.state for check in bedside.verify(file).results] == ["as written"]
-    assert silent(file, read) == []
-    content, before = file.read_bytes(), read()
+    for _ in ("row by row", "as a whole"):
+        assert silent(file, read) == []
+        before, content = read(), file.read_bytes()
     with closing(sqlite3.connect(file)) as connection, connection:  # as an earlier version has it
         for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
             if not table.startswith("sqlite_"):

@@ -21,6 +21,7 @@ from bedside.judges.llm.prices import Price
 from bedside.tuning.judge_drift import draw_anchors, kept_anchors
 from tests.conftest import exit_code
 from tests.judges.llm.server import Action, JudgeServer, Received
+from tests.safety.test_removed_files import unnoticed
 from tests.stats.results import ends
 
 pytestmark = pytest.mark.server
@@ -84,6 +85,7 @@ def test_a_change_is_found_and_what_it_does_to_the_run_is_said(judged: bedside.R
         assert server.count == 86
         again = bedside.judge_drift(judged, server.judge)  # on the same day, nothing is asked twice
         assert server.count == 86
+    assert unnoticed(judged.path) == set()
     (drift,) = answer.results
     assert again.results[0].change == drift.change
     assert (drift.verdict, drift.anchors, drift.answered, drift.rater) == ("changed", 86, 86, "judge:tiny")

@@ -15,6 +15,7 @@ import bedside
 from bedside.ratings.run import Run
 from bedside.tuning.tuning_ledger import chance_of_false_gain, tries_words
 from tests.judges.llm.server import Action, JudgeServer, Received
+from tests.safety.test_removed_files import unnoticed
 from tests.tuning.tuned_run import FaultyJudge, compressed, qualities, rated_run
 
 pytestmark = pytest.mark.server
@@ -52,6 +53,7 @@ def test_sixteen_tries_are_said_at_the_tuning_and_at_validate(tmp_path: Path) ->
         assert f"up to {100 * chance_of_false_gain(tested):.0f} % (2.5 % for each of {tested}," in note
         assert last.rubric is not None
         bedside.judge(run, server.judge, rubrics=[last.rubric])
+    assert unnoticed(run.path) == set()
     checked = bedside.validate(bedside.read_run(run.path), judges=f"judge:tiny+{last.rubric.key}")
     assert [note for table in checked for note in table.notes if "16 tunings were tried" in note]
     assert tries_words(last.tries[:1]) == ""

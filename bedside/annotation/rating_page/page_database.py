@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -307,7 +308,10 @@ def opened_database(path: Path, schema: str, form: Format) -> sqlite3.Connection
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
         run(f"PRAGMA {pragma}")
     form.check(run("PRAGMA user_version").fetchone()[0] or 1, path)
-    check_database(connection, tables)
+    if (crc := _crc(connection)) != run("PRAGMA application_id").fetchone()[0]:
+        check_database(connection, tables)
+        with suppress(sqlite3.OperationalError):  # where there is no room, rows are looked at again
+            run(f"PRAGMA application_id = {crc if crc == _crc(connection) else 0}")
     connection.executescript(schema)
     for table in tables:
         with writing(connection):
@@ -321,10 +325,18 @@ def opened_database(path: Path, schema: str, form: Format) -> sqlite3.Connection
     return connection
 
 
+def _crc(connection: sqlite3.Connection) -> int:
+    """The CRC-32 of a database and its log, but for what to note it in the header changes there: where it is the one
+    that was noted, no row needs another look."""
+    if not hasattr(connection, "serialize"):  # SQLite of before 2021
+        return 2**31  # which none is
+    content = memoryview(connection.serialize())
+    return zlib.crc32(content[100:], zlib.crc32(bytes(content[:24]) + content[28:68] + content[72:92])) - 2**31
+
+
 def check_database(connection: sqlite3.Connection, known: Collection[str] = ()) -> bool:
     """See that all of a database is as it was written; whether its rows keep digests. A
     sqlite3.DatabaseError where it isn't, or has other tables than those that are known."""
-    connection.create_function("digest_of", -1, cells_digest, deterministic=True)
     run = connection.execute
     tables = [name for (name,) in run("SELECT name FROM sqlite_master WHERE type = 'table'") if name[:7] != "sqlite_"]
     wrong = [name for name in tables if known and name not in known]
@@ -339,6 +351,7 @@ def check_database(connection: sqlite3.Connection, known: Collection[str] = ()) 
 
 def _cells_of(connection: sqlite3.Connection, table: str) -> tuple[list[str], list[str], str, bool]:
     """A table's columns, those of its key, the digest of a row in SQL, and whether its rows keep it."""
+    connection.create_function("digest_of", -1, cells_digest, deterministic=True)
     columns = {row[1]: row[5] for row in connection.execute(f"PRAGMA table_info({table})")}
     names = [name for name in columns if name != "seal"]
     keys = [name for name in names if columns[name]] or ["rowid"]

@@ -11,6 +11,7 @@ from bedside.core.errors import RunError
 from bedside.core.files import read_sealed, write_sealed
 from bedside.core.json_shape import INTEGER, NUMBER, TEXT, ObjectOf, OrNull
 from bedside.ratings.run import Run
+from bedside.scoring.judging_orders import STORE
 
 #: The file of a run that keeps probes.
 PROBE_FILE = "probes.json"
@@ -148,3 +149,4 @@ def keep_record(run: Run, record: ProbeRecord) -> None:
     others = [earlier for earlier in probe_records(run.path) if earlier.rater != record.rater]
     records = sorted([*others, record], key=lambda kept: kept.rater)
     write_sealed(run.path / PROBE_FILE, {"format": _FORMAT, "records": [asdict(kept) for kept in records]})
+    run.note(PROBE_FILE, STORE)
