@@ -71,7 +71,7 @@ def with_options(text: str, options: Mapping[str, str]) -> str:
 
 
 def _printable(text: str, longest: int) -> str:
-    """A text on one line, in which line breaks, and what a terminal would act on or a file can't hold, are written out."""
+    """A text on one line: line breaks, and what a terminal would act on or a file can't hold, are written out."""
     line = f"{text[:longest]} …" if len(text) > longest else text
     if line.isprintable():
         return line
