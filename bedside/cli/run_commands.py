@@ -141,9 +141,7 @@ def merge(
 
 @takes_settings
 def forget(
-    run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="A run that bedside score wrote, or a simulation.")
-    ],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run that bedside score wrote, or a simulation.")],
     settings: ForgetSettings,
 ) -> None:
     done = remove_data.with_settings(run, settings)
