@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from bedside.transcripts.identifiers.recognition import Recognition
-from bedside.transcripts.identifiers.transcript_identifiers import identifiers_of
-from bedside.transcripts.transcript import Transcript, Turn
 from tests.transcripts.identifiers.own_notes import GROUPS, NUMBER, Recall, notes, recall
-from tests.transcripts.identifiers.planted import unmarked
 
 pytest.importorskip("presidio_analyzer", reason="presidio isn't installed")
 
@@ -56,21 +52,8 @@ def test_as_much_is_seen_as_is_said(model: str, language: str) -> None:
 
 
 @pytest.mark.slow
-def test_notes_of_another_hand_are_seen_too() -> None:
-    """Notes of one author each, not drawn from texts: of names, numbers and dates in each language nine in ten, and few
-    more."""
-    recognition = Recognition("")
-    file = Path(__file__).with_name("more_notes.txt").read_text("utf-8")
-    for language in NUMBER:
-        planted = seen = others = words = 0
-        for line in "\n".join(re.findall(rf"(?m)^== {language}.*\n((?:[^=\n].*\n)+)", file)).splitlines():
-            text, places = unmarked(line)
-            talk = Transcript("note", (Turn(0, "other", "N", text),), language=language)
-            spans = [(one.start, one.end) for one in identifiers_of(talk, recognition) if one.field == "text"]
-            covered = {at for start, end in spans for at in range(start, end)}
-            planted += len(places)
-            seen += sum({at for at in range(p.start, p.end) if text[at].isalnum()} <= covered for p in places)
-            others += sum(all(end <= p.start or p.end <= start for p in places) for start, end in spans)
-            words += len(text) // 1.6 if language == "zh" else len(text.split())
-        assert seen >= 0.93 * planted, language
-        assert 1000 * others / words <= 6, language
+@pytest.mark.parametrize("language", NUMBER)
+def test_notes_that_were_written_one_by_one_are_seen_too(language: str) -> None:
+    found = measured("", "by hand", language)
+    assert all(found.seen[group] >= 0.9 * found.planted[group] for group in GROUPS)
+    assert 1000 * len(found.false) / found.words <= 6
