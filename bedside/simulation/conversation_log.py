@@ -742,13 +742,13 @@ def write_log_without(target: Path, source: Path, keys: Iterable[str], record: M
             for table in (*_BETTER, "plan"):
                 run(f"DELETE FROM {table} WHERE {is_gone}")
             run(f"PRAGMA application_id = {run('SELECT count(*) AS number FROM plan').fetchone()['number']}")
-            number = sum(row["number"] for row in gone)
-            cells = {**record, "place": len(removed_conversations(connection)), "replies": number}
+            replies = sum(int(row["number"]) for row in gone)
+            cells = {**record, "place": len(removed_conversations(connection)), "replies": replies}
             run(_REMOVED)
             run(_insert("removed", cells), cells)
             run("VACUUM")
             run("PRAGMA wal_checkpoint(TRUNCATE)")
-    return number
+    return replies
 
 
 # -- Logs of workers beside a simulation's own ----------------------------------------------------------
