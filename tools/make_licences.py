@@ -92,8 +92,8 @@ def direct() -> str:
         "",
         _wrapped(
             "bedside is under the Apache License 2.0. It imports the libraries below and contains no code of theirs. "
-            "What others made and it contains (a dictionary of syllables, a list of easy words, prices of models) is "
-            "in [NOTICE](../NOTICE)."
+            "What others made and it contains (a dictionary of syllables, a list of easy words, given names, prices of "
+            "models) is in [NOTICE](../NOTICE)."
         ),
         "",
         _wrapped(

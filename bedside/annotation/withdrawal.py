@@ -278,6 +278,12 @@ BESIDE = (
     "Label Studio and providers of models keep what they have: delete it there.",
     "Examples in tuned rubrics quote conversations: tune again where they were of these.",
 )
+#: As that, of a case that goes from a simulation.
+OF_SIMULATION = (
+    "Runs that were scored of it have copies: run the same command on them.",
+    "Delete your own files: the case's, protocol files that quote it, exports and copies.",
+    BESIDE[1],
+)
 #: What stands in a manifest in place of a text that named what is gone.
 _GONE = "removed on request"
 #: Where stores of judgements stand in a run, those that a killed worker left among them.
@@ -298,6 +304,7 @@ class Forgetting:
         kind: what it was chosen by: ``case``, ``rater`` or ``before``.
         transcripts, ratings, answers, judgements: how many.
         plans: hashes of the plans that lost items, or named the rater.
+        replies: likewise, of a simulation's log.
         undated: transcripts that have no date, where it went by dates: they stay.
         cleared: files of the run's report that were removed; ``bedside report`` makes them again.
         left: files of the run that still hold a name of what was removed.
@@ -314,6 +321,7 @@ class Forgetting:
     cleared: tuple[Path, ...] = ()
     left: tuple[Path, ...] = ()
     elsewhere: tuple[str, ...] = BESIDE
+    replies: int = 0
 
 
 def forget_transcripts(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bedside.core.errors import InputError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @settings_class
 class ForgetSettings:
-    """Remove a case, a rater, or what is older than a date from a run.
+    """Remove a case, a rater, or what is older than a date from a run; from a simulation, a case.
 
     Transcripts go with their ratings, judgements, prompts, items of plans and answers, on the rating page too. The
     report in the run goes: make it again. What is kept says that something was removed, when and how much.
@@ -26,6 +27,7 @@ class ForgetSettings:
         $ bedside forget run --case p-017
         $ bedside forget run --rater anna
         $ bedside forget run --before 2024-01-01 --plan plan.json
+        $ bedside forget talks --case p-017
     """
 
     case: str | None = option("A case, or the id of one transcript.", default=None, heading=OPTIONS, metavar="NAME")
@@ -45,7 +47,7 @@ class ForgetSettings:
     by: str = option("Who removes it, for the record.", default="", heading=OPTIONS, metavar="NAME")
 
 
-@question(ForgetSettings, "The run, or its folder.")
+@question(ForgetSettings, "The run, or its folder; or a simulation's folder.")
 def forget(run: RunOrFolder, settings: ForgetSettings) -> Forgetting:
     """Where it was interrupted, the same call goes on.
 
@@ -54,14 +56,24 @@ def forget(run: RunOrFolder, settings: ForgetSettings) -> Forgetting:
     """
     import polars as pl
 
-    from bedside.annotation.withdrawal import forget_rater, forget_transcripts
+    from bedside.annotation.withdrawal import OF_SIMULATION, Forgetting, forget_rater, forget_transcripts
     from bedside.api.annotating import write_current_plan
     from bedside.api.run_files import open_run
+    from bedside.ratings.run import Run
+    from bedside.simulation.talks_folder import forget_case
+    from bedside.transcripts.simulation_folder import simulation_manifest
 
     chosen = {kind: getattr(settings, kind) for kind in ("case", "rater", "before") if getattr(settings, kind)}
     if len(chosen) != 1:
         raise InputError("name one of `case`, `rater` and `before`", todo="what is to be removed")
-    opened, ((kind, name),) = open_run(run), chosen.items()
+    ((kind, name),) = chosen.items()
+    if not isinstance(run, Run) and simulation_manifest(run) is not None:
+        if kind != "case":
+            todo = "name a case with `case`, or delete the folder whole"
+            raise InputError("of a simulation, cases alone are removed", where=f"`{kind}`", todo=todo)
+        number, replies = forget_case(Path(run), name, settings.by)
+        return Forgetting(kind, number, replies=replies, elsewhere=OF_SIMULATION)
+    opened = open_run(run)
     if kind == "rater":
         done = forget_rater(opened, name, by=settings.by)
     elif kind == "case":

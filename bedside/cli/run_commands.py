@@ -141,13 +141,15 @@ def merge(
 
 @takes_settings
 def forget(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run that bedside score wrote.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run that bedside score wrote, or a simulation.")],
     settings: ForgetSettings,
 ) -> None:
     done = remove_data.with_settings(run, settings)
     nouns = ("transcript", "rating", "answer", "judgement")
     counts = {f"{noun}s": getattr(done, f"{noun}s") for noun in nouns}
     say(f"Removed from {run}: {', '.join(counted(counts[f'{noun}s'], noun) for noun in nouns)}.")
+    if done.replies:
+        say(f"With them went {counted(done.replies, 'reply')} of the simulation's log.")
     if done.undated:
         say(f"{counted(done.undated, 'transcript')} without a date stayed.")
     if done.cleared:

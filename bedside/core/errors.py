@@ -36,11 +36,11 @@ class BedsideError(Exception):
         super().__init__(self._line())
 
     def _line(self) -> str:
-        line = _printable(self.what, _LONGEST)
+        line = _printable(" ".join(self.what.split()), _LONGEST)
         if self.where is not None:
             line = f"{_printable(self.where, _LONGEST_PLACE)}: {line}"
         if self.todo is not None:
-            line = f"{line}; {_printable(self.todo, _LONGEST)}"
+            line = f"{line}; {_printable(' '.join(self.todo.split()), _LONGEST)}"
         return line
 
     def name_options(self, options: Mapping[str, str]) -> None:
@@ -71,10 +71,8 @@ def with_options(text: str, options: Mapping[str, str]) -> str:
 
 
 def _printable(text: str, longest: int) -> str:
-    """A text on one line, without what a terminal would act on or a file can't hold."""
-    line = " ".join(text.split())
-    if len(line) > longest:
-        line = f"{line[:longest]} …"
+    """A text on one line: line breaks, and what a terminal would act on or a file can't hold, are written out."""
+    line = f"{text[:longest]} …" if len(text) > longest else text
     if line.isprintable():
         return line
     return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in line)

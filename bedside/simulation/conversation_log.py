@@ -9,6 +9,7 @@ the log: what is there is not asked again. A call that got no answer is kept as 
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import uuid
 import zlib
@@ -25,7 +26,15 @@ import orjson
 
 from bedside.core.engines.part_databases import PartDatabases
 from bedside.core.errors import RunError
-from bedside.core.files import Format, address_to_read, cells_digest, check_no_links, sqlite_address, unpacked
+from bedside.core.files import (
+    Format,
+    address_to_read,
+    cells_digest,
+    check_no_links,
+    replacing,
+    sqlite_address,
+    unpacked,
+)
 from bedside.core.json_shape import BOOLEAN, INTEGER, TEXT, ObjectOf, misfit
 from bedside.ratings.names import is_human
 from bedside.simulation.simulators.calls import ActorReply
@@ -89,6 +98,11 @@ CREATE TABLE sessions (key TEXT PRIMARY KEY, session INTEGER NOT NULL, digest TE
 """
 #: Requests that went out, whatever became of them, by role and process. Earlier versions had only those in ``replies``.
 _SENT = "CREATE TABLE sent (process TEXT, actor TEXT, requests INTEGER, digest TEXT, PRIMARY KEY (process, actor))"
+#: That conversations were removed, where some were.
+_REMOVED = (
+    "CREATE TABLE IF NOT EXISTS removed (place INTEGER PRIMARY KEY, kind TEXT, date TEXT, by TEXT, transcripts INTEGER,"
+    " replies INTEGER, digest TEXT)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -575,7 +589,7 @@ def check_log(path: Path) -> None:
         RunError: it isn't, or can't be read.
     """
     with opened_log(path) as connection:
-        check_rows(connection, *_BETTER, "plan", *(["sent"] if _columns(connection, "sent") else []))
+        check_rows(connection, *_BETTER, "plan", *(name for name in ("sent", "removed") if _columns(connection, name)))
 
 
 def lost_rows(connection: sqlite3.Connection, kept: Mapping[str, str], spent: Mapping[str, Any]) -> Iterator[str]:
@@ -672,6 +686,69 @@ def _sent_by_role(connection: sqlite3.Connection) -> Counter[str]:
     for (_, role), number in sent.items():
         by_role[role] += number
     return by_role
+
+
+# -- Conversations are removed --------------------------------------------------------------------------
+
+
+def removed_conversations(connection: sqlite3.Connection) -> list[dict[str, Any]]:
+    """What was removed of a simulation, in order."""
+    if not _columns(connection, "removed"):
+        return []
+    rows = connection.execute(f"SELECT *, {_sound(connection, 'removed')} AS sound FROM removed ORDER BY place")
+    told = ("kind", "date", "by", "transcripts", "replies")
+    return [{name: row[name] for name in told} for row in map(_check_row, rows)]
+
+
+def keys_without(connection: sqlite3.Connection, name: str) -> tuple[set[str], int]:
+    """Keys of the conversations that are known to be of others than a case or transcript, and how many are of it."""
+    of_it: dict[str, bool] = {}
+    query = f"SELECT *, {_sound(connection, 'conversations')} AS sound FROM conversations"
+    for row in map(_check_row, connection.execute(query)):
+        if row["transcript"] is not None:
+            talk = orjson.loads(unpacked(row["transcript"]))
+            of_it[row["key"]] = name in (talk.get("id"), talk.get("case_id"))
+    for listed, _ in planned_conversations(connection):
+        of_it[listed.key] = name in (listed.id, listed.about.get("case"))
+    return {key for key, is_it in of_it.items() if not is_it}, sum(of_it.values())
+
+
+def write_log_without(target: Path, source: Path, keys: Iterable[str], record: Mapping[str, Any]) -> int:
+    """Write a log of some conversations alone, with a record of what was removed; no byte of others stays.
+
+    What conversations share goes, as nobody knows of which case it is: it is asked again by conversations that go on.
+
+    Returns:
+        How many replies were removed.
+    """
+    ConversationLog(source).close()
+    with replacing(target) as temporary:
+        shutil.copyfile(source, temporary)
+        address = sqlite_address(temporary.absolute())
+        with closing(sqlite3.connect(address, isolation_level=None, uri=True)) as connection:
+            _with_digests(connection)
+            run = connection.execute
+            run("CREATE TEMP TABLE kept (key TEXT PRIMARY KEY)")
+            connection.executemany("INSERT INTO kept VALUES (?)", ((key,) for key in keys))
+            is_gone = "CASE instr(key, '#') WHEN 0 THEN key ELSE substr(key, 1, instr(key, '#') - 1) END NOT IN kept"
+            spent = "SELECT actor, count(*) AS number, sum(calls) AS calls FROM replies"
+            gone = run(f"{spent} WHERE {is_gone} GROUP BY actor").fetchall()
+            for row in gone:  # or they would count as requests that nobody answered
+                query = "SELECT ifnull(sum(requests), 0) AS number FROM sent WHERE actor = ?"
+                number = run(query, (row["actor"],)).fetchone()["number"]
+                run("DELETE FROM sent WHERE actor = ?", (row["actor"],))
+                cells = {"process": "kept", "actor": row["actor"], "requests": max(0, number - row["calls"])}
+                run(_insert("sent", cells), cells)
+            for table in (*_BETTER, "plan"):
+                run(f"DELETE FROM {table} WHERE {is_gone}")
+            run(f"PRAGMA application_id = {run('SELECT count(*) AS number FROM plan').fetchone()['number']}")
+            replies = sum(int(row["number"]) for row in gone)
+            cells = {**record, "place": len(removed_conversations(connection)), "replies": replies}
+            run(_REMOVED)
+            run(_insert("removed", cells), cells)
+            run("VACUUM")
+            run("PRAGMA wal_checkpoint(TRUNCATE)")
+    return replies
 
 
 # -- Logs of workers beside a simulation's own ----------------------------------------------------------

@@ -34,20 +34,13 @@ from bedside.simulation.actor_contract import (
     open_actor,
 )
 from bedside.simulation.batch_waves import check_batchable, finished_wave, wave
-from bedside.simulation.conversation_log import (
-    ConversationLog,
-    ListedConversation,
-    LoggedConversation,
-    opened_log,
-    spent_by_role,
-    worker_logs,
-)
+from bedside.simulation.conversation_log import ConversationLog, ListedConversation, LoggedConversation, worker_logs
 from bedside.simulation.conversing import converse, finished_conversation
 from bedside.simulation.logged_actors import CallCounts, ConversationPool, LoggedActors, PlannedTalk, SimulationProgress
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
 from bedside.simulation.simulators.calls import ActorRole
 from bedside.simulation.simulators.contract import Simulator
-from bedside.simulation.talks_folder import TalkCounts, write_manifest, write_talks
+from bedside.simulation.talks_folder import TalkCounts, outcome, write_manifest, write_talks
 from bedside.transcripts.simulation_folder import LOCK, LOG_FILE, MANIFEST, TRANSCRIPTS, simulation_manifest
 
 if TYPE_CHECKING:
@@ -466,23 +459,10 @@ class TalkRun:
         """Write the folder's files."""
         order, calls, spending = self._order, self.calls, self._spending
         counts = write_talks(self.folder, self.log, order.file)
-        with opened_log(self.log) as connection:
-            spent = spent_by_role(connection)
         content = {
             "bedside": __version__,
             **order.about(),
-            order.noun: {
-                "planned": counts.planned,
-                order.done: counts.finished,
-                "failed": sum(counts.failed.values()),
-                "unfinished": counts.unfinished,
-            },
-            "failures": [
-                {"whose": whose, "reason": reason, order.noun: number}
-                for (whose, reason), number in counts.failed.items()
-            ],
-            **_clinician_failed(counts, order.noun),
-            "spent": spent,
+            **outcome(self.log, counts, order.noun, order.done),
             "last run": {
                 "started": self._started,
                 "seconds": round(time.monotonic() - self._began, 3),
@@ -495,9 +475,3 @@ class TalkRun:
         }
         write_manifest(self.folder, content)
         return SimulationSummary(counts, calls, spending.calls, spending.spent)
-
-
-def _clinician_failed(counts: TalkCounts, noun: str) -> dict[str, Any]:
-    """What the manifest says of those that the clinician failed; nothing where it failed none."""
-    reasons = counts.clinician_failed.items()
-    return {"failed by the clinician": [{"reason": why, noun: n} for why, n in reasons]} if reasons else {}

@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from bedside.core.errors import DataError, RunError, nearest
-from bedside.core.files import read_json_lines, replacing, sealed, write_json
+from bedside.core.errors import DataError, InputError, RunError, nearest
+from bedside.core.files import folder_held, read_json_lines, replacing, sealed, write_bytes, write_json
 from bedside.core.json_shape import INTEGER, TEXT, ObjectOf, OrNull, misfit
 from bedside.core.locks import is_held
 from bedside.core.words import typed
@@ -20,11 +21,14 @@ from bedside.simulation.conversation_log import (
     ListedConversation,
     LoggedConversation,
     earlier_conversations,
+    keys_without,
     lost_rows,
     opened_log,
     planned_conversations,
+    removed_conversations,
     spent_by_role,
     worker_logs,
+    write_log_without,
 )
 from bedside.transcripts.simulation_folder import (
     FAILED,
@@ -131,6 +135,59 @@ def failure_line(listed: ListedConversation, ended: LoggedConversation) -> bytes
         state = "failed"
         ending = {"whose": "clinician", "reason": ending["failed"], "detail": ending["detail"]}
     return orjson.dumps({"id": listed.id, **listed.about, "state": state, **ending}) + b"\n"
+
+
+def outcome(log: Path, counts: TalkCounts, noun: str = "conversations", done: str = "finished") -> dict[str, Any]:
+    """What a manifest says of what became of all, and what it took."""
+    with opened_log(log) as connection:
+        spent, removed = spent_by_role(connection), removed_conversations(connection)
+    numbers = {"planned": counts.planned, done: counts.finished, "failed": sum(counts.failed.values())}
+    by_clinician = [{"reason": why, noun: number} for why, number in counts.clinician_failed.items()]
+    return {
+        noun: {**numbers, "unfinished": counts.unfinished},
+        "failures": [
+            {"whose": whose, "reason": reason, noun: number} for (whose, reason), number in counts.failed.items()
+        ],
+        **({"failed by the clinician": by_clinician} if by_clinician else {}),
+        "spent": spent,
+        **({"removed": removed} if removed else {}),
+    }
+
+
+def forget_case(folder: Path, name: str, by: str) -> tuple[int, int]:
+    """Remove the conversations of a case, or one by its id, from a simulation; a record that some were is in its log.
+
+    The log is put in its place whole, and all else is written by it: where this is interrupted, the same call goes on.
+
+    Returns:
+        How many conversations and replies were removed.
+
+    Raises:
+        InputError: there is nothing of that, and nothing was ever removed.
+        RunError: another process uses the folder, or something can't be read or written.
+    """
+    log = folder / LOG_FILE
+    replies = 0
+    with folder_held(folder, LOCK, "a simulation", is_ours=lambda names: LOG_FILE in names):
+        worker_logs(folder).collect()
+        with opened_log(log) as connection:
+            (keys, number), before = keys_without(connection, name), removed_conversations(connection)
+        if not number and not before:
+            raise InputError(
+                "the simulation has nothing of that", where=str(folder), todo="see bedside simulate status"
+            )
+        if number:
+            date = datetime.now(UTC).isoformat(timespec="seconds")
+            record = {"kind": "case", "date": date, "by": by, "transcripts": number}
+            replies = write_log_without(log, log, keys, record)
+        typed_file = folder / TYPED_LINES
+        if typed_file.is_file():
+            lines = typed_file.read_bytes().splitlines(keepends=True)
+            write_bytes(typed_file, b"".join(line for line in lines if orjson.loads(line)["conversation"] in keys))
+        said = {key: value for key, value in checked_manifest(folder).items() if key not in ("files", "seal")}
+        cases = {case: digest for case, digest in (said.get("cases") or {}).items() if case != name}
+        write_manifest(folder, {**said, "cases": cases, **outcome(log, write_talks(folder, log))})
+    return number, replies
 
 
 def write_manifest(folder: Path, content: Mapping[str, Any]) -> None:

@@ -21,6 +21,10 @@ def test_what_is_none_of_the_choices_is_answered_with_the_nearest() -> None:
         one_of("a", (), "jury", DataError, todo="make one")
 
 
+def test_a_place_can_be_copied_from_the_line() -> None:
+    assert str(DataError("it is\n damaged", where="a\nb  c\u202e.json")) == "a\\nb  c\\u202e.json: it is damaged"
+
+
 def test_many_names_are_not_all_given() -> None:
     assert nearest("x", map(str, range(100, 125))).endswith(" and 5 more")
     assert nearest("x", ()) == "there are none"

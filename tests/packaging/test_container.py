@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+import bedside
 from bedside.annotation import label_studio_server
 from bedside.annotation.label_studio_server import VERSION
 from bedside.cli import command_line
@@ -135,29 +137,42 @@ def test_the_hosted_checks_may_write_nothing_and_run_what_was_looked_at(file: Pa
     workflow = yaml.safe_load(file.read_text("utf-8"))
     assert workflow["permissions"] == {"contents": "read"}
     for name, job in workflow["jobs"].items():
-        signing = {"contents": "read", "id-token": "write", "attestations": "write"} if file == RELEASE else None
+        signing = {"contents": "read", "id-token": "write", "attestations": "write"} if name == "sign" else None
         assert job.get("permissions") == signing, name
+        # What may sign runs no code but that of actions.
+        assert signing is None or not any("run" in step for step in job["steps"])
         assert job["timeout-minutes"] <= 90, name
         for step in job["steps"]:
             assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", step.get("uses", f"none@{'0' * 40}")), name
 
 
 def test_a_release_is_checked_listed_and_signed() -> None:
-    (job,) = yaml.safe_load(RELEASE.read_text("utf-8"))["jobs"].values()
-    lines = "\n".join(step.get("run", step.get("uses")) for step in job["steps"])
+    jobs = yaml.safe_load(RELEASE.read_text("utf-8"))["jobs"]
+    lines = "\n".join(step.get("run", step.get("uses")) for job in jobs.values() for step in job["steps"])
     steps = (
         "tools/check_package.py --out dist",
         "pip-audit",
         "cyclonedx-py",
+        "download-artifact",
         "attest-build-provenance",
-        "upload-artifact",
     )
     places = [lines.index(step) for step in steps]
     assert places == sorted(places)
+    assert jobs["sign"]["needs"] == ["build", "audit"]
     for lock in re.findall(r"[\w-]+\.lock", lines):
         assert (ROOT / lock).is_file(), lock
     # Only the tools of the recipe itself come without a lock, at a version that was looked at.
     assert re.findall(r"pip install (.+)", lines) == ["pip-audit==2.10.1 cyclonedx-bom==7.5.0"]
+
+
+@pytest.mark.parametrize(("tag", "code"), [(f"v{bedside.__version__}", 0), ("v9.9.9", 1), (bedside.__version__, 1)])
+def test_a_tag_that_is_not_the_version_releases_nothing(tag: str, code: int) -> None:
+    steps = yaml.safe_load(RELEASE.read_text("utf-8"))["jobs"]["build"]["steps"]
+    (step,) = (step for step in steps if step.get("if") == "github.ref_type == 'tag'")
+    command = step["run"].replace("python -c", f"{sys.executable} -c")
+    assert step["env"] == {"TAG": "${{ github.ref_name }}"}
+    ended = subprocess.run(["bash", "-c", command], cwd=ROOT, env={**os.environ, "TAG": tag}, check=False)
+    assert ended.returncode == code
 
 
 def test_every_place_that_names_versions_is_looked_after() -> None:

@@ -9,6 +9,8 @@ case unless ``(?-i:…)`` says so; what stands before ``\\K`` is asked for and i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
 
 #: From this score on, what a pattern fits counts as seen.
 THRESHOLD = 0.4
@@ -47,6 +49,15 @@ def _words(words: str) -> tuple[str, ...]:
     return tuple(words.split())
 
 
+def _tree(words: list[str]) -> str:
+    """An expression of many words, in their order, that is tried a letter at a time."""
+    parts = [
+        first + _tree([word[1:] for word in group]) if first else ""
+        for first, group in groupby(words, key=lambda word: word[:1])
+    ]
+    return parts[0] if len(parts) == 1 else f"(?:{'|'.join(sorted(parts, key=len, reverse=True))})"
+
+
 # -- names ---------------------------------------------------------------------------------------------
 
 _NO_NAME = _any(
@@ -58,7 +69,7 @@ _NO_NAME = _any(
     "something sometimes sorry still stupid such sure tell than thank thanks that that's the their them then there "
     "they think this those to today tomorrow tonight too two uh um under until up us very wait want wanted was we well "
     "were what what's when where which who why will with would yeah yep yes yesterday yet you you're your names lazy mr mrs ms dr being "
-    "crazy monday tuesday wednesday thursday friday saturday sunday january february march april june july august "
+    "crazy doktor professor monday tuesday wednesday thursday friday saturday sunday january february march april june july august "
     "september october november december "
     # of German: what follows a title or an introduction and is none
     "aber als auch auf aus bei bin da das dass dem den der die doch ein eine med rer frau herr prof er es für gerade gut hat heute hier ich "
@@ -89,34 +100,45 @@ _VERWANDTE = _any(
     "Kollegen Nachbar Nachbarin Nachbarn Therapeut Therapeutin Cousin Cousine Neffe Nichte Onkel Tante Oma Opa "
     "Enkel Enkelin Partner Partnerin Ex Hausarzt Hausärztin Betreuer Betreuerin Schwager Schwägerin Kleine Kleiner"
 )
-#: Given names that many people have: beside what looks like a name they make one of it. Words that are more often
-#: something else (Will, Grace, Mark, Rose, Hope) are left out.
-_GIVEN = _any(
-    "Aaron Abigail Adam Ahmed Aisha Alan Albert Alejandro Alex Alexander Alexandra Alfred Ali Alice Alison Amanda Amber Amir Amy Ana Andre Andrea Andreas Andrew Angela Anita Anja Anke Ann Anna Anne Annegret Annette Anthony Antonio Arthur Astrid Ayşe Barbara Beate "
-    "Ben Benjamin Bernd Bernhard Beth Bettina Betty Birgit Brandon Brian Brigitte Bruno Carl Carla Carlos Carmen Carol Caroline Catherine Charles Charlotte Chloe Chris Christa Christian Christina Christine Christopher Claire Clara Claudia Claus Craig Cristina "
-    "Daniel Daniela David Dawn Deborah Denise Dennis Derek Detlef Diana Diego Dieter Dirk Dmitri Donald Donna Doris Dorothea Dorothy Douglas Edith Edward Eileen Elena Elisabeth Elizabeth Elke Ella Ellen Emily Emma Emre Erich Erika Erin Ernst Esther Ethan Eva Evelyn "
-    "Fatima Fatma Felix Fiona Florian Frances Francesca Francis Frank Franz Frieda Friedrich Fritz Gabriel Gabriele Gareth Gary Geoffrey George Georg Gerald Gerda Gerhard Gillian Gisela Gloria Gordon Graham Greta Günter Günther Hannah Hannelore Hans Harald Harold "
-    "Hasan Hassan Heather Heidi Heike Heinrich Heinz Helen Helena Helga Helmut Henry Herbert Hildegard Holger Horst Howard Hugo Ian Ibrahim Ilse Ines Ingeborg Ingrid Irene Irina Irmgard Isabel Isabella Ivan Jack Jacob Jacqueline Jakob James Jamal Jan Jane Janet "
-    "Janine Jason Javier Jean Jennifer Jens Jeremy Jessica Joachim Joan Joanna Johann Johannes John Jonas Jonathan Jorge Jörg Josef José Joseph Joshua Joyce Juan Judith Julia Julian Julie Jürgen Jutta Karen Karin Karl Katharina Katherine Kathleen Katja Katrin Kelly "
-    "Kenneth Kevin Kimberly Klaus Kofi Kristin Kurt Lars Laura Lauren Lea Leah Lena Leon Leonard Lieselotte Linda Lisa Liselotte Louise Lucas Lucy Luis Lukas Lydia Manfred Manuel Marco Margaret Margarete Margot Maria Marie Marion Markus Martha Martin Martina Mary "
-    "Matthew Matthias Maureen Max Maximilian Mehmet Melanie Melissa Mia Michael Michaela Michelle Miguel Mohamed Mohammed Monika Muhammad Mustafa Nancy Natalie Natasha Nathan Neil Nicholas Nicole Nigel Nina Noah Nora Norbert Oliver Olga Olivia Omar Oscar Otto "
-    "Patricia Patrick Paul Paula Pauline Pedro Peter Petra Philip Pierre Priya Rachel Rainer Ralf Ralph Rebecca Regina Renate Ricardo Richard Rita Robert Roberta Roger Roland Rolf Ronald Rosa Rosemarie Rosemary Rosalind Roswitha Ruth Ryan Sabine Samantha Samuel "
-    "Sandra Sara Sarah Sebastian Sharon Sheila Shirley Siegfried Sigrid Silke Silvia Simon Siobhan Sofia Sonja Sophia Sophie Stefan Stefanie Stephan Stephanie Stephen Steven Stuart Susan Susanne Suzanne Svetlana Sylvia Tanja Tatjana Teresa Theodor Theresa Thomas "
-    "Thorsten Tim Timothy Tina Tobias Torsten Tracy Ulrich Ulrike Ursula Ute Uwe Vera Veronika Victor Victoria Vincent Virginia Volker Waltraud Walter Werner Wilhelm William Wolfgang Xavier Yasmin Yusuf Yvonne"
+#: Given names that many people have: they are seen alone, and with what looks like a surname behind them. Words that
+#: are more often something else (Will, Grace, Mark, Rose, Peer) are left out.
+_GIVEN = _tree((Path(__file__).parent / "given_names.txt").read_text("utf-8").split())
+#: Who people are to a patient or a clinic: a name may follow.
+_ROLES = _any(
+    "patient consultant registrar physiotherapist physio midwife carer caregiver interpreter driver pharmacist surgeon dietitian dietician keyworker coordinator paramedic "
+    "secretary student matron receptionist solicitor lawyer landlord chaplain psychologist dentist optician radiographer"
 )
+_ROLLEN = (
+    r"(?:Patient|Klient|Dolmetscher|Betreuer|Therapeut|\p{L}+therapeut|Psycholog|Sozialarbeiter|Apotheker|Professor|Student|Praktikant|Lehrer|Fahrer|Bewohner|Zeug|Verfasser|Kolleg|Nachbar|Gutachter|Anw[aä]lt|Rechtsanw[aä]lt|Notar|Logopäd|Zahn[aä]rzt|Pfarrer)(?:in|en?|s)?"
+    r"|\p{L}{0,12}(?:arzt|ärztin)|Arzthelferin|Pflegekraft|Schreibkraft|\p{L}*(?:pfleger|leiter|helfer|berater|assistent|sekretär)(?:in)?|Hebamme|Famul(?:us|a)|Familie|Eheleuten?|Ehepaar|Fräulein|Ehemann|Ehefrau|Witwer?|Lebensgefährt(?:e|in)|Schwester"
+)
+#: German nouns that follow a role and are no name.
+_NO_NACHNAME = r"(?!(?-i:\p{L}+(?:ung|heit|keit|schaft|tion|tät|nis|praxis|termin|gespräch|schmerz(?:en)?)|Termin|Rücksprache|Kontakt|Schmerz(?:en)?|Fieber|Zustand|Alter|Jahre|Nummer|Typ|Anfang|Ende|Mitte)\b)"
+#: Endings of surnames.
+_ENDUNGEN = "mann|inger|m[ae][iy]er|huber|hofer|berger|bacher|ski|sky|ska|czyk|wicz|ović|ević|oğlu|enko"
 _SURNAMES_ZH = (
     "王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔"
-    "钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤欧"
+    "钟谭陆汪范金廖贾夏韦付邹孟熊秦邱尹薛闫侯陶黎贺顾郝龚邵钱覃戴莫汤欧樊葛邢齐乔伍庞颜倪庄聂鲁岳翟殷詹耿焦俞柳祝阮柯纪童凌毕裴霍涂翁冉骆"
+    "靳柴鲍喻祁蒲滕屈饶牟艾尤穆司卓缪芦褚娄窦戚岑晏宗瞿佟臧闵苟邬卞姬栾隋刁寇甄仲虞敖佘阎邝池丛储柏邰蔺匡隗晁厉戎郦雍郏浦阚鄢练揭兰甘桑关辛符洪赖"
 )
+#: Surnames that words begin with, too: they need more beside them.
+_WORDS_ZH = "贝石方白江段雷龙史毛万严武孔常温康施文牛安易章左包宁尚舒梅季苗谷盛曲蓝路游房阳农古简麦景党宫费冷席卫米桂边师商沙荣明华平车"
 _HAN = r"\p{Han}"
 _COMPOUND_ZH = "欧阳|司马|诸葛|上官|司徒|东方|夏侯|皇甫|尉迟|公孙|慕容|令狐"
 _SURNAME_ZH = rf"(?:{_COMPOUND_ZH}|[{_SURNAMES_ZH}])"
+#: A sign of a given name: none of those that sentences go on with.
+_SIGN_ZH = rf"(?:(?![今明昨][天日早晨晚夜年显]|谢谢)(?![的是了说在因已来去给把将有会和与从向打于也还都就等及到要让被对为不没未可能我你您他她它们这那个位医护主先女男岁床号叫请问找治疗后前时痛炎症病重度血压热糖]){_HAN})"
 #: Signs that given names are made of, each or both; of words that are often in notes few are.
 _GIVEN_ZH = (
     "秀英伟芳娜敏静丽强磊军洋勇艳杰娟涛超霞刚桂兰玉萍红玲芬燕彩春菊凤洁梅琳雪荣爱妹香月莺媛瑞凡佳嘉琼勤珍贞莉娣璧璐娅琦晶妍茜秋珊莎锦黛"
     "倩婷姣婉娴瑾颖露瑶怡婵雁蓓纨仪荷丹蓉眉君琴蕊薇菁梦岚苑婕馨瑗琰韵融园艺咏卿聪澜纯毓悦昭冰爽琬茗羽希宁欣飘育滢馥筠柔竹霭凝晓欢霄枫芸菲寒"
     "伊亚宜可姬舒影荔枝思豪浩然宇轩博文昊天子涵梓睿俊德国栋志建华海峰鹏飞龙斌辉浩宁康乐雨桐诗涵美云健世广义兴良山仁波贵福生元全胜学祥才武新利清彬富顺信杰"
 )
+#: Signs that are those of given names behind a surname, besides.
+_MORE_GIVEN_ZH = "东亮兵冬凯坤岩帅帆慧旭晨楠淑瑜畅花芝莹鑫振启永家光忠诚庆树森松泽鸿翔翰哲奕祺彤钰芷若晴雅惠娥巧珠翠莲蕾素霖钧铭锋锐钢柱根敬茂友川依尔之昕晗晖朗卫民大小明成立金洪江祖贤宝远长少绍景昌定善达安加正培万泉延继承克润仲耀益凌阳星日曦楚冠铮骏卓轶翊逸岳峻岭石蓬笑萌翎霓琪珂珏璟瑛瑚璇"
+#: A whole name that words hardly are.
+_FULL_ZH = rf"(?:(?:{_COMPOUND_ZH}|[{_SURNAMES_ZH}]){_SIGN_ZH}{{1,2}}|[{_WORDS_ZH}](?:[{_GIVEN_ZH}{_MORE_GIVEN_ZH}]{_SIGN_ZH}?|{_SIGN_ZH}[{_GIVEN_ZH}{_MORE_GIVEN_ZH}]))"
+_TITLES_ZH = "医生|大夫|医师|先生|女士|小姐|太太|老师|护士|主任|教授|院长|律师|师傅|护工|阿姨|叔叔|奶奶|爷爷|大爷|大妈|大娘|伯伯|同志|经理|警官|小朋友|同学"
 
 # -- numbers and dates in words ------------------------------------------------------------------------
 
@@ -193,7 +215,7 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
         "name",
         "title",
         rf"\b(?:(?:mr|mrs|ms|miss|mx|dr|prof)\b\.?|(?:doctor|professor|nurse|sister|pastor|father|rabbi|imam|reverend|"
-        rf"uncle|aunt|auntie|aunty|grandma|grandpa|nana|cousin|officer|judge|coach|sir|dame)(?=[ \t]+(?-i:\p{{Lu}})))"
+        rf"staff nurse|uncle|aunt|auntie|aunty|grandma|grandpa|nana|cousin|officer|judge|coach|sir|dame)(?=[ \t]+(?-i:\p{{Lu}})))"
         rf"[ \t]+\K(?:{_CAPITALS}|{_WORD})",
     ),
     IdentifierPattern(
@@ -220,9 +242,18 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
     IdentifierPattern(
         "name",
         "with initials or degree",
-        r"(?-i:\b(?:\p{Lu}\.[ \t]?){1,2}\p{Lu}[\p{L}’'-]*\p{Ll}\b"
+        r"(?-i:\b(?!M\.[ ]?(?:Parkinson|Crohn|Alzheimer|Bechterew|Basedow|Hodgkin|Menière|Scheuermann|Addison|Cushing))(?:\p{Lu}\.[ \t]?){1,2}\p{Lu}[\p{L}’'-]*\p{Ll}\b"
         r"|\b\p{Lu}[\p{L}'’-]+[ \t]+(?:\p{Lu}\.?[ \t]+)?\p{Lu}[\p{L}'’-]+"
         r"(?=,[ \t]*(?:MD|M\.D\.|RN|NP|PA-C|PhD|Ph\.D\.|LCSW|LMFT|DO|PsyD|MSW|FRCP|MRCGP)\b))",
+    ),
+    IdentifierPattern(
+        "name",
+        "beside what people do",
+        rf"\b(?:(?:spoke|talked|speaking|discussed|write|typed|dictated|agreed|handover|seen|reviewed|assessed|examined|signed|written|called|rung|phoned|accompanied|brought in|referred|visited|care)[ \t]+(?:to|with|by|from|of)"
+        rf"|tell|told|ask|asked|remind|informed|rang|phoned|met|visited|thank you|thanks|thank|hello|hi|dear|sorry|good (?:morning|afternoon|evening)|goodbye|bye|(?<=handover from [^.\n]{{3,40}}[ ])to"
+        rf"|(?:{_ROLES}),?|name)[ \t]*,?[ \t]+\K(?-i:(?=\p{{Lu}}\p{{L}}*\p{{Ll}})){_CAPITALS}(?=[ \t]*(?:[,.!?;:()]|\n|$)|[ \t]+(?-i:\p{{Ll}}|\d))"
+        rf"|(?<![\p{{L}}-]){_CAPITAL}[ ](?!(?:{_ROLES}|{_RELATIVES}|{_ROLLEN}|services|team|staff|college|[\p{{L}}]+s)\b){_CAPITAL}(?=[ ](?-i:arrived|attended|says|said|told|reported|reports|denies|called|rang|phoned|came|went|took|lives|lived|asked|wants|kam|ging|weinte|sagte?|berichtete?|erzählte?|klagte?|wünscht|möchte|ruft|rief|wohnt|lebt)\b)"
+        rf"|{_CAPITALS}(?=[ \t]*\([ \t]*(?:(?:his|her|their|my|the)[ ])?(?:{_RELATIVES}|{_ROLES}|{_VERWANDTE})\b|,[ ](?:{_RELATIVES}|{_ROLES})[ \t]*(?:[.,;)]|\n|$))",
     ),
     IdentifierPattern(
         "name",
@@ -234,33 +265,40 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
     IdentifierPattern(
         "name",
         "German introduction",
-        r"\b(?:(?:mein|ihr|sein|der|voller) (?:voller )?(?:name|vorname|nachname|mädchenname|spitzname) ist|"
-        r"ich hei(?:ß|ss)e|er heißt|sie heißt|heißt|nennt mich|nennen mich(?: alle)?|ich bin (?:die|der))[ \t]+"
+        r"\b(?:(?:mein|ihr|sein|der|voller) (?:voller )?(?:name|vorname|nachname|mädchenname|spitzname) ist|hier (?:spricht|ist)|"
+        r"ich hei(?:ß|ss)e|(?<!das |eit |ent |tte |ung )heißt|nennt mich|nennen mich(?: alle)?|ich bin (?:die|der))[ \t]+"
         rf"(?:übrigens[ \t]+)?\K{_WORD}(?:[ \t]+{_PARTICLES}{_CAPITAL}){{0,2}}",
     ),
     IdentifierPattern(
         "name",
         "German title",
         rf"\b(?-i:Herrn?|Frau|Doktor|Schwester|Pfleger|Onkel|Tante|Oma|Opa)[ \t]+(?:(?:Prof|Dr|med)\.?[ \t]+|"
-        rf"Doktor[ \t]+|Professor[ \t]+){{0,3}}\K{_CAPITALS}",
+        rf"Doktor[ \t]+|Professor[ \t]+){{0,3}}\K(?!Dokto|Profess|Herrn)(?:(?-i:von|van|zu|de|vom|al|di|ter)[ ]+)?{_CAPITALS}",
     ),
     IdentifierPattern(
         "name",
         "German relative",
-        rf"\b(?:mein|dein|sein|ihr|unser)(?:e[mnrs]?)?(?:[ \t]+(?:beste|ältere|jüngere|kleine|große|alte|neue)[mnrs]?)*"
-        rf"[ \t]+(?:{_VERWANDTE}),?[ \t]+\K{_CAPITALS}",
+        rf"\b(?:(?:mein|dein|sein|ihr|unser)(?:e[mnrs]?)?|die|der|dem|den)(?:[ \t]+(?:beste|ältere|jüngere|kleine|große|alte|neue)[mnrs]?)*"
+        rf"[ \t]+(?:{_VERWANDTE}),?[ \t]+\K{_NO_NACHNAME}{_CAPITALS}",
+    ),
+    IdentifierPattern(
+        "name",
+        "German, beside who people are",
+        rf"\b(?:(?-i:{_ROLLEN}|Pat\.)|sagen Sie|fragen Sie|(?:rücksprache|besprochen|gesprochen|telefonat|gespräch) mit(?=[ ]\S+(?:[ ]\S+)?(?:[ ](?:aus|von|vom)\b|[.,;]))|danke|guten (?:Tag|Morgen|Abend)|hallo|liebe[r]?|ich bin(?=[^.,]+,[ ]+(?:Ihre?|der|die)\b)),?[ \t]+(?:(?-i:Herrn?|Frau|Dr\.|Prof\.|med\.)[ \t]+){{0,3}}"
+        rf"\K{_NO_NACHNAME}{_CAPITALS}(?=[ \t]*(?:[,.;:!?()–]|\n|$)|[ \t]+(?-i:\p{{Ll}}|\d))"
+        rf"|\bmich[ \t]+\K{_CAPITAL}(?=[ \t]+nenn)|{_CAPITAL}[ \t]+(?-i:\p{{Lu}}[\p{{L}}-]+(?:{_ENDUNGEN}))\b",
     ),
     IdentifierPattern(
         "name",
         "Chinese introduction",
-        rf"(?:我叫|我是|他叫|她叫|名叫|名字是|名字叫|叫做|姓名[:：]?\s*|患者[:：]\s*|联系人[:：]?\s*|朋友|同事|同学|儿子|女儿|老公|老婆|丈夫|妻子|"
-        rf"哥哥|弟弟|姐姐|妹妹|男友|女友|孩子)\K[{_SURNAMES_ZH}]{_HAN}{{1,2}}",
+        rf"(?:我叫|我是|他叫|她叫|名叫|名字是|名字叫|叫做|[，母父]亲?叫|姓名[:：]?\s*|患者|病人|护士|医生|翻译|护工|司机|家属|同事|同学|邻居|朋友|儿子|女儿|孙子|孙女|老公|老婆|丈夫|妻子|哥哥|弟弟|姐姐|妹妹|母亲|父亲|男友|女友|孩子"
+        rf"|告诉|联系|通知|寄给|转给|交给|打给)(?:[:：]\s*|是|叫)?\K{_FULL_ZH}|(?:叫我|叫他|叫她|小名|外号)\K{_SIGN_ZH}{{2,3}}(?=[，。、！])",
     ),
     IdentifierPattern(
         "name",
         "Chinese title",
-        rf"(?:[{_SURNAMES_ZH}]{_HAN}{{0,2}}?(?=医生|大夫|先生|女士|小姐|老师|护士|主任|教授|阿姨|叔叔|经理|总\b)|(?<!{_HAN})(?:小|老|阿)(?:欧阳|司马|诸葛|上官)|(?:(?<!{_HAN})|(?<=同事|朋友|邻居|同学|叫|找|和|跟))(?:小|老|阿)[{_SURNAMES_ZH}]"
-        rf"(?!{_HAN}?[时候])|我姓\K[{_SURNAMES_ZH}])",
+        rf"(?:(?<![责主])(?!谢谢){_SURNAME_ZH}{_SIGN_ZH}{{0,2}}?(?={_TITLES_ZH}|总\b)|(?:(?<!{_HAN})|(?<=[找请和跟给叫见是由与识长]))[{_WORDS_ZH}]{_SIGN_ZH}{{0,2}}?(?={_TITLES_ZH})|(?<!{_HAN})(?:小|老|阿)(?:欧阳|司马|诸葛|上官)|(?:(?<!{_HAN})|(?<=同事|朋友|邻居|同学|叫|找|和|跟))(?:小|老|阿)[{_SURNAMES_ZH}]"
+        rf"(?!{_HAN}?[时候])|(?:[我他她您]|患者|病人|免贵)姓\K(?!名)(?:{_COMPOUND_ZH}|{_HAN}))",
     ),
     IdentifierPattern(
         "name",
@@ -308,10 +346,10 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
     IdentifierPattern(
         "name",
         "Chinese in full",
-        rf"{_SURNAME_ZH}[{_GIVEN_ZH}]{{2}}"
-        rf"|(?:家属|患者|病人|记录|此致|签名|抄送|联系人|咨询师|医师|护士|外婆|奶奶|爷爷|现将|关于|老师|经办|陪同人?)(?:是|为|[:：，,])?\s?\K{_SURNAME_ZH}{_HAN}{{1,2}}(?![{_SURNAMES_ZH}]?医)"
-        rf"|(?<![{_SURNAMES_ZH}]|欧阳|司马)[{_GIVEN_ZH}]{{2}}(?=[迟来说又也在陪和，])(?<!文化|健康|清爽|情|新冠|全天|春天|天然)"
-        rf"|(?:和|与|双胞胎|女儿|儿子|家人|孩子)\K[{_GIVEN_ZH}]{{2}}",
+        rf"{_SURNAME_ZH}[{_GIVEN_ZH}]{{2}}|(?<!{_HAN}){_FULL_ZH}(?=于\d|因|（|[，,][男女]|签|昨|今|会|说|来电|打电话|表示|报告|反映|同意|把)"
+        rf"|(?:家属|患者|病人|记录|此致|签名|抄送|联系人|咨询师|医师|护士|外婆|奶奶|爷爷|现将|关于|老师|经办|陪同人?)(?:是|为|[:：，,])?\s?\K{_FULL_ZH}(?![{_SURNAMES_ZH}]?医)"
+        rf"|(?<![{_SURNAMES_ZH}]|欧阳|司马)[{_GIVEN_ZH}]{{2}}(?=[迟来说又也在陪和，给打提承觉表告希同接送负没不讲问想])(?<!文化|健康|清爽|情|新冠|全天|春天|天然|学生|文学|天生|新生|清洁|美丽|天天|福利|胜利|安宁|医学|华美|建国前)"
+        rf"|(?:和|与|双胞胎|女儿|儿子|家人|孩子|姐姐|妹妹|哥哥|弟弟|老公|丈夫|老婆|妻子|母亲|父亲|妈妈|爸爸|同事|朋友|室友|同学|邻居|跟|给|找|陪|问|对|让|由|是|叫)\K(?!学生|天天|文学|新生|健康|美国|清洁|武|全)(?:[{_GIVEN_ZH}][{_GIVEN_ZH}{_MORE_GIVEN_ZH}]|[{_MORE_GIVEN_ZH}][{_GIVEN_ZH}])",
     ),
     IdentifierPattern(
         "name",
@@ -327,17 +365,17 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
     IdentifierPattern(
         "phone",
         "extension",
-        r"\b(?:ext|extn|extension|pager|bleep|Durchwahl|App|Apparat)\b\.?:?[ \t]*\d{3,6}(?!\w)|(?<!\w)-?\d{3,5}[ \t]+intern\b|(?:分机|内线|转)号?[:：]?\s?\d{3,6}",
+        r"\b(?:ext|extn|extension|pager|bleep|Durchwahl|App|Apparat)\b\.?:?[ \t]*\d{3,6}(?!\w)|(?<!\w)-?\d{3,5}[ \t]+intern\b|(?:分机|内线|转)号?[:：]?\s?\d{3,6}|\b(?:pager|bleep)[ ]\d-\d{3,5}\b",
     ),
     IdentifierPattern(
         "phone",
         "in groups",
-        r"(?<![\p{Latin}\d_.,/-])(?:\+[ ]?\d{1,3}[ .-]?(?:\(0\)[ ]?)?\d{1,5}(?:[ ./-]{0,3}\d{2,9}){1,4}|0\d{2,5}(?:[ ]?[/-][ ]?|[ ])\d{3,9}(?:[ -]\d{2,6}){0,3}|\d{3}\.\d{3}\.\d{4}|\(0?\d{2,5}\)[ ]?\d{3,4}[ -]?\d{3,5})(?![\p{Latin}\d_]|[.,]\d)",
+        r"(?<![\p{Latin}\d_.,/-])(?:\+[ ]?\d{1,3}[ .-]?(?:\(0\)[ ]?)?\d{1,5}(?:[ ./-]{0,3}\d{2,9}){1,4}|(?=0(?:\D{0,3}\d){6})0\d{2,5}(?:[ ]?[/-][ ]?|[ ])\d{2,9}(?:[ -]\d{1,6}){0,4}|\d{3}\.\d{3}\.\d{4}|\(0?\d{2,5}\)[ ]?\d{3,4}[ -]?\d{3,5})(?![\p{Latin}\d_]|[.,]\d)",
     ),
     IdentifierPattern(
         "record_number",
         "by its form",
-        r"(?-i:(?<![\p{Latin}\d_.,/-])(?:\p{Lu}{1,3}-?\d{4,10}(?:[-/]\d{1,4})?\p{Lu}?|\p{Lu}{2}-\d{3,6}/\d{2,4}|\d{2}/\d{5,6}|\d{3}[- ]\d{2,3}[- ]\d{4}|(?!(?:19|20)\d\d[.-](?:19|20)\d\d)\d{4}[.-]\d{4}|\d{7,12})(?![\p{Latin}\d_]|[.,/-]\d))",
+        r"(?-i:(?<![\p{Latin}\d_.,/-])(?:\p{Lu}{1,3}-?\d{4,10}(?:[-/]\d{1,4})?\p{Lu}?|\p{Lu}{2}-\d{3,6}/\d{2,4}|\d{2}[/-]\d{5,6}|\d{3}[- ]\d{2,3}[- ]\d{4}|(?!(?:19|20)\d\d[.-](?:19|20)\d\d)\d{4}[.-]\d{4}|\d{7,12})(?![\p{Latin}\d_]|[.,/-]\d))",
     ),
     IdentifierPattern(
         "date",
@@ -449,8 +487,8 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
     IdentifierPattern(
         "record_number",
         "in Chinese",
-        r"(?:病历|住院|门诊|就诊|就诊卡|医保|医保卡|社保|身份证|病案|登记|床位|护照)(?:卡)?(?:号码|号|编号)\s?(?:是|为|[:：])?\s?"
-        r"\K[A-Za-z]{0,3}-?\d[\dA-Za-z-]{3,20}",
+        r"(?:病历|住院|门诊|就诊|就诊卡|医保|医保卡|社保|身份证|病案|登记|床位|护照|账|帐|银行|保单|驾照|驾驶证|尾|工|订单|发票|标本|样本)(?:卡)?(?:号码|号|编号)\s?(?:是|为|[:：])?\s?"
+        r"\K[A-Za-z]{0,3}-?\d[\dA-Za-z-]{3,20}|[（(](?:19|20)\d\d[）)]\p{Han}\d{0,4}\p{Han}{1,4}\d{1,6}号",
     ),
     IdentifierPattern(
         "record_number",
@@ -471,7 +509,18 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
         "British national insurance",
         r"\b(?-i:[A-CEGHJ-PR-TW-Z]{2}[ ]?\d\d[ ]?\d\d[ ]?\d\d[ ]?[A-D])\b",
     ),
-    IdentifierPattern("record_number", "German health insurance", r"\b(?-i:[A-Z])\d{9}\b"),
+    IdentifierPattern(
+        "record_number",
+        "German, by its form or its name",
+        r"\b(?-i:[A-Z])\d{9}\b|\b\d{2}[ ]?\d{6}[ ]?(?-i:[A-Z])[ ]?\d{3}\b|(?<![\d,.])\d{2}[ ]\d{3}[ ]\d{3}[ ]\d{3}\b(?![,.]\d)|\b\d{1,3}[ ](?-i:[A-Z][A-Za-z]{0,3})[ ]\d{1,5}/\d{2}\b"
+        r"|\bKennzeichen[ :]{1,2}\K[A-ZÄÖÜ]{1,3}[- ][A-Z]{1,2}[ -]?\d{1,4}\b|\b(?!Telefon|Haus|Zimmer|Bett)\p{L}{3,30}\.?-?(?:nummer|nr\.?|-ID|zeichen)[ \t]*(?:ist|lautet|:)?[ \t]*\K(?=(?:[ ./-]?[A-Z]{0,2}\d){4})[A-Z]{0,3}\d[\dA-Z./-]{3,20}(?<!\.)",
+    ),
+    IdentifierPattern(
+        "record_number",
+        "with another name",
+        r"\b(?:account|acct|policy|invoice|claim|sample|specimen|licen[cs]e|badge|order)\b[ \t]*(?:no\b\.?|number|id|\#)?[ \t]*(?::|is|ending in|ends in|had a licen[cs]e ending in)?[ \t]*"
+        r"\K(?=(?:[ -]?[A-Z]{0,3}[ -]?\d){5})[A-Z]{0,3}[ -]?\d[\d -]{3,24}\d(?:[ -]?(?-i:[A-Z])\b)?",
+    ),
     IdentifierPattern(
         "record_number", "Chinese identity card", r"(?<!\d)[1-9]\d{5}(?:19|20)\d\d(?:0[1-9]|1[0-2])\d{5}[\dXx](?!\d)"
     ),

@@ -13,13 +13,24 @@ from urllib.parse import quote, urlencode
 import pytest
 
 import bedside
+from bedside.core.words import visible_line
 from bedside.ratings.run import Run
 from bedside.reports.number_text import number
 from bedside.reports.viewer.view_copy import chosen_transcripts, write_copy
 from bedside.reports.viewer.viewed_run import ViewedRun, read_query
+from bedside.transcripts.transcript import Transcript, Turn
 from tests.analysis.simulated_run import simulated_run
 from tests.judges.llm.server import JudgeServer
-from tests.reports.viewer.runs import ARABIC, HOSTILE, HOSTILE_ID, ServedView, add_warmth, talks as made_talks
+from tests.reports.test_visible_names import NAMES
+from tests.reports.viewer.runs import (
+    ARABIC,
+    HOSTILE,
+    HOSTILE_ID,
+    ServedView,
+    add_warmth,
+    talks as made_talks,
+    with_rows,
+)
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 Opener = Callable[..., Any]
@@ -125,8 +136,36 @@ def test_hostile_texts_stay_texts(open_page: Opener, served: ServedView, copy: s
         said = page.locator(".turns .said").all_inner_texts()
         plain = [re.sub(r"\s+", " ", text) for text in HOSTILE]
         assert [re.sub(r"\s+", " ", text) for text in said] == plain
-        assert page.locator("h1").inner_text() == HOSTILE_ID
+        assert page.locator("h1").inner_text() == visible_line(HOSTILE_ID)
         assert page.evaluate("window.stolen") is None
+
+
+def test_in_names_nothing_hides_and_texts_are_as_they_were_said(open_page: Opener, tmp_path: Path) -> None:
+    case, system, speaker, rater = (f"{word}\u202etxt\u2066" for word in ("case", "system", "speaker", "human:rater"))
+    turns = (Turn(0, "clinician", speaker, "Say \u202eabc\u202c."), Turn(1, "patient", "Client", "I do."))
+    talks = [Transcript(f"{case}-{n}", turns, system=system, case_id=case, language="en") for n in range(2)]
+    run = bedside.score(talks, out=tmp_path / "run", metrics=["structure"]).run
+    head = (talks[0].id, system, case, "transcript", "warmth", rater, 0)
+    view = ServedView(Path(with_rows(run, [(*head, 3.0, None, "Because \u202e.", None)]).path))
+    try:
+        page = first_page(open_page(view.link))
+        for wanted in ("list", "conversation"):
+            show(page, wanted, {"id": talks[0].id})
+            outside = page.evaluate("""() => {
+              const copy = document.body.cloneNode(true);
+              copy.querySelectorAll(".said, p[dir=auto], pre, textarea").forEach((one) => one.remove());
+              const told = [...copy.querySelectorAll("[title], [aria-label]")].map((one) => one.title + one.ariaLabel);
+              return [document.title, copy.textContent, ...told].join("|");
+            }""")
+            assert not set("\u202e\u2066") & set(outside)
+            names = (case, system, *((speaker, rater.removeprefix("human:")) if wanted == "conversation" else ()))
+            assert all(visible_line(name) in outside for name in names)
+        assert "Say \u202eabc\u202c." in page.locator(".turns .said").all_text_contents()
+        hiding = [name for name in NAMES if not "\ud800" <= name[1] <= "\udfff"]
+        shown = "([place, names]) => import(place).then(({ visible }) => names.map(visible))"
+        assert page.evaluate(shown, [f"{view.address}/files/elements.js", hiding]) == [*map(visible_line, hiding)]
+    finally:
+        view.stop()
 
 
 def test_the_secret_leaves_the_address_and_links_go_on_working(

@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from bedside.transcripts.identifiers.recognition import Recognition
 from bedside.transcripts.identifiers.transcript_identifiers import identifiers_of
@@ -178,7 +179,15 @@ class Note:
 
 
 def notes(chosen: str) -> Iterator[Note]:
-    """The notes of a set: half of :data:`NUMBER` of each language, the same each time."""
+    """The notes of a set: half of :data:`NUMBER` of each language, the same each time; or those written ``by hand``."""
+    if chosen == "by hand":
+        language = ""
+        for place, line in enumerate(Path(__file__).with_name("more_notes.txt").read_text("utf-8").splitlines()):
+            language = line[3:5] if line.startswith("==") else language
+            if line and line[0] not in "=#":
+                text, places = unmarked(line)
+                yield Note(f"{language}-{place}", language, text, tuple(places))
+        return
     for language, number in NUMBER.items():
         dice = random.Random(f"{chosen} {language}")
         half = number - number // 2 if chosen == "in sight" else number // 2

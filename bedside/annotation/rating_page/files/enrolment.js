@@ -1,6 +1,6 @@
 // Open recruitment: what stands before a study's items, around them and after them.
 
-import { button, el, written } from "./elements.js";
+import { button, el, visible, written } from "./elements.js";
 import { Stops, choiceGroup, showWanting } from "./questions.js";
 import { Unreachable, ask, drawer, goBy, insist, newMark, parameters, serverTime } from "./server.js";
 import { article, bar, notice, notices, opened, show, top, view } from "./views.js";
@@ -10,7 +10,7 @@ import { say } from "./words.js";
 const KEPT = `bedside enrolment ${location.hash.slice(1).split("?")[0]}`;
 
 function head(title, ...more) {
-  document.title = title || say("page_title");
+  document.title = visible(title || say("page_title"));
   bar.replaceChildren();
   top.replaceChildren(written("h1", document.title), ...more.filter((part) => part));
 }

@@ -1,6 +1,6 @@
 // The rating page: a rater's share, one item after the other.
 
-import { button, el, written } from "./elements.js";
+import { button, el, visible, written } from "./elements.js";
 import { knownTexts, turnList, twoConversations } from "./conversation.js";
 import { enrol, helpText, showStage, stopButton, timeLeft } from "./enrolment.js";
 import {
@@ -83,7 +83,7 @@ function titleOf(item) {
 
 function showTop(title) {
   const done = share.items.filter(isDone).length;
-  document.title = title;
+  document.title = visible(title);
   top.replaceChildren(
     el("h1", {}, title),
     el("div", { class: "progress" },

@@ -1,7 +1,7 @@
 // The page: shows the view that the address names, again whenever the address or the run changes.
 
 import { addressOf, readAddress } from "./address.js";
-import { button, counted, el, written } from "./elements.js";
+import { button, counted, el, visible, written } from "./elements.js";
 import { listenToKeys } from "./keys.js";
 import { conversationPage } from "./conversation_page.js";
 import { showKeys } from "./judgement.js";
@@ -37,7 +37,7 @@ export function startView(source) {
     const run = await source.run().catch(() => null);
     if (turn !== begun) return;
     if (run) showTop(run, source.about);
-    document.title = run && page.title !== run.name ? `${page.title} – ${run.name}` : page.title;
+    document.title = visible(run && page.title !== run.name ? `${page.title} – ${run.name}` : page.title);
     main.replaceChildren(...page.content.flat(Infinity).filter(Boolean));
     main.removeAttribute("aria-busy");
     const focused = page.shown();
