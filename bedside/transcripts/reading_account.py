@@ -206,19 +206,19 @@ class ReadingAccount:
         turns = transcript.turns
         self.transcripts += 1
         self.turns += len(turns)
-        # One loop, as short as it can be: this is done for all that is read.
+        # Loops as short as can be, and as few: this is done for all that is read.
         speakers = self.speakers
-        longest = self.longest.longest if self.longest else 0
         for turn in turns:
             speakers[turn.role][turn.speaker] += 1
-            text = turn.text
-            if "<" in text or "[" in text:
-                self._add_tags(text)
-            if len(text) > longest:
-                longest = len(text)
-                self.longest = Texts.of(text, f"{transcript.id}, turn {turn.index}")
-            if turn.meta:
-                self._add_meta(turn.meta)
+        texts = [turn.text for turn in turns]
+        together = "".join(texts)
+        if "<" in together or "[" in together:
+            self._add_tags(text for text in texts if "<" in text or "[" in text)
+        longest = max(texts, key=len, default="")
+        if len(longest) > (self.longest.longest if self.longest else 0):
+            self.longest = Texts.of(longest, f"{transcript.id}, turn {texts.index(longest)}")
+        for meta in [turn.meta for turn in turns if turn.meta]:
+            self._add_meta(meta)
         for key, value in transcript.reference.items():
             if key in self.beside or len(self.beside) < MOST_FACTORS:
                 Texts.of(_longest_text(value), transcript.source).add_to(self.beside, key)
@@ -379,11 +379,11 @@ class ReadingAccount:
             "ignored": self.ignored,
         }
 
-    def _add_tags(self, text: str) -> None:
-        """Count what recognition of speech put into a text."""
+    def _add_tags(self, texts: Iterable[str]) -> None:
+        """Count what recognition of speech put into texts."""
         from bedside.transcripts.transcription_tags import tags_in
 
-        if tags := tags_in(text):
+        if tags := [tag for text in texts for tag in tags_in(text)]:
             self.tags += len(tags)
             self.tag = self.tag or tags[0]
 

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import chain
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import orjson
@@ -282,7 +281,8 @@ def _towards(text: str) -> float:
 
 
 def _asking(texts: Sequence[str]) -> float:
-    return sum("?" in text or "？" in text or "؟" in text for text in texts) / len(texts)
+    asking = [1 for text in texts if "?" in text or (not text.isascii() and ("？" in text or "؟" in text))]
+    return len(asking) / len(texts)
 
 
 # Words within a name. A guest of the patient is a third, so that thirds go before all others.
@@ -373,7 +373,6 @@ _INSTRUCTS = re.compile(
     r"actúa|haz de|interpreta|finge|aja|atue))",
     re.IGNORECASE,
 )
-_META = attrgetter("meta")
 # Keys of a turn's other names.
 _NAME_KEYS = frozenset(
     spelt
@@ -391,7 +390,7 @@ _LOG_SIDES: Mapping[str, Role] = {**dict.fromkeys(USERS, "patient"), **dict.from
 
 
 @lru_cache(maxsize=1024)
-def _log_sides(names: frozenset[str]) -> Mapping[str, str]:
+def log_sides(names: frozenset[str]) -> Mapping[str, str]:
     """The side of each name that is one of a model's log, as :data:`_SIDES` says."""
     return {name: side for name in names if (side := _SIDES.get(plain_name(name)))}
 
@@ -415,7 +414,7 @@ def check_roles(
     Raises:
         AmbiguousError: both readings are possible.
     """
-    sides = _log_sides(frozenset(speakers))
+    sides = log_sides(frozenset(speakers))
     names = {side: name for name, side in sides.items()}
     if not names.keys() >= {"user", "model"} or any(plain_name(name) in _SIDES for name in mapping):
         return
@@ -473,7 +472,7 @@ def check_labels(
                 todo=f"say with `roles={label}=ROLE` who {label!r} is: clinician, patient or other",
             )
     # Most conversations have none: this is done for all that is read.
-    metas = [] if own and not _log_sides(names) else list(filter(None, map(_META, turns)))
+    metas = [] if own and not log_sides(names) else [turn.meta for turn in turns if turn.meta]
     if not metas:
         return
     beside: dict[tuple[str, Role], set[str | None]] = {}
@@ -541,11 +540,9 @@ def _is_third(name: str) -> bool:
 def look_swapped(turns: Sequence[Turn]) -> bool:
     """Whether the clinician talks like the patient, and the patient like the clinician, as surely as reading stops at a
     log of a model for it. Of such logs themselves that is asked when they are read: see :func:`check_roles`."""
-    names = {*map(str.casefold, {turn.speaker for turn in turns})}
-    if not (USERS.isdisjoint(names) or MODELS.isdisjoint(names)):
-        return False
     asks, tells = ([turn.text for turn in turns if turn.role == side] for side in ("clinician", "patient"))
     # To see that all is as it nearly always is takes hardly any time beside reading.
-    if not (asks and tells) or _towards("\n".join(asks)) > _towards("\n".join(tells)) or _asking(asks) > _asking(tells):
+    if not (asks and tells) or _asking(asks) > _asking(tells) or _towards("\n".join(asks)) > _towards("\n".join(tells)):
         return False
-    return exchanged(asks, tells) is not None
+    names = {turn.speaker.casefold() for turn in turns}
+    return (USERS.isdisjoint(names) or MODELS.isdisjoint(names)) and exchanged(asks, tells) is not None
