@@ -8,6 +8,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bedside.core.words import counted
@@ -217,8 +218,8 @@ class ReadingAccount:
         longest = max(texts, key=len, default="")
         if len(longest) > (self.longest.longest if self.longest else 0):
             self.longest = Texts.of(longest, f"{transcript.id}, turn {texts.index(longest)}")
-        for meta in [turn.meta for turn in turns if turn.meta]:
-            self._add_meta(meta)
+        if metas := [turn.meta for turn in turns if turn.meta]:
+            self._add_metas(metas)
         for key, value in transcript.reference.items():
             if key in self.beside or len(self.beside) < MOST_FACTORS:
                 Texts.of(_longest_text(value), transcript.source).add_to(self.beside, key)
@@ -247,12 +248,14 @@ class ReadingAccount:
             else:
                 self._add_levels(name, {level: 1})
 
-    def _add_meta(self, meta: Mapping[str, Any]) -> None:
-        if len(self.examples) < MOST_FACTORS:
-            for key in [key for key in meta if key not in self.examples]:  # in the order of the file
-                # Of codes, how many turns have them is what tells.
-                self.examples[key] = "" if key == "codes" else Texts.of(_longest_text(meta[key]), "").example
-        self.with_turns.update(key for key in meta if key in self.examples)
+    def _add_metas(self, metas: Sequence[Mapping[str, Any]]) -> None:
+        known = Counter(chain.from_iterable(metas))
+        for meta in metas if not known.keys() <= self.examples.keys() else ():
+            if len(self.examples) < MOST_FACTORS:
+                for key in [key for key in meta if key not in self.examples]:  # in the order of the file
+                    # Of codes, how many turns have them is what tells.
+                    self.examples[key] = "" if key == "codes" else Texts.of(_longest_text(meta[key]), "").example
+        self.with_turns.update({key: times for key, times in known.items() if key in self.examples})
 
     def _limit_names(self) -> None:
         for role, names in self.speakers.items():

@@ -237,7 +237,7 @@ def by_place(provenance: Iterable[Provenance]) -> tuple[Provenance, ...]:
 
 
 class _Draft:
-    __slots__ = ("index", "role", "speaker", "text", "meta")
+    __slots__ = ("index", "meta", "role", "speaker", "text")
 
 
 def new_turns(

@@ -21,10 +21,14 @@ _COLUMNS = {
 
 
 def _claims(head: Head) -> Claim | None:
-    if isinstance(head.first, dict | list | str) or head.text[:2] == "PK":
+    # What says at once that a file is none goes first: to look for speakers takes as long as to read a small file.
+    prose = head.ending in _PROSE
+    if head.text.startswith(("PK", "PAR1")) or isinstance(head.first, dict | list | str):
+        return None
+    if not prose and _is_table(head):
         return None
     speaks = names_two_speakers(head.text, head.source.options.roles)
-    if not (speaks or head.ending in _PROSE) or _is_table(head):
+    if not (speaks or prose) or (prose and _is_table(head)):
         return None
     return "transcripts" if speaks else "aside"
 
