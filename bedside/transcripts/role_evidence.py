@@ -258,7 +258,7 @@ def may_be_exchanged(assistant: Sequence[str], user: Sequence[str]) -> bool:
         letters > _ENOUGH and _towards(_beginning(assistant)) - _towards(_beginning(user)) > _CLEAR
     ):
         return False
-    return _asking(user) > 0.5 or counts(assistant)[0][0] > 0
+    return _asking(user) > 0.5 or any(counts([text])[0][0] for text in assistant[:_MOST_TURNS])
 
 
 def _beginning(texts: Sequence[str]) -> str:
@@ -540,9 +540,11 @@ def _is_third(name: str) -> bool:
 def look_swapped(turns: Sequence[Turn]) -> bool:
     """Whether the clinician talks like the patient, and the patient like the clinician, as surely as reading stops at a
     log of a model for it. Of such logs themselves that is asked when they are read: see :func:`check_roles`."""
+    names = {*map(str.casefold, {turn.speaker for turn in turns})}
+    if not (USERS.isdisjoint(names) or MODELS.isdisjoint(names)):
+        return False
     asks, tells = ([turn.text for turn in turns if turn.role == side] for side in ("clinician", "patient"))
     # To see that all is as it nearly always is takes hardly any time beside reading.
     if not (asks and tells) or _asking(asks) > _asking(tells) or _towards("\n".join(asks)) > _towards("\n".join(tells)):
         return False
-    names = {turn.speaker.casefold() for turn in turns}
-    return (USERS.isdisjoint(names) or MODELS.isdisjoint(names)) and exchanged(asks, tells) is not None
+    return exchanged(asks, tells) is not None

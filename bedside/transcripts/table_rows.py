@@ -470,12 +470,6 @@ def _delimited_rows(source: ByteSource, mark: str) -> NumberedRows:
 
     def lines() -> Iterator[str]:
         nonlocal size
-        if source.whole is not None and b"\x00" not in source.whole:
-            try:
-                yield from io.StringIO(source.whole.decode(), newline="")
-                return
-            except UnicodeDecodeError:
-                pass  # Only the lines that are bad shall be lost.
         with source.open() as file:
             number, left, more = source.lines_before, b"", b"\n"
             while more or left:
@@ -484,10 +478,10 @@ def _delimited_rows(source: ByteSource, mark: str) -> NumberedRows:
                 end = left.rfind(b"\n") + 1
                 end = end if more and len(left) - end <= MAX_RECORD else len(left)
                 block, left = left[:end], left[end:]
-                # Many lines at once, where nothing is wrong with any.
+                # Many lines at once, where nothing is wrong with any: only those that are bad shall be lost.
                 if len(block) <= MAX_RECORD and size + len(block) <= _MAX_ROW and b"\x00" not in block:
                     with suppress(UnicodeDecodeError):
-                        text = io.StringIO(block.decode(), newline="\n")
+                        text = io.StringIO(block.decode(), newline="")
                         size, number = size + len(block), number + block.count(b"\n")
                         yield from text
                         continue

@@ -108,7 +108,6 @@ class TranscriptMaker:
         self._skipped = skipped
         self._bare_path = bare_path
         self._roles: dict[str, Role] = {}
-        self._kinds: dict[str, ProvenanceKind | None] = {}
         self._parties: set[Any] = set()
 
     def attempt(self, build: Callable[..., T], *arguments: Any) -> T | None:
@@ -294,11 +293,9 @@ class TranscriptMaker:
         return kinds_at
 
     def _kind(self, name: str) -> ProvenanceKind | None:
-        if name not in self._kinds:
-            plain = plain_name(name)
-            own = any(key.strip().casefold() == plain for key in self.options.roles)
-            self._kinds[name] = None if own else PROVENANCE_SPEAKERS.get(plain)
-        return self._kinds[name]
+        plain = plain_name(name)
+        own = any(key.strip().casefold() == plain for key in self.options.roles)
+        return None if own else PROVENANCE_SPEAKERS.get(plain)
 
     def _provenance(
         self,

@@ -21,16 +21,11 @@ _COLUMNS = {
 
 
 def _claims(head: Head) -> Claim | None:
-    # What says at once that a file is none goes first: to look for speakers takes as long as to read a small file.
-    prose = head.ending in _PROSE
-    if head.text.startswith(("PK", "PAR1")) or isinstance(head.first, dict | list | str):
-        return None
-    if not prose and _is_table(head):
+    # To look for speakers takes longest.
+    if isinstance(head.first, dict | list | str) or head.text.startswith(("PK", "PAR1")) or _is_table(head):
         return None
     speaks = names_two_speakers(head.text, head.source.options.roles)
-    if not (speaks or prose) or (prose and _is_table(head)):
-        return None
-    return "transcripts" if speaks else "aside"
+    return "transcripts" if speaks else "aside" if head.ending in _PROSE else None
 
 
 def _is_table(head: Head) -> bool:
