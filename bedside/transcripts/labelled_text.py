@@ -651,8 +651,8 @@ def cell_labels(text: str, roles: Mapping[str, str]) -> list[CellLabel]:
         lower = labels[0].name[0].islower()
         if text[labels[0].start : labels[0].end].lstrip(' \t"“*_').startswith("["):
             return _with_more(labels, _BRACKET_WITHIN, text, lambda name: is_speaker_word(name, roles))
-        # To look within lines takes longest, and where all colons are of labels there is nothing to find.
-        if _colons(text) == sum(_colons(text[label.start : label.end]) for label in labels):
+        # To look within lines takes longest, and where all marks are those of labels there is nothing to find.
+        if len(_MARK.findall(text)) == sum(len(_MARK.findall(text, label.start, label.end)) for label in labels):
             return labels
         return _with_more(
             labels, _WITHIN, text, lambda name: name[0].islower() == lower and is_speaker_word(name, roles)
@@ -668,10 +668,6 @@ def cell_labels(text: str, roles: Mapping[str, str]) -> list[CellLabel]:
             lambda name: (lower or not name[0].islower()) and not is_no_speaker(name, roles),
         )
     return known if len(known) > len(labels) else labels
-
-
-def _colons(text: str) -> int:
-    return text.count(":") + text.count("：")
 
 
 def labels_within(text: str) -> Iterator[str]:

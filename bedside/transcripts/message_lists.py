@@ -286,9 +286,6 @@ def message_key(message: dict[str, Any]) -> tuple[str, bytes]:
 
 def is_empty(message: dict[str, Any]) -> bool:
     """Whether a message says nothing and calls nothing."""
-    said = message.get("content")
-    if type(said) is str and "role" in message and said.strip():
-        return False
     message = plain_message(message, "") or message
     if is_thought(message) or is_of_tools(message) or any(message.get(key) for key in _CALLS):
         return False

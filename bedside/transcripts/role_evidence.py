@@ -491,10 +491,11 @@ def check_labels(
         for other in sorted(filter(None, others)):
             if plain_name(other) in said:
                 continue
+            is_third = not THIRD_WORDS.isdisjoint(map(str.casefold, _NAME_WORD.findall(other)))
             named = _named_side(other) if side else None if own else _LOG_SIDES.get(plain_name(other))
             if named is not None and named != role:
                 contrary[label] = role, named, other
-            elif side == "patient" and len(others) > 1 and _is_third(other):
+            elif side == "patient" and len(others) > 1 and is_third:
                 raise AmbiguousError(
                     f"{other!r} speaks as {label!r} too, and may be no patient",
                     where=where,
@@ -531,10 +532,6 @@ def _named_side(name: str) -> Role | None:
     words = (plain_name(name), *map(str.casefold, _NAME_WORD.findall(name)))
     sides = {role for word in words if (role := _person(word)) in ("clinician", "patient")}
     return sides.pop() if len(sides) == 1 else None
-
-
-def _is_third(name: str) -> bool:
-    return not THIRD_WORDS.isdisjoint(map(str.casefold, _NAME_WORD.findall(name)))
 
 
 def look_swapped(turns: Sequence[Turn]) -> bool:

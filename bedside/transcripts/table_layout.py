@@ -357,7 +357,7 @@ def missing_columns(
         if column
     }
     cells = {column: own for column, own in every.items() if column not in names.values()}
-    texts = _texts(cells)
+    texts = [name for name, own in cells.items() if own and 2 * sum(map(is_speech, own)) >= len(own)]
     short = {column: own for column, own in cells.items() if column not in texts}
     likely = {"text": texts, "speaker": _speakers(source, short)}
     guesses = {name: likely[name][0] for name in missing if len(likely[name]) == 1}
@@ -387,11 +387,6 @@ def missing_columns(
         where=source.header_place,
         todo=f"{sure} `columns={as_typed(pairs)}`{exchange}{roles and '; '}{roles}; columns: {', '.join(shown)}{more}",
     )
-
-
-def _texts(cells: Mapping[str, Sequence[str]]) -> list[str]:
-    """Columns whose cells were said, as it seems."""
-    return [name for name, texts in cells.items() if texts and 2 * sum(map(is_speech, texts)) >= len(texts)]
 
 
 def _speakers(source: SourceFile, cells: Mapping[str, Sequence[str]]) -> list[str]:

@@ -276,7 +276,9 @@ class TranscriptMaker:
             names = {name for name in (*speakers, *named) if type(name) is str}
         if names <= self._parties:  # Most speak in the transcripts before.
             return {}
-        kinds = {name: kind for name in names if type(name) is str and (kind := self._kind(name)) is not None}
+        known = PROVENANCE_SPEAKERS.keys() - {key.strip().casefold() for key in self.options.roles}
+        plain_names = {name: plain_name(name) for name in names if type(name) is str}
+        kinds = {name: PROVENANCE_SPEAKERS[plain] for name, plain in plain_names.items() if plain in known}
         if not kinds:
             self._parties |= names
             return {}
@@ -291,11 +293,6 @@ class TranscriptMaker:
             if kind is not None:
                 kinds_at[at] = kind
         return kinds_at
-
-    def _kind(self, name: str) -> ProvenanceKind | None:
-        plain = plain_name(name)
-        own = any(key.strip().casefold() == plain for key in self.options.roles)
-        return None if own else PROVENANCE_SPEAKERS.get(plain)
 
     def _provenance(
         self,
@@ -474,7 +471,7 @@ class TranscriptMaker:
             if owner != name or not group:
                 if group and name is not None and self._keeps(name, spoilt):
                     yield name, group
-                key = _digest(owner)
+                key = hashlib.blake2b(owner.encode(), digest_size=12).digest()
                 if key in places:
                     raise SplitError(
                         f"the rows of transcript {owner!r} don't stand together (it began at {places[key]})",
@@ -550,10 +547,6 @@ def _mapped_name(speaker: Any, meta: Mapping[str, Any], mapped: Collection[str])
     name = meta.get("name")
     told = isinstance(name, str) and plain_name(name) in mapped and plain_name(str(speaker)) not in mapped
     return name if told else speaker
-
-
-def _digest(name: str) -> bytes:
-    return hashlib.blake2b(name.encode("utf-8"), digest_size=12).digest()
 
 
 def is_speech(text: str) -> bool:
