@@ -651,6 +651,9 @@ def cell_labels(text: str, roles: Mapping[str, str]) -> list[CellLabel]:
         lower = labels[0].name[0].islower()
         if text[labels[0].start : labels[0].end].lstrip(' \t"“*_').startswith("["):
             return _with_more(labels, _BRACKET_WITHIN, text, lambda name: is_speaker_word(name, roles))
+        # To look within lines takes longest, and where all marks are those of labels there is nothing to find.
+        if len(_MARK.findall(text)) == sum(len(_MARK.findall(text, label.start, label.end)) for label in labels):
+            return labels
         return _with_more(
             labels, _WITHIN, text, lambda name: name[0].islower() == lower and is_speaker_word(name, roles)
         )

@@ -8,10 +8,12 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bedside.core.words import counted
 from bedside.transcripts.transcript import ROLES, Role, Transcript
+from bedside.transcripts.transcription_tags import tags_in
 
 if TYPE_CHECKING:
     from bedside.transcripts.factor_kinds import Kind
@@ -206,19 +208,27 @@ class ReadingAccount:
         turns = transcript.turns
         self.transcripts += 1
         self.turns += len(turns)
-        # One loop, as short as it can be: this is done for all that is read.
+        # Loops as short as can be, and as few: this is done for all that is read.
         speakers = self.speakers
-        longest = self.longest.longest if self.longest else 0
         for turn in turns:
             speakers[turn.role][turn.speaker] += 1
-            text = turn.text
-            if "<" in text or "[" in text:
-                self._add_tags(text)
-            if len(text) > longest:
-                longest = len(text)
-                self.longest = Texts.of(text, f"{transcript.id}, turn {turn.index}")
-            if turn.meta:
-                self._add_meta(turn.meta)
+        texts = [turn.text for turn in turns]
+        together = "".join(texts)
+        if "<" in together or "[" in together:
+            tags = [tag for text in texts if "<" in text or "[" in text for tag in tags_in(text)]
+            self.tags += len(tags)
+            self.tag = self.tag or next(iter(tags), "")
+        longest = max(texts, key=len, default="")
+        if len(longest) > (self.longest.longest if self.longest else 0):
+            self.longest = Texts.of(longest, f"{transcript.id}, turn {texts.index(longest)}")
+        metas = [turn.meta for turn in turns if turn.meta]
+        known = Counter(chain.from_iterable(metas))
+        for meta in metas if not known.keys() <= self.examples.keys() else ():
+            if len(self.examples) < MOST_FACTORS:
+                for key in [key for key in meta if key not in self.examples]:  # in the order of the file
+                    # Of codes, how many turns have them is what tells.
+                    self.examples[key] = "" if key == "codes" else Texts.of(_longest_text(meta[key]), "").example
+        self.with_turns.update({key: times for key, times in known.items() if key in self.examples})
         for key, value in transcript.reference.items():
             if key in self.beside or len(self.beside) < MOST_FACTORS:
                 Texts.of(_longest_text(value), transcript.source).add_to(self.beside, key)
@@ -246,13 +256,6 @@ class ReadingAccount:
                 levels[level] += 1
             else:
                 self._add_levels(name, {level: 1})
-
-    def _add_meta(self, meta: Mapping[str, Any]) -> None:
-        if len(self.examples) < MOST_FACTORS:
-            for key in [key for key in meta if key not in self.examples]:  # in the order of the file
-                # Of codes, how many turns have them is what tells.
-                self.examples[key] = "" if key == "codes" else Texts.of(_longest_text(meta[key]), "").example
-        self.with_turns.update(key for key in meta if key in self.examples)
 
     def _limit_names(self) -> None:
         for role, names in self.speakers.items():
@@ -378,14 +381,6 @@ class ReadingAccount:
             "skipped": self.skipped,
             "ignored": self.ignored,
         }
-
-    def _add_tags(self, text: str) -> None:
-        """Count what recognition of speech put into a text."""
-        from bedside.transcripts.transcription_tags import tags_in
-
-        if tags := tags_in(text):
-            self.tags += len(tags)
-            self.tag = self.tag or tags[0]
 
     def kinds_of_factors(self) -> dict[str, Kind | None]:
         """The kind of each factor, as far as it is declared, or known by its name or the form of its levels."""

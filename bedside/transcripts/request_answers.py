@@ -104,6 +104,7 @@ def meaning(key: str) -> Literal["answer", "question", "expected"] | None:
     return "question" if plain in QUESTIONS else None
 
 
+@lru_cache(maxsize=4096)
 def _is_no_answer(key: str) -> bool:
     """Whether a word of a key says that it holds no part of the talk."""
     return not _NO_ANSWERS.isdisjoint(re.findall("[a-z]+", re.sub("([a-z])([A-Z])", r"\1 \2", key).casefold()))

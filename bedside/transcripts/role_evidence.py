@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import chain
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import orjson
@@ -259,7 +258,7 @@ def may_be_exchanged(assistant: Sequence[str], user: Sequence[str]) -> bool:
         letters > _ENOUGH and _towards(_beginning(assistant)) - _towards(_beginning(user)) > _CLEAR
     ):
         return False
-    return _asking(user) > 0.5 or counts(assistant)[0][0] > 0
+    return _asking(user) > 0.5 or any(counts([text])[0][0] for text in assistant[:_MOST_TURNS])
 
 
 def _beginning(texts: Sequence[str]) -> str:
@@ -282,7 +281,8 @@ def _towards(text: str) -> float:
 
 
 def _asking(texts: Sequence[str]) -> float:
-    return sum("?" in text or "？" in text or "؟" in text for text in texts) / len(texts)
+    asking = [1 for text in texts if "?" in text or (not text.isascii() and ("？" in text or "؟" in text))]
+    return len(asking) / len(texts)
 
 
 # Words within a name. A guest of the patient is a third, so that thirds go before all others.
@@ -373,7 +373,6 @@ _INSTRUCTS = re.compile(
     r"actúa|haz de|interpreta|finge|aja|atue))",
     re.IGNORECASE,
 )
-_META = attrgetter("meta")
 # Keys of a turn's other names.
 _NAME_KEYS = frozenset(
     spelt
@@ -391,7 +390,7 @@ _LOG_SIDES: Mapping[str, Role] = {**dict.fromkeys(USERS, "patient"), **dict.from
 
 
 @lru_cache(maxsize=1024)
-def _log_sides(names: frozenset[str]) -> Mapping[str, str]:
+def log_sides(names: frozenset[str]) -> Mapping[str, str]:
     """The side of each name that is one of a model's log, as :data:`_SIDES` says."""
     return {name: side for name in names if (side := _SIDES.get(plain_name(name)))}
 
@@ -415,7 +414,7 @@ def check_roles(
     Raises:
         AmbiguousError: both readings are possible.
     """
-    sides = _log_sides(frozenset(speakers))
+    sides = log_sides(frozenset(speakers))
     names = {side: name for name, side in sides.items()}
     if not names.keys() >= {"user", "model"} or any(plain_name(name) in _SIDES for name in mapping):
         return
@@ -473,7 +472,7 @@ def check_labels(
                 todo=f"say with `roles={label}=ROLE` who {label!r} is: clinician, patient or other",
             )
     # Most conversations have none: this is done for all that is read.
-    metas = [] if own and not _log_sides(names) else list(filter(None, map(_META, turns)))
+    metas = [] if own and not log_sides(names) else [turn.meta for turn in turns if turn.meta]
     if not metas:
         return
     beside: dict[tuple[str, Role], set[str | None]] = {}
@@ -492,10 +491,11 @@ def check_labels(
         for other in sorted(filter(None, others)):
             if plain_name(other) in said:
                 continue
+            is_third = not THIRD_WORDS.isdisjoint(map(str.casefold, _NAME_WORD.findall(other)))
             named = _named_side(other) if side else None if own else _LOG_SIDES.get(plain_name(other))
             if named is not None and named != role:
                 contrary[label] = role, named, other
-            elif side == "patient" and len(others) > 1 and _is_third(other):
+            elif side == "patient" and len(others) > 1 and is_third:
                 raise AmbiguousError(
                     f"{other!r} speaks as {label!r} too, and may be no patient",
                     where=where,
@@ -534,10 +534,6 @@ def _named_side(name: str) -> Role | None:
     return sides.pop() if len(sides) == 1 else None
 
 
-def _is_third(name: str) -> bool:
-    return not THIRD_WORDS.isdisjoint(map(str.casefold, _NAME_WORD.findall(name)))
-
-
 def look_swapped(turns: Sequence[Turn]) -> bool:
     """Whether the clinician talks like the patient, and the patient like the clinician, as surely as reading stops at a
     log of a model for it. Of such logs themselves that is asked when they are read: see :func:`check_roles`."""
@@ -546,6 +542,6 @@ def look_swapped(turns: Sequence[Turn]) -> bool:
         return False
     asks, tells = ([turn.text for turn in turns if turn.role == side] for side in ("clinician", "patient"))
     # To see that all is as it nearly always is takes hardly any time beside reading.
-    if not (asks and tells) or _towards("\n".join(asks)) > _towards("\n".join(tells)) or _asking(asks) > _asking(tells):
+    if not (asks and tells) or _asking(asks) > _asking(tells) or _towards("\n".join(asks)) > _towards("\n".join(tells)):
         return False
     return exchanged(asks, tells) is not None

@@ -24,8 +24,9 @@ _TIMES = frozenset(
 )
 _NO_TIMES = frozenset("birth duration elapsed end ended latency reaction response speaking talk total update".split())
 #: More digits are no number of a turn.
-_PLAIN = re.compile(r"(-?\d{1,40})(?:\.(\d{1,40}))?([a-z]?)")
-_BEHIND = re.compile(r"(.*\D)(\d{1,40})([a-z]?)", re.DOTALL)
+_DIGITS = 40
+_PLAIN = re.compile(rf"(-?\d{{1,{_DIGITS}}})(?:\.(\d{{1,{_DIGITS}}}))?([a-z]?)")
+_BEHIND = re.compile(rf"(.*\D)(\d{{1,{_DIGITS}}})([a-z]?)", re.DOTALL)
 _CLOCK = re.compile(r"(?:(\d{1,6}):)?(\d{1,2}):(\d\d(?:[.,]\d+)?)(?:\s*([ap])\.?m\.?)?", re.IGNORECASE)
 _DATED = re.compile(r"(\d{1,2})([./])(\d{1,2})[./](\d{4}),?\s+(.+)")
 #: Seconds since 1970 are no fewer, and those of a recording no more.
@@ -35,6 +36,8 @@ _EPOCH = 1e8
 def by_number(values: Sequence[str]) -> list[Any] | None:
     """What orders values as their numbers do: ``7``, ``7.0``, ``2a``, or behind one beginning (``T7``); None where they
     have none."""
+    if all(map(str.isdecimal, values)) and max(map(len, values), default=0) <= _DIGITS:
+        return list(map(int, values))
     plain = [_PLAIN.fullmatch(value.strip()) for value in values]
     parts = [match.groups() for match in plain if match is not None]
     if len(parts) == len(values):

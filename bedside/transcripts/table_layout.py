@@ -229,6 +229,7 @@ class TableLayout:
 
     def _items(self) -> Iterator[tuple[str, str, int, list[str]] | InputError]:
         owner, sheet, stem, spoken = self._owner, self._sheet, self._source.stem, self._spoken
+        alone, said = (at[0] if len(at) == 1 else None for at in (self._owners, spoken))
         width = len(self._header) - (self._header[-1] == SHEET)
         whose: dict[str, list[str]] = {}
         before = None
@@ -243,7 +244,7 @@ class TableLayout:
                     todo="remove the row, or put the other table in a file of its own",
                 )
             else:
-                name = stem if owner is None else self._id_of(row)
+                name = row[alone].strip() if alone is not None else stem if owner is None else self._id_of(row)
                 if owner is not None and sheet is not None:
                     name = f"{row[sheet]}/{name.strip()}"
                 if owner is not None and self._whose and name != before:
@@ -253,7 +254,7 @@ class TableLayout:
                         if one != other:
                             raise self._shared(name, column, one, other, where)
                     before = name
-                yield where, name, sum([len(row[at]) for at in spoken]), row
+                yield where, name, len(row[said]) if said is not None else sum([len(row[at]) for at in spoken]), row
 
     def _id_of(self, row: Sequence[str]) -> str:
         parts = [row[at].strip() for at in self._owners]
@@ -356,7 +357,7 @@ def missing_columns(
         if column
     }
     cells = {column: own for column, own in every.items() if column not in names.values()}
-    texts = _texts(cells)
+    texts = [name for name, own in cells.items() if own and 2 * sum(map(is_speech, own)) >= len(own)]
     short = {column: own for column, own in cells.items() if column not in texts}
     likely = {"text": texts, "speaker": _speakers(source, short)}
     guesses = {name: likely[name][0] for name in missing if len(likely[name]) == 1}
@@ -386,11 +387,6 @@ def missing_columns(
         where=source.header_place,
         todo=f"{sure} `columns={as_typed(pairs)}`{exchange}{roles and '; '}{roles}; columns: {', '.join(shown)}{more}",
     )
-
-
-def _texts(cells: Mapping[str, Sequence[str]]) -> list[str]:
-    """Columns whose cells were said, as it seems."""
-    return [name for name, texts in cells.items() if texts and 2 * sum(map(is_speech, texts)) >= len(texts)]
 
 
 def _speakers(source: SourceFile, cells: Mapping[str, Sequence[str]]) -> list[str]:

@@ -6,6 +6,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -42,8 +43,8 @@ _NAMED = 8
 _ABOVE = "rows above the column names"
 #: Most columns of a table of records.
 _MOST_COLUMNS = 10_000
-#: Longest row of several lines, in bytes.
-_MAX_ROW = 4 * MAX_RECORD
+#: Longest row of several lines, in bytes; how much is read at once.
+_MAX_ROW, _PIECE = 4 * MAX_RECORD, 1 << 18
 #: What may stand between the cells of a text.
 _MARKS = ",\t;"
 
@@ -469,35 +470,42 @@ def _delimited_rows(source: ByteSource, mark: str) -> NumberedRows:
 
     def lines() -> Iterator[str]:
         nonlocal size
-        if source.whole is not None and b"\x00" not in source.whole:
-            try:
-                yield from io.StringIO(source.whole.decode(), newline="")
-                return
-            except UnicodeDecodeError:
-                pass  # Only the lines that are bad shall be lost.
         with source.open() as file:
-            number = source.lines_before
-            while line := source.unpacking(file.readline, MAX_RECORD + 1):
-                number += 1
-                size += len(line)
-                if size > _MAX_ROW:
-                    raise InputError(
-                        f"a row doesn't end within {_MAX_ROW // 2**20} MB",
-                        where=f"{source.name}:{number}",
-                        todo="mend its quotes",
-                    )
-                if len(line) > MAX_RECORD:
-                    damage.append((number, source.too_long(number)))
-                    source.pass_over(line, file)
-                    yield "\n"
-                    continue
-                if b"\x00" in line:
-                    bad(number, "the row holds a NUL byte", "save the table as UTF-8 text")
-                try:
-                    yield line.decode()
-                except UnicodeDecodeError as error:
-                    damage.append((number, source.undecodable(error, number)))
-                    yield line.decode("utf-8", "replace")
+            number, left, more = source.lines_before, b"", b"\n"
+            while more or left:
+                more = source.unpacking(file.read1, _PIECE)
+                left += more
+                end = left.rfind(b"\n") + 1
+                end = end if more and len(left) - end <= MAX_RECORD else len(left)
+                block, left = left[:end], left[end:]
+                # Many lines at once, where nothing is wrong with any: only those that are bad shall be lost.
+                if len(block) <= MAX_RECORD and size + len(block) <= _MAX_ROW and b"\x00" not in block:
+                    with suppress(UnicodeDecodeError):
+                        text = io.StringIO(block.decode(), newline="")
+                        size, number = size + len(block), number + block.count(b"\n")
+                        yield from text
+                        continue
+                for line in io.BytesIO(block):
+                    number += 1
+                    size += len(line)
+                    if size > _MAX_ROW:
+                        raise InputError(
+                            f"a row doesn't end within {_MAX_ROW // 2**20} MB",
+                            where=f"{source.name}:{number}",
+                            todo="mend its quotes",
+                        )
+                    if len(line) > MAX_RECORD:
+                        damage.append((number, source.too_long(number)))
+                        source.pass_over(line, file)
+                        yield "\n"
+                        continue
+                    if b"\x00" in line:
+                        bad(number, "the row holds a NUL byte", "save the table as UTF-8 text")
+                    try:
+                        yield line.decode()
+                    except UnicodeDecodeError as error:
+                        damage.append((number, source.undecodable(error, number)))
+                        yield line.decode("utf-8", "replace")
 
     reader = _csv_reader(lines(), mark)
     while True:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from itertools import count, repeat
+from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from bedside.core.words import counted
@@ -236,13 +236,8 @@ def by_place(provenance: Iterable[Provenance]) -> tuple[Provenance, ...]:
     return tuple(sorted(provenance, key=lambda item: item.before))
 
 
-@dataclass(slots=True)
 class _Draft:
-    index: int
-    role: Role
-    speaker: str
-    text: str
-    meta: Mapping[str, Any]
+    __slots__ = ("index", "meta", "role", "speaker", "text")
 
 
 def new_turns(
@@ -256,14 +251,16 @@ def new_turns(
     A frozen dataclass sets each field through ``object.__setattr__``, which would be most of what reading
     a corpus costs; a plain one of the same layout is filled and then becomes a turn.
     """
-    turns: list[Any] = list(map(object.__new__, repeat(_Draft, len(texts))))
-    for index, turn, role, speaker, text in zip(count(), turns, roles, speakers, texts):
+    turns: list[Any] = []
+    for index, role, speaker, text in zip(count(), roles, speakers, texts):
+        turn: Any = _Draft()
         turn.index = index
         turn.role = role
         turn.speaker = speaker
         turn.text = text
         turn.meta = {} if metas is None else metas[index]
         turn.__class__ = Turn
+        turns.append(turn)
     return turns
 
 

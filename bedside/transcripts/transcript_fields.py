@@ -121,7 +121,8 @@ def described(item: Mapping[str, Any], used: Container[str]) -> dict[str, Any]:
             name, value = _FIELD_OF[key], values[key]
             if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
                 continue
-            if key == "system" and isinstance(value, str) and _is_prompt(level, value):
+            requested = "model" in level and not _REQUEST.isdisjoint(level)
+            if key == "system" and isinstance(value, str) and (requested or reads_as_prompt(value)):
                 reference[key] = values.pop(key)
             elif name not in fields and (name != "language" or is_language_tag(value)):
                 fields[name] = values.pop(key)
@@ -132,11 +133,6 @@ def described(item: Mapping[str, Any], used: Container[str]) -> dict[str, Any]:
             if not (key in _BESIDE and isinstance(value, dict) and level is item):
                 factor_or_reference(key, value, factors, reference)
     return {**fields, "factors": factors, "reference": reference}
-
-
-def _is_prompt(item: Mapping[str, Any], system: str) -> bool:
-    """Whether the ``system`` of an object is what the model was told, and not the system's name."""
-    return reads_as_prompt(system) or ("model" in item and not _REQUEST.isdisjoint(item))
 
 
 _NUMBER = re.compile(r"-?(0|[1-9]\d{0,14})(\.\d{1,15})?")

@@ -21,7 +21,7 @@ from bedside.transcripts.byte_source import MAX_RECORD, printable_path
 from bedside.transcripts.language import is_language_tag
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading_account import FileAccount
-from bedside.transcripts.role_evidence import check_labels, check_roles
+from bedside.transcripts.role_evidence import check_labels, check_roles, log_sides
 from bedside.transcripts.told_roles import PART_KEYS
 from bedside.transcripts.transcript import (
     PROVENANCE_KINDS,
@@ -55,6 +55,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff]")
 
 #: What provenance may have in a file.
+_NESTING = frozenset((dict, list))
 _PROVENANCE_KEYS = {"before", "kind", "speaker", "text", "meta"}
 
 Scalar = str | int | float | bool | None
@@ -107,7 +108,7 @@ class TranscriptMaker:
         self._skipped = skipped
         self._bare_path = bare_path
         self._roles: dict[str, Role] = {}
-        self._kinds: dict[str, ProvenanceKind | None] = {}
+        self._parties: set[Any] = set()
 
     def attempt(self, build: Callable[..., T], *arguments: Any) -> T | None:
         """``build(*arguments)``; where bad transcripts are to be skipped, its error is kept and None given."""
@@ -224,12 +225,17 @@ class TranscriptMaker:
             provenance = list(self._provenance(kinds, speakers, texts, where, metas))
             spoken = [at for at in range(len(texts)) if at not in kinds]
             where, speakers, texts, metas, named = _at(spoken, where, speakers, texts, metas, named)
-        texts = [self._without_thoughts(text) if type(text) is str and "<" in text else text for text in texts]
-        said = [self._untagged(text) for text in texts] if self.options.drop_tags else texts
         # Whole lists are checked at once, for this is most of what reading a corpus costs; what is wrong is
         # looked for only where something is.
         try:
-            sound = all(said) and not any(map(_UNSEEN.fullmatch, said))
+            together = "".join(texts)
+        except TypeError:
+            together = "<"
+        if "<" in together:
+            texts = [self._without_thoughts(text) if type(text) is str and "<" in text else text for text in texts]
+        said = [self._untagged(text) for text in texts] if self.options.drop_tags else texts
+        try:
+            sound = all(map(str.strip, said)) and (together.isascii() or not any(map(_UNSEEN.fullmatch, said)))
         except TypeError:
             sound = False
         if not sound:
@@ -268,8 +274,13 @@ class TranscriptMaker:
             names = {*speakers} if named is speakers else {*speakers, *named}
         except TypeError:  # A list or an object can't be one's name.
             names = {name for name in (*speakers, *named) if type(name) is str}
-        kinds = {name: kind for name in names if type(name) is str and (kind := self._kind(name)) is not None}
+        if names <= self._parties:  # Most speak in the transcripts before.
+            return {}
+        known = PROVENANCE_SPEAKERS.keys() - {key.strip().casefold() for key in self.options.roles}
+        plain_names = {name: plain_name(name) for name in names if type(name) is str}
+        kinds = {name: PROVENANCE_SPEAKERS[plain] for name, plain in plain_names.items() if plain in known}
         if not kinds:
+            self._parties |= names
             return {}
         kinds_at: dict[int, ProvenanceKind] = {}
         for at, (speaker, name) in enumerate(zip(speakers, named, strict=True)):
@@ -282,13 +293,6 @@ class TranscriptMaker:
             if kind is not None:
                 kinds_at[at] = kind
         return kinds_at
-
-    def _kind(self, name: str) -> ProvenanceKind | None:
-        if name not in self._kinds:
-            plain = plain_name(name)
-            own = any(key.strip().casefold() == plain for key in self.options.roles)
-            self._kinds[name] = None if own else PROVENANCE_SPEAKERS.get(plain)
-        return self._kinds[name]
 
     def _provenance(
         self,
@@ -358,24 +362,25 @@ class TranscriptMaker:
             InputError: no turns, none of a clinician or patient, a name that is not text, a factor that is not a
                 single value, a language that is not a tag.
         """
-        self._check_dialogue(dialogue, reference or {}, where)
+        factors, reference = factors or {}, reference or {}
+        self._check_dialogue(dialogue, reference, where)
         provenance = [*dialogue.provenance]
         if not told_apart and (system or factors or reference):
             beside: dict[str, Any] = {}
             if isinstance(system, str) and "system" not in self.options.columns and reads_as_prompt(system):
                 beside["system"], system = system, None
-            factors, reference, apart = prompts_apart(beside, factors or {}, reference or {})
+            factors, reference, apart = prompts_apart(beside, factors, reference)
             provenance[:0] = apart
             if any(item.speaker == "system" for item in apart):
                 self.account.remark("The text under 'system' is kept as what the model was told, not as a name.")
         if self.unknown is None:
-            self._check_roles(dialogue, provenance, {**(factors or {}), **(reference or {})}, where, told_apart)
+            self._check_roles(dialogue, provenance, {**factors, **reference}, where, told_apart)
         pattern = self.options.path_fields
         fields = {} if pattern is None else _path_values(self.path, self._bare_path, pattern)
         names = {"id": self.stem if id is None or id == "" else id, "system": system, "case_id": case_id}
         for key, value in names.items():
             names[key] = fields.pop(key, None) if value is None or value == "" else name_text(key, value, where)
-        of_path = f"{names['id']}#".startswith(f"{self.stem}#")
+        of_path = names["system"] and f"{names['id']}#".startswith(f"{self.stem}#")
         if names["system"] and not (system or names["case_id"] or of_path):
             names["case_id"], names["id"] = names["id"], f"{names['system']}/{names['id']}"
             self.account.remark("The ids in the files are taken for cases, and a transcript's id is system/id.")
@@ -383,7 +388,7 @@ class TranscriptMaker:
             raise InputError(
                 f"the language {language!r:.40} is not a language tag", where=where, todo="write it as en or zh-CN"
             )
-        factors = {**fields, **(factors or {})}
+        factors = {**fields, **factors}
         check_factors(factors, where)
         if reference:
             check_nesting(reference, where)
@@ -394,7 +399,7 @@ class TranscriptMaker:
             case_id=names["case_id"],
             language=language,
             factors=factors,
-            reference=reference or {},
+            reference=reference,
             source=where,
             provenance=tuple(provenance),
         )
@@ -409,6 +414,8 @@ class TranscriptMaker:
         """
         turns = dialogue.turns
         check_labels(dialogue.labels, turns, self.options.roles, where, own=own)
+        if not log_sides(frozenset(dialogue.labels)):
+            return
         instructions = [item.text for item in provenance if item.kind == "system"]
         for key, value in beside.items():
             if isinstance(value, str) and (part := PART_KEYS.get(key.replace("_", "").casefold())) is not None:
@@ -428,7 +435,7 @@ class TranscriptMaker:
                 f"the transcript has {len(turns):,} turns, more than {MAX_TURNS:,}", where=where, todo="split it"
             )
         # While unknown speakers are looked for, all of them are others.
-        if not turns or (self.unknown is None and {turn.role for turn in turns} == {"other"}):
+        if not turns or (self.unknown is None and all(turn.role == "other" for turn in turns)):
             raise InputError(
                 "the transcript has neither a clinician nor a patient", where=where, todo="say who speaks with `roles`"
             )
@@ -464,7 +471,7 @@ class TranscriptMaker:
             if owner != name or not group:
                 if group and name is not None and self._keeps(name, spoilt):
                     yield name, group
-                key = _digest(owner)
+                key = hashlib.blake2b(owner.encode(), digest_size=12).digest()
                 if key in places:
                     raise SplitError(
                         f"the rows of transcript {owner!r} don't stand together (it began at {places[key]})",
@@ -540,10 +547,6 @@ def _mapped_name(speaker: Any, meta: Mapping[str, Any], mapped: Collection[str])
     name = meta.get("name")
     told = isinstance(name, str) and plain_name(name) in mapped and plain_name(str(speaker)) not in mapped
     return name if told else speaker
-
-
-def _digest(name: str) -> bytes:
-    return hashlib.blake2b(name.encode("utf-8"), digest_size=12).digest()
 
 
 def is_speech(text: str) -> bool:
@@ -672,8 +675,9 @@ def check_nesting(value: Any, where: str) -> None:
 
 def is_deeper(value: Any, levels: int = MAX_DEPTH) -> bool:
     """Whether an object or a list is nested more than so many levels deep."""
-    parts = [value]
-    while parts and levels:
-        inner = chain.from_iterable(part.values() if isinstance(part, dict) else part for part in parts)
-        parts, levels = [part for part in inner if isinstance(part, (dict, list))], levels - 1
-    return bool(parts)
+    parts: dict[type, list[Any]] = {type(value): [value]}
+    while not _NESTING.isdisjoint(parts) and levels:
+        inner = [*chain.from_iterable(map(dict.values, parts.get(dict, ()))), *chain.from_iterable(parts.get(list, ()))]
+        kinds = _NESTING.intersection(map(type, inner))
+        parts, levels = {kind: [part for part in inner if type(part) is kind] for kind in kinds}, levels - 1
+    return not _NESTING.isdisjoint(parts)

@@ -84,7 +84,7 @@ def parquet_rows(source: ByteSource, most: int | None = None) -> NumberedRows:
     """
     yield 0, list(parquet_schema(source))
     for number, values in _values(source, most):
-        row = [cell_text(value) for value in values]
+        row = [value if type(value) is str else cell_text(value) for value in values]
         if sum(map(len, row)) > MAX_RECORD:
             what = f"the row is longer than {MAX_RECORD // 2**20} MB"
             yield number, InputError(what, where=f"{source.name}:{number}", todo="split it")

@@ -110,21 +110,23 @@ class _Utterances:
         """The turns of a transcript's rows."""
         utterances = self._divided(group, varying)
         opening = [rows[0] for rows in utterances]
+        columns = [*self._meta.items(), *varying.items()]
         if not self._source.options.leaves_out(_WITHIN):
             self._check_labels(opening)
         return self._source.turns(
             [row[self.speaker] for _, row in opening],
             [row[self.text] for _, row in opening],
             [place for place, _ in opening],
-            [self._known(rows, varying) for rows in utterances],
+            [self._known(rows, columns) for rows in utterances] if columns or self.coded else None,
         )
 
     def _check_labels(self, rows: Group) -> None:
         """An error where another speaker's label stands behind a sentence of a text: two may speak in it."""
-        names = {row[self.speaker].strip() for _, row in rows}
-        for where, row in rows:
+        together = "\n".join([row[self.text] for _, row in rows])
+        # To look for the names first is what makes it quick.
+        names = {name for each in {row[self.speaker] for _, row in rows} if (name := each.strip()) in together}
+        for where, row in rows if names else ():
             who, text = row[self.speaker].strip(), row[self.text]
-            # To look for the names first is what makes it quick.
             others = [name for name in names if name != who and name in text]
             for name in labels_within(text) if others else ():
                 if name in others:
@@ -182,11 +184,11 @@ class _Utterances:
                 f"coder {row[self._coder]!r} coded turn {turn!r} twice", where=where, todo="keep one of the rows"
             )
 
-    def _known(self, rows: Group, varying: Mapping[str, int]) -> dict[str, object]:
-        """What is known of a turn, of which there are several rows where several people coded it."""
+    def _known(self, rows: Group, columns: Sequence[tuple[str, int]]) -> dict[str, object]:
+        """What columns say of a turn, of which there are several rows where several people coded it."""
         _, row = rows[0]
         meta: dict[str, object] = {}
-        for column, at in (*self._meta.items(), *varying.items()):
+        for column, at in columns:
             if len(rows) > 1 and self._coder is not None and len({coded[at] for _, coded in rows}) > 1:
                 meta[column] = {coded[self._coder]: coded[at] for _, coded in rows}
             elif row[at]:

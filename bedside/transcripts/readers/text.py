@@ -21,12 +21,11 @@ _COLUMNS = {
 
 
 def _claims(head: Head) -> Claim | None:
-    if isinstance(head.first, dict | list | str) or head.text[:2] == "PK":
+    # To look for speakers takes longest.
+    if isinstance(head.first, dict | list | str) or head.text.startswith(("PK", "PAR1")) or _is_table(head):
         return None
     speaks = names_two_speakers(head.text, head.source.options.roles)
-    if not (speaks or head.ending in _PROSE) or _is_table(head):
-        return None
-    return "transcripts" if speaks else "aside"
+    return "transcripts" if speaks else "aside" if head.ending in _PROSE else None
 
 
 def _is_table(head: Head) -> bool:
