@@ -11,9 +11,18 @@ import typer
 
 from bedside.api.installation import installing
 from bedside.api.run_files import ReportWriting, report as write_report
-from bedside.cli.output import Shown, is_json, note, say, say_or_show, show_answer, show_findings, show_tables
-from bedside.cli.question_commands import files_told
-from bedside.cli.score import comparing_groups
+from bedside.cli.output import (
+    Shown,
+    comparing_groups,
+    files_told,
+    is_json,
+    note,
+    say,
+    say_or_show,
+    show_answer,
+    show_findings,
+    show_tables,
+)
 from bedside.cli.settings_options import takes_settings
 from bedside.core.errors import DataError, InputError
 from bedside.core.question_settings import OUTPUT

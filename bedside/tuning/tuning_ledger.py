@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -21,7 +21,9 @@ from bedside.core.files import read_sealed, write_sealed
 from bedside.core.json_shape import BOOLEAN, NUMBER, TEXT, OrNull
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.run import Run
-from bedside.tuning.tuned_judge import TuningOrder, TuningOutcome
+
+if TYPE_CHECKING:
+    from bedside.tuning.tuned_judge import TuningOrder, TuningOutcome
 
 #: The file of a run that keeps tries.
 FILE = "tuning-tries.json"
