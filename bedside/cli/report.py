@@ -95,9 +95,8 @@ def report(
         return _say_methods(opened, view, shown) if methods else show_tables(checklists(opened, view, shown))
     if settings.tables is not None and settings.formats is None:
         # A page with one table would take the place of the whole report's.
-        written = write_report.with_settings(opened, replace(settings, formats=_FILES))
-    else:
-        written = write_report.with_settings(opened, settings)
+        settings = replace(settings, formats=_FILES)
+    written = write_report.with_settings(opened, settings)
     show_findings(written.tables, all=all)
     for text in version_notes(settings.view(opened)):
         say(text)

@@ -6,14 +6,11 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.columns import Table
 from bedside.reports.table_kind import TableKind
 
-#: Where the answers to a run's plans are.
-STORES = "annotations/*/answers.jsonl"
-
 
 def build(view: RatingsView, seed: int = 0) -> Table | None:
     """Time, gold items, training and alarms of each rater; None where no plan of the run has answers."""
     run = view.run
-    stores = [] if run is None else sorted(run.path.glob(STORES))
+    stores = [] if run is None else sorted(run.path.glob("annotations/*/answers.jsonl"))
     if run is None or not stores:
         return None
     from bedside.annotation.answer_store import read_store
