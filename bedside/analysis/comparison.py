@@ -906,7 +906,7 @@ def ordered_effects(
     return tuple(effects)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SystemValues:
     """A system's values of one metric, with the case of each.
 

@@ -24,9 +24,9 @@ from bedside.core.words import Names, counted, listed, typed
 from bedside.ratings.names import is_human
 from bedside.ratings.run_folder import is_run
 from bedside.reports.table import Table, Tables
-from bedside.simulation.actors.trivial import FLOOR, TRIVIAL, trivial_clinicians
+from bedside.simulation.actors.trivial import TRIVIAL, trivial_clinicians
 from bedside.simulation.talk_settings import ACTORS, CLINICIAN, COST, PLANNED, Replaying, TalkLimits, TalkSettings
-from bedside.transcripts.simulation_folder import TRANSCRIPTS
+from bedside.transcripts.simulation_folder import FLOOR, TRANSCRIPTS
 
 if TYPE_CHECKING:
     from bedside.judges.call_plan import RubricPlan

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 import bedside
 from bedside.core.errors import BedsideError
@@ -177,6 +175,8 @@ def install_line(extra: str) -> str:
 def install_source(extra: str) -> str:
     """What pip installs an extra from: what this bedside was installed from."""
     from importlib.metadata import distribution
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
 
     origin = json.loads(distribution("bedside").read_text("direct_url.json") or "{}")
     address = "+".join(filter(None, (origin.get("vcs_info", {}).get("vcs"), origin.get("url", ""))))

@@ -71,13 +71,18 @@ def _value(option: str) -> str | None:
     return None
 
 
+def _added(group: str) -> Iterator[Offer]:
+    """The names that other packages add."""
+    from bedside.core.registry import entry_points
+
+    yield from ((point.name, "") for point in entry_points(group=group))
+
+
 def _entries(folder: Path, ending: str, group: str | None = None) -> Iterator[Path]:
     """The entries of a registry's folder by their files; a name that another package adds comes as a bare path."""
     yield from (path for path in sorted(folder.glob(f"*{ending}")) if not path.stem.startswith("_"))
     if group is not None:
-        from bedside.core.registry import entry_points
-
-        yield from (Path(point.name) for point in entry_points(group=group))
+        yield from (Path(name) for name, _ in _added(group))
 
 
 def _titled(folder: Path, group: str | None = None) -> Iterator[Offer]:
@@ -130,11 +135,9 @@ def protocol_names() -> list[str]:
 
 def export_forms(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The forms that a run is exported in."""
-    from bedside.core.registry import entry_points
-
     shipped = sorted((_PACKAGE / "reports" / "exports" / "shipped").glob("*/__init__.py"))
     names = [path.parent.name.replace("_", "-") for path in shipped]
-    return [(name, "") for name in (*names, *(point.name for point in entry_points(group="bedside.exports")))]
+    return [*((name, "") for name in names), *_added("bedside.exports")]
 
 
 def task_forms(ctx: typer.Context, incomplete: str) -> list[Offer]:
@@ -156,9 +159,7 @@ def _metrics(ctx: typer.Context) -> Iterator[Offer]:
     for line in (_PACKAGE / "cli" / "metrics.tsv").read_text("utf-8").splitlines():
         name, _, title = line.partition("\t")
         yield name, title
-    from bedside.core.registry import entry_points
-
-    yield from ((point.name, "") for point in entry_points(group="bedside.metrics"))
+    yield from _added("bedside.metrics")
     from bedside.judges.deepeval_raters.catalogue import KINDS
 
     yield from ((kind.metric, kind.title) for kind in KINDS.values())
@@ -209,10 +210,7 @@ def _simulated(kind: str) -> Iterator[tuple[str, str, str]]:
 
 def simulators(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The protocols that conversations are simulated by, and what other packages add."""
-    from bedside.core.registry import entry_points
-
-    own = [(name, about) for _, name, about in _simulated("protocol")]
-    return [*own, *((point.name, "") for point in entry_points(group="bedside.simulators"))]
+    return [*((name, about) for _, name, about in _simulated("protocol")), *_added("bedside.simulators")]
 
 
 def _settings(ctx: typer.Context) -> Iterator[Offer]:

@@ -25,12 +25,13 @@ import typer
 from bedside.core.errors import BedsideError, InputError, with_options
 from bedside.core.question_settings import HOW, OUTPUT, option, settings_class
 from bedside.core.stopping import phase, timed
-from bedside.core.words import counted, visible, visible_line
+from bedside.core.words import counted, typed, visible, visible_line
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from bedside.analysis.findings import Finding
+    from bedside.ratings.run import Run
     from bedside.reports.table import Table, Tables
     from bedside.reports.table_content import Row, TableContent
 
@@ -245,6 +246,32 @@ def note_account(lines: Iterable[str]) -> None:
     """
     for line in lines:
         note(in_options(line))
+
+
+@contextmanager
+def files_told() -> Iterator[None]:
+    """While a question is answered: say of each run or file of ratings, once, what was understood of it."""
+    from bedside.ratings.rating_files import listening
+
+    said: set[str] = set()
+
+    def tell(lines: Iterable[str]) -> None:
+        new = [line for line in lines if line not in said]
+        said.update(new)
+        note_account(new)
+
+    with listening(tell):
+        yield
+
+
+def comparing_groups(run: Run) -> str:
+    """The command that compares groups; empty where there are systems or no groups."""
+    from bedside.analysis.selection import comparable_groups
+
+    if run.index["system"].drop_nulls().n_unique() > 1:
+        return ""
+    groups = list(comparable_groups(run.factors, declared=run.declared_kinds))
+    return f"bedside compare {typed(run.path)} --groups {typed(groups[0])}" if groups else ""
 
 
 def show_tables(tables: Iterable[Table]) -> None:

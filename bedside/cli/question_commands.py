@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -15,9 +14,9 @@ from bedside.cli.help import App
 from bedside.cli.output import (
     OutOption,
     Shown,
+    files_told,
     gives_verdict,
     is_json,
-    note_account,
     say,
     show_and_write,
     show_answer,
@@ -30,27 +29,11 @@ from bedside.core.question_settings import OPTIONS, option, options, settings_cl
 from bedside.core.words import typed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 #: What ``gate`` ends with where the gate isn't passed; 2 is for input that can't be read.
 NOT_PASSED = 1
 _OF_SYSTEMS = "A run, or a file of ratings with a column of systems."
-
-
-@contextmanager
-def files_told() -> Iterator[None]:
-    """While a question is answered: say of each run or file of ratings, once, what was understood of it."""
-    from bedside.ratings.rating_files import listening
-
-    said: set[str] = set()
-
-    def tell(lines: Iterable[str]) -> None:
-        new = [line for line in lines if line not in said]
-        said.update(new)
-        note_account(new)
-
-    with listening(tell):
-        yield
 
 
 def _put_to(ask: Any, source: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -11,9 +11,18 @@ import typer
 
 from bedside.api.installation import installing
 from bedside.api.run_files import ReportWriting, report as write_report
-from bedside.cli.output import Shown, is_json, note, say, say_or_show, show_answer, show_findings, show_tables
-from bedside.cli.question_commands import files_told
-from bedside.cli.score import comparing_groups
+from bedside.cli.output import (
+    Shown,
+    comparing_groups,
+    files_told,
+    is_json,
+    note,
+    say,
+    say_or_show,
+    show_answer,
+    show_findings,
+    show_tables,
+)
 from bedside.cli.settings_options import takes_settings
 from bedside.core.errors import DataError, InputError
 from bedside.core.question_settings import OUTPUT
@@ -71,8 +80,8 @@ def report(
         raise InputError(
             "only one part can be printed", where="--methods, --card, --safety, --checklist", todo="name one of them"
         )
+    opened = open_run(run)
     if methods or card or safety or checklist:
-        opened = open_run(run)
         view = settings.view(opened)
         if card:
             return _show_cards(view, settings.seed)
@@ -86,11 +95,10 @@ def report(
         return _say_methods(opened, view, shown) if methods else show_tables(checklists(opened, view, shown))
     if settings.tables is not None and settings.formats is None:
         # A page with one table would take the place of the whole report's.
-        written = write_report.with_settings(run, replace(settings, formats=_FILES))
-    else:
-        written = write_report.with_settings(run, settings)
+        settings = replace(settings, formats=_FILES)
+    written = write_report.with_settings(opened, settings)
     show_findings(written.tables, all=all)
-    for text in version_notes(settings.view(open_run(run))):
+    for text in version_notes(settings.view(opened)):
         say(text)
     folder = written.files[0].parent
     if all or len(written.files) == 1:
@@ -104,16 +112,13 @@ def report(
         if written.page is not None:
             say(f"The report: {written.page}")
         say(f"{'Beside it' if written.page else folder}: {what} ({endings}). All {len(written.files)} names: --all.")
-    if settings.tables is None and (groups := comparing_groups(open_run(run))):
+    if settings.tables is None and (groups := comparing_groups(opened)):
         note(f"To compare groups: {groups}")
     if settings.tables is None and settings.formats is None:
         for words in absent_formats().values():
             note(installing(words))
-    if (
-        settings.tables is None
-        and find_spec("sklearn") is None
-        and any(map(is_pair, open_run(run).ratings["unit"].unique()))
-    ):
+    pairs = find_spec("sklearn") is None and any(map(is_pair, opened.ratings["unit"].unique()))
+    if settings.tables is None and pairs:
         note(installing('No tables of preferences: pip install "bedside[learning]".'))
     return None
 

@@ -22,9 +22,8 @@ from bedside.api.run_files import (
     view as view_run,
 )
 from bedside.cli.help import App
-from bedside.cli.output import note, note_account, refuse_json, say, show_records
+from bedside.cli.output import files_told, note, note_account, refuse_json, say, show_records
 from bedside.cli.progress import task_progress
-from bedside.cli.question_commands import files_told
 from bedside.cli.settings_options import takes_settings
 from bedside.core.words import counted, typed
 from bedside.ratings.names import person_name

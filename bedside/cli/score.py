@@ -15,7 +15,16 @@ from bedside.api.judging import JudgingCall, preview_judging
 from bedside.cli.engines import EngineOptions
 from bedside.cli.judgements import batches_left, say_batched, show_batch_files
 from bedside.cli.judges import BesideScoring, JudgedTogether, ScoredJudging, ScoredJuries, check_no_judge_options
-from bedside.cli.output import in_options, note, note_account, say, say_limit, show_records, show_tables
+from bedside.cli.output import (
+    comparing_groups,
+    in_options,
+    note,
+    note_account,
+    say,
+    say_limit,
+    show_records,
+    show_tables,
+)
 from bedside.cli.progress import judging_progress, scoring_progress
 from bedside.cli.settings_options import takes_settings_with
 from bedside.core.errors import BedsideError, InputError
@@ -116,16 +125,6 @@ def _first_measures(run: Run, *, judged: bool = False) -> list[Table]:
         say(f"No means are shown: {in_options(str(error))}")
         return []
     return [] if table is None else [table]
-
-
-def comparing_groups(run: Run) -> str:
-    """The command that compares groups; empty where there are systems or no groups."""
-    from bedside.analysis.selection import comparable_groups
-
-    if run.index["system"].drop_nulls().n_unique() > 1:
-        return ""
-    groups = list(comparable_groups(run.factors, declared=run.declared_kinds))
-    return f"bedside compare {typed(run.path)} --groups {typed(groups[0])}" if groups else ""
 
 
 def _say_warnings(run: Run) -> None:

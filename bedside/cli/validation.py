@@ -10,9 +10,8 @@ import typer
 
 from bedside.api import rating_questions as questions
 from bedside.api.judge_tuning import PROBES, ProbeSettings, preview_probe, probe as probe_judges
-from bedside.cli.output import OutOption, Shown, note, show_and_write, show_tables
+from bedside.cli.output import OutOption, Shown, files_told, note, show_and_write, show_tables
 from bedside.cli.progress import judging_progress
-from bedside.cli.question_commands import files_told
 from bedside.cli.settings_options import takes_settings
 from bedside.core.errors import InputError
 from bedside.core.question_settings import changed_fields, option, settings_class

@@ -19,7 +19,7 @@ _SQUARE = (
     r"|AUDIO|BEGIN_AUDIO|TRANSCRIBE|PREFIX|MIDDLE|SUFFIX|MASK|gMASK|sMASK|CLS|SEP|PAD|UNK|BOS|EOS|unused\d+"
 )
 #: Where a mark begins; full-width signs become plain ones in some tokenizers, and in DeepSeek's are such themselves.
-_MARK = re.compile(
+_MARK = (
     rf"[<＜\[［\]](?:(?<=[<＜])(?=[|｜]|/?(?i:{_NAMES})[>＞]|[^\s<>＜＞]{{1,60}}[|｜][>＞])"
     rf"|(?<=[\[［])(?=[|｜]|/?(?:{_SQUARE})[\]］]|e~\[)|(?<=\])(?=[~!]\S?\w*[\[\]~]))"
 )
@@ -33,4 +33,4 @@ def neutral(text: str) -> str:
     if not text.isascii():
         text = _TAGS.sub("\ufffd", _UNSEEN.sub("", text))
     begins = "<" in text or "[" in text or "]" in text or "＜" in text or "［" in text
-    return _MARK.sub(r"\g<0> ", text) if begins else text
+    return re.sub(_MARK, r"\g<0> ", text) if begins else text

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.annotation.annotation_plan import AnnotationPlan
-from bedside.annotation.plan_file import read_plan
 from bedside.core.registry import DataRegistry
 from bedside.core.words import counted
 from bedside.ratings.names import is_human, is_judge
@@ -22,6 +20,9 @@ from bedside.ratings.values import failures
 from bedside.reports.columns import Column, Part, Table, table_of
 from bedside.reports.methods import judged_words, levels_words
 from bedside.reports.number_text import between, decimal
+
+if TYPE_CHECKING:
+    from bedside.annotation.annotation_plan import AnnotationPlan
 
 # -- What a run knows of what checklists ask for --------------------------------------------------------
 
@@ -132,6 +133,8 @@ def _results(study: ReportedStudy) -> str | None:
 
 def _plans(study: ReportedStudy) -> list[AnnotationPlan]:
     """The annotation plans whose answers are in the run."""
+    from bedside.annotation.plan_file import read_plan
+
     return [read_plan(file) for file in sorted(study.run.path.glob("annotations/*/plan.json"))]
 
 

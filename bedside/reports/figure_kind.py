@@ -197,10 +197,6 @@ class Drawing:
     notes: tuple[str, ...]
     draw: Callable[[], Any] = field(repr=False)
 
-    def rendered(self, formats: Iterable[str] = ("svg", "pdf", "png")) -> dict[str, bytes]:
-        """The figure in each format, as :meth:`written` has it."""
-        return self.written(formats).contents
-
     def written(self, formats: Iterable[str] = ("svg", "pdf", "png"), room: float = ROOM) -> RenderedFigure:
         """The figure in each format, up to ``room`` inches wide, its layout found once; the same data, the same bytes.
 
@@ -230,7 +226,7 @@ class Drawing:
 
     def svg(self) -> str:
         """The figure as SVG."""
-        return self.rendered(["svg"])["svg"].decode()
+        return self.written(["svg"]).contents["svg"].decode()
 
     def _repr_svg_(self) -> str:
         return self.svg()
@@ -255,7 +251,7 @@ class Drawing:
                 "a figure is saved as SVG, PDF or PNG", where=str(file), todo="end the path in .svg, .pdf or .png"
             )
         with saying_where(file):
-            write_bytes(file, self.rendered([form])[form])
+            write_bytes(file, self.written([form]).contents[form])
         return file
 
 

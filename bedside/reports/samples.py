@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -69,7 +70,7 @@ class MeasureRow:
         return self.measure.direction == "reference" and self.level in ("mean", "micro")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Sample(SystemValues):
     """The values behind one cell.
 
@@ -101,6 +102,7 @@ class Sample(SystemValues):
         return int(self.values.size)
 
 
+@lru_cache(maxsize=512)
 def interval_of(sample: Sample, level: SampleLevel) -> Interval | None:
     """The 95 % interval of a mean or of a ratio of sums, within what its values can be.
 

@@ -13,13 +13,14 @@ from bedside.ratings.names import is_human
 from bedside.simulation.actor_contract import CallPlace, reason_and_detail
 from bedside.simulation.conversation_log import CallSite, LoggedConversation, state_lines
 from bedside.simulation.logged_actors import LoggedActors, answered, call_seed, play
-from bedside.simulation.patient_review import REVIEW, ReviewerVerdict, model_review, review_question
+from bedside.simulation.patient_review import ReviewerVerdict, model_review, review_question
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
 from bedside.simulation.simulators.asking import ATTEMPTS, CLINICIAN_REPEATS, nothing_in, silent_stop
 from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call, Line
 from bedside.simulation.simulators.contract import Outcome, SpokenTurn
 from bedside.simulation.simulators.conversation_faults import KINDS, ConversationFault, case_truth, conversation_faults
 from bedside.simulation.simulators.faults import DECLINED
+from bedside.transcripts.simulation_folder import HIDDEN_FLAG, REVIEW_RUBRIC
 from bedside.transcripts.transcript import CLINICIAN_FAILURES, Transcript, Turn
 
 
@@ -225,8 +226,6 @@ def holds_hidden(call: Call, conversation: PlannedConversation, replied: Sequenc
 
 # -- What a conversation is written down as -------------------------------------------------------------
 
-#: The flag of a call that held a text which the case hides from whom it was put to.
-HIDDEN_FLAG = "hidden in a request"
 #: What flags of a faulty patient begin with: of what rules find, and of what the reviewer does.
 REVIEW_FLAG, REVIEWER_FLAG = "patient, reviewed: ", "patient, by the reviewer: "
 
@@ -342,4 +341,4 @@ def _review(had: HadConversation) -> dict[str, Any]:
 
 
 def _verdict(verdict: ReviewerVerdict) -> dict[str, Any]:
-    return {"rubric": f"{REVIEW}@{review_question().version}", **asdict(verdict)}
+    return {"rubric": f"{REVIEW_RUBRIC}@{review_question().version}", **asdict(verdict)}

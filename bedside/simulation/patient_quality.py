@@ -17,11 +17,9 @@ from bedside.analysis.deviation import deviation
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError, rated_groups, system_values
 from bedside.analysis.simulated_talks import SimulatedTalk, SimulatedTalks, simulated_talks
-from bedside.simulation.conversing import HIDDEN_FLAG
 from bedside.simulation.likeness import reference_kind
-from bedside.simulation.patient_review import REVIEW
 from bedside.stats.result import Result
-from bedside.transcripts.simulation_folder import ReviewCounts
+from bedside.transcripts.simulation_folder import HIDDEN_FLAG, REVIEW_RUBRIC, ReviewCounts
 
 #: What is held against the case, by algorithms, judges or people.
 FIDELITY = ("case_contradiction_level", "case_invention", "case_contradiction_rate", "case_support_rate")
@@ -46,7 +44,7 @@ TEXTS, WORDS = 60, 20_000
 #: Vectors of length 1 of texts, one row a text.
 Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 #: The ratings that say whether a patient keeps to its case: without any, nobody has checked it.
-CHECKS = (*FIDELITY, REVIEW, "factual_conflict", "factual_conflict_rate")
+CHECKS = (*FIDELITY, REVIEW_RUBRIC, "factual_conflict", "factual_conflict_rate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +157,11 @@ def _reviewed(view: RatingsView, talks: SimulatedTalks) -> Iterator[QualityMeasu
                 result = proportion([value for _, value in known], clusters=[case for case, _ in known])
                 measure = QualityMeasure("review", name, f"{title}, by {words}", system, "", result, "conversations", 3)
                 yield replace(measure, unreviewed=unreviewed)
-    wanted = [REVIEW] if REVIEW in view.metrics() else []
+    wanted = [REVIEW_RUBRIC] if REVIEW_RUBRIC in view.metrics() else []
     for _, raters, system, table in rated_groups(view, system_values(view, wanted, None), wanted):
         faulty = [float(value > 0) for value in table["value"].to_list()]
         result = proportion(faulty, clusters=table["case_id"].fill_null(table["transcript_id"]).to_list())
-        yield QualityMeasure("review", REVIEW, title, system, raters, result, "conversations", 3)
+        yield QualityMeasure("review", REVIEW_RUBRIC, title, system, raters, result, "conversations", 3)
 
 
 def _literacy(view: RatingsView) -> Iterator[QualityMeasure]:

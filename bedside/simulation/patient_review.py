@@ -20,10 +20,8 @@ from bedside.simulation.simulators.asking import ask_for_data
 from bedside.simulation.simulators.calls import ActorReply, Call
 from bedside.simulation.simulators.contract import Outcome, UnusableConversationError
 from bedside.simulation.simulators.conversation_faults import KINDS, FaultKind
+from bedside.transcripts.simulation_folder import REVIEW_RUBRIC
 from bedside.transcripts.transcript import Transcript, Turn
-
-#: The rubric by which a model or people review conversations, as rules do while they are had.
-REVIEW = "patient_faults"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,7 @@ class ReviewerVerdict:
 @cache
 def review_question() -> Question:
     """The rubric, made ready for prompts."""
-    return Question(RUBRICS.load(REVIEW))
+    return Question(RUBRICS.load(REVIEW_RUBRIC))
 
 
 def review_prompt(plan: SimulationPlan, conversation: PlannedConversation, outcome: Outcome) -> Prompt | NotAskable:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.run import RunSimulation, run_simulations
-from bedside.simulation.conversation_log import check_rows, opened_log
 from bedside.transcripts.simulation_folder import LOG_FILE, simulation_manifest
 
 #: What the manifests of one simulation have in common, however often it was run.
@@ -62,9 +60,8 @@ def simulated_costs(view: RatingsView) -> dict[str, SystemCost] | None:
         log = _log(simulation, view.run.path)
         if log is None:
             return None
-        with opened_log(log) as connection:
-            for cost in _of_log(connection):
-                costs[cost.system] = _sum(costs.get(cost.system), cost)
+        for cost in _of_log(log):
+            costs[cost.system] = _sum(costs.get(cost.system), cost)
     return costs if simulations else None
 
 
@@ -82,12 +79,15 @@ def _is_same(manifest: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return all(manifest.get(name) == other.get(name) for name in _SAME)
 
 
-def _of_log(connection: sqlite3.Connection) -> list[SystemCost]:
+def _of_log(log: Path) -> list[SystemCost]:
+    from bedside.simulation.conversation_log import check_rows, opened_log
+
     by_system: dict[str, dict[bool, list[tuple[int, float | None]]]] = {}
-    check_rows(connection, "replies", "plan")
-    for row in connection.execute(_BY_SYSTEM).fetchall():
-        parts = by_system.setdefault(row["system"], {True: [], False: []})
-        parts[row["actor"] == "clinician"].append((row["conversations"], row["cost"]))
+    with opened_log(log) as connection:
+        check_rows(connection, "replies", "plan")
+        for row in connection.execute(_BY_SYSTEM).fetchall():
+            parts = by_system.setdefault(row["system"], {True: [], False: []})
+            parts[row["actor"] == "clinician"].append((row["conversations"], row["cost"]))
     return [
         SystemCost(
             system,

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import orjson
 
 from bedside.core.errors import AmbiguousError
-from bedside.transcripts.told_roles import told_role
 from bedside.transcripts.transcript import ROLE_ALIASES, THIRD_WORDS, Role, Turn, plain_name
 
 #: What sides say, by kind: words of English, German, Spanish, French and Arabic, and pieces of Chinese, Korean and
@@ -361,6 +360,12 @@ def role_evidence(
 #: Names in logs of language models, in lower case, of who asks the model, and of the model.
 USERS = frozenset(("user", "human", "prompter"))
 MODELS = frozenset(("assistant", "gpt", "chatgpt", "ai", "bot", "model"))
+#: Keys beside the messages, without case and underscores, of what may tell whom the model plays, besides those of
+#: prompts; and what a text under them goes on from.
+PART_KEYS: Mapping[str, str] = {
+    **dict.fromkeys(("instructions", "instruction", "persona", "character"), ""),
+    **dict.fromkeys(("chatbotrole", "botrole", "assistantrole", "modelrole"), "You are "),
+}
 
 # How a message begins that may be such an instruction; to look for it in every one takes long.
 _INSTRUCTS = re.compile(
@@ -435,6 +440,8 @@ def check_roles(
 
 def _sign(said: Mapping[str, Sequence[str]]) -> str | None:
     """What speaks for it, as the end of a sentence; None where nothing does."""
+    from bedside.transcripts.told_roles import told_role
+
     # Some write the instruction as the first message of the user.
     first = said["user"][0]
     prompts = [*said["system"], first] if _INSTRUCTS.match(first) else said["system"]

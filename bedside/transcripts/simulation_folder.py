@@ -19,6 +19,8 @@ MANIFEST, TRANSCRIPTS, FAILED = "manifest.json", "transcripts.jsonl", "failed.js
 #: Hidden states, where a simulation keeps what was replied and typed while it goes on, and what its process holds.
 STATES, LOG_FILE, TYPED_LINES, LOCK = "states.jsonl", "log.sqlite", "typed.jsonl", ".simulation.lock"
 FORMAT = Format("simulation", todo="simulate into a new folder")
+#: What the name of the best trivial clinician of a benchmark begins with.
+FLOOR = "best-trivial:"
 #: What the manifest of a simulation has, and no other.
 _KEYS = {"protocol", "clinicians", "patient", "conversations"}
 #: What is read of it.
@@ -144,6 +146,9 @@ def without_simulators_own(files: list[str]) -> list[str]:
 
 # -- What a transcript says of the review of its patient ------------------------------------------------
 
+#: The rubric by which a model or people review conversations, as rules do while they are had; and the flag of a call
+#: that held a text which the case hides from whom it was put to.
+REVIEW_RUBRIC, HIDDEN_FLAG = "patient_faults", "hidden in a request"
 #: What is read of it.
 REVIEW = {
     "faults": OrNull([{"kind": TEXT}]),

@@ -15,13 +15,6 @@ from typing import Literal
 
 from bedside.transcripts.transcript import PARTNER_WORDS, ROLE_ALIASES, Role
 
-#: Keys beside the messages, without case and underscores, of what may tell whom the model plays, besides those of
-#: prompts; and what a text under them goes on from.
-PART_KEYS: Mapping[str, str] = {
-    **dict.fromkeys(("instructions", "instruction", "persona", "character"), ""),
-    **dict.fromkeys(("chatbotrole", "botrole", "assistantrole", "modelrole"), "You are "),
-}
-
 #: Names of roles that tell nothing of whom a model plays, or that more than the name tells.
 _UNTOLD = {"user", "assistant", "dr.", "th.", "ther.", "pt.", "pat."}
 _MORE: Mapping[Role, str] = {

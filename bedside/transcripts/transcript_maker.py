@@ -21,8 +21,7 @@ from bedside.transcripts.byte_source import MAX_RECORD, printable_path
 from bedside.transcripts.language import is_language_tag
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading_account import FileAccount
-from bedside.transcripts.role_evidence import check_labels, check_roles, log_sides
-from bedside.transcripts.told_roles import PART_KEYS
+from bedside.transcripts.role_evidence import PART_KEYS, check_labels, check_roles, log_sides
 from bedside.transcripts.transcript import (
     PROVENANCE_KINDS,
     PROVENANCE_SPEAKERS,

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -22,7 +22,9 @@ from bedside.core.json_shape import BOOLEAN, NUMBER, TEXT, OrNull
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.run import Run
 from bedside.scoring.judging_orders import STORE
-from bedside.tuning.tuned_judge import TuningOrder, TuningOutcome
+
+if TYPE_CHECKING:
+    from bedside.tuning.tuned_judge import TuningOrder, TuningOutcome
 
 #: The file of a run that keeps tries.
 FILE = "tuning-tries.json"

@@ -80,8 +80,8 @@ def test_suites_have_their_figures(drawings: dict[str, Drawing]) -> None:
 @pytest.mark.parametrize("name", ["calm-it/drift", "medconceal/by-turn", "medconceal/scatter"])
 def test_same_data_same_bytes_and_no_date(drawings: dict[str, Drawing], name: str) -> None:
     drawing = drawings[name]
-    files = drawing.rendered()
-    assert files == drawing.rendered()
+    files = drawing.written().contents
+    assert files == drawing.written().contents
     svg = drawing.svg()
     assert files["svg"] == svg.encode(), "whatever formats are asked for beside it"
     assert not re.search(r"20\d\d-\d\d", svg)
@@ -172,7 +172,7 @@ def test_scatter_and_confusion_show_each_unit_once() -> None:
 
 
 def test_a_figure_is_written_for_print_and_screen(drawings: dict[str, Drawing], tmp_path: Path) -> None:
-    drawn = {"by-turn": drawings["medconceal/by-turn"].rendered()}
+    drawn = {"by-turn": drawings["medconceal/by-turn"].written().contents}
     files = write_figures(drawn, tmp_path / "figures", ("svg", "pdf", "png"))
     assert [file.name for file in files] == ["by-turn.svg", "by-turn.pdf", "by-turn.png"]
     assert all(file.stat().st_size > 1000 for file in files)
@@ -446,7 +446,7 @@ def test_a_pdf_of_more_panels_than_a_page_holds_has_several_pages() -> None:
         return figure
 
     drawing = Drawing("tall", "Tall", (), draw)
-    rendered = drawing.rendered(["pdf"])["pdf"]
+    rendered = drawing.written(["pdf"]).contents["pdf"]
     boxes = re.findall(rb"/MediaBox \[ ([\d. ]+) \]", rendered)
     sizes = [tuple(map(float, box.split()[2:])) for box in boxes]
     assert len(sizes) == 2
@@ -455,9 +455,9 @@ def test_a_pdf_of_more_panels_than_a_page_holds_has_several_pages() -> None:
     for wide, high in sizes:
         assert wide == pytest.approx(width)
         assert high <= max(9 * 72, 1.38 * wide)
-    assert rendered == drawing.rendered(["pdf"])["pdf"]
+    assert rendered == drawing.written(["pdf"]).contents["pdf"]
     few = replace(drawing, draw=lambda: panels(4, 3.0, 4.0, most_columns=2)[0])
-    assert few.rendered(["pdf"])["pdf"].count(b"/MediaBox") == 1
+    assert few.written(["pdf"]).contents["pdf"].count(b"/MediaBox") == 1
 
 
 def test_letters_that_no_font_has_are_told_of(views: dict[str, RatingsView]) -> None:

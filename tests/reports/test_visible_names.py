@@ -61,7 +61,7 @@ def svg(rows: Table) -> str:
         return figure
 
     drawing = Drawing("names", "Names", (), draw)
-    assert drawing.rendered(["png"])["png"].startswith(b"\x89PNG")
+    assert drawing.written(["png"]).contents["png"].startswith(b"\x89PNG")
     return "".join(ElementTree.fromstring(drawing.svg()).itertext())
 
 

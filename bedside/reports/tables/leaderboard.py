@@ -26,9 +26,9 @@ from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
 from bedside.reports.table_notes import BY_WHERE, absent_notes, averaging_notes, lost_notes
-from bedside.simulation.actors.trivial import FLOOR, trivial_clinicians
 from bedside.simulation.simulated_costs import SystemCost, simulated_costs
 from bedside.stats.result import Result
+from bedside.transcripts.simulation_folder import FLOOR
 
 # -- Which measures a leaderboard shows -----------------------------------------------------------------
 
@@ -596,6 +596,8 @@ def best_system(view: RatingsView) -> str | None:
 
 
 def _floor_words(system: str) -> str:
+    from bedside.simulation.actors.trivial import trivial_clinicians
+
     return f"best of {len(trivial_clinicians())} trivial: {system.removeprefix(FLOOR)}"
 
 

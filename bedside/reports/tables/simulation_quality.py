@@ -14,7 +14,6 @@ from bedside.reports.notes import Note, note
 from bedside.reports.number_text import ARROWS, DASH, number, plain_words, rater_words
 from bedside.reports.table_content import Cell, Heading, Row
 from bedside.reports.table_kind import Options, TableKind
-from bedside.simulation.conversing import HIDDEN_FLAG
 from bedside.simulation.likeness import APART, MARGIN, Likeness
 from bedside.simulation.patient_quality import (
     FALLBACK_FLAG,
@@ -24,7 +23,7 @@ from bedside.simulation.patient_quality import (
     QualityMeasure,
     patient_quality,
 )
-from bedside.transcripts.simulation_folder import reviewed_sentences
+from bedside.transcripts.simulation_folder import HIDDEN_FLAG, reviewed_sentences
 
 _TITLE = "Is the simulated patient any good?"
 #: Headings, by aspect.

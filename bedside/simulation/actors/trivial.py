@@ -24,10 +24,11 @@ from bedside.ratings.names import algorithm_rater
 from bedside.simulation.actor_contract import ActorKind, ActorName, CallPlace, LocalActor
 from bedside.simulation.simulators.calls import ActorReply, Call
 from bedside.simulation.simulators.contract import Simulator
+from bedside.transcripts.simulation_folder import FLOOR
 
-#: All of them; and what their names begin with, and that of the best of them in a benchmark (its floor).
+#: All of them, and what their names begin with.
 TRIVIAL = "trivial"
-_ONE, FLOOR = f"{TRIVIAL}:", f"best-{TRIVIAL}:"
+_ONE = f"{TRIVIAL}:"
 _FILE = Path(__file__).with_suffix(".yaml")
 #: The language of their lines for cases in any other.
 _USUAL = "en"

@@ -234,13 +234,13 @@ CUES: Mapping[str, tuple[str, ...]] = {
         r"\b(?:instead of|without) (?:having to|going|taking|doing)\b",
     ),
 }
-_COMPILED = {kind: re.compile("|".join(patterns)) for kind, patterns in CUES.items()}
+_JOINED = {kind: "|".join(patterns) for kind, patterns in CUES.items()}
 
 
 def challenge_cues(text: str) -> tuple[str, ...]:
     """Kinds of challenge cue in what a patient says, in the order of :data:`CUES`; empty where there is none."""
     plain = " ".join(text.casefold().replace("’", "'").split())
-    return tuple(kind for kind, pattern in _COMPILED.items() if pattern.search(plain))
+    return tuple(kind for kind, pattern in _JOINED.items() if re.search(pattern, plain))
 
 
 # -- The form of a parameter file -----------------------------------------------------------------------
