@@ -48,6 +48,6 @@ def test_as_much_is_seen_as_is_said(model: str, language: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("language", NUMBER)
 def test_notes_that_were_written_one_by_one_are_seen_too(language: str) -> None:
-    found = measured("", "by hand", language)
+    found = recall(Recognition(""), "by hand", language)
     assert all(found.seen[group] >= 0.9 * found.planted[group] for group in GROUPS)
     assert 1000 * len(found.false) / found.words <= 7
