@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @settings_class
 class ForgetSettings:
-    """Remove a case, a rater, or what is older than a date from a run; from a simulation, a case.
+    """Remove a case, a rater, or what is older than a date from a run; of a simulation, cases.
 
     Transcripts go with their ratings, judgements, prompts, items of plans and answers, on the rating page too. The
     report in the run goes: make it again. What is kept says that something was removed, when and how much.

@@ -84,7 +84,7 @@ def test_a_pipe_is_read_to_its_end_and_not_waited_for_without_end(tmp_path: Path
 def test_messages_are_one_line_that_any_terminal_takes() -> None:
     error = BedsideError("a\nb \x1b[31m\x00 \ud800 医生 \u202e" + "x" * 9000, where="f\t1", todo="y" * 9000)
     line = str(error)
-    assert line.startswith(r"f 1: a b \x1b[31m\x00 \ud800 医生 \u202exxx")
+    assert line.startswith(r"f\t1: a b \x1b[31m\x00 \ud800 医生 \u202exxx")
     assert line.isprintable()
     assert len(line) < 2100
     assert error.what.startswith("a\n")

@@ -11,7 +11,7 @@ from bedside.annotation.rating_page.page_database import PageDatabase
 from bedside.annotation.rating_page.page_folder import page_folder
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.run import Run
-from tests.annotation.rating_page.pages import ServedPage, serving
+from tests.annotation.rating_page.pages import ServedPage, impatient, serving
 from tests.annotation.rating_page.recruiting import Participant, enrolment_secret, write_study
 from tests.annotation.study import new_study, rating_plan
 from tests.durability import children
@@ -28,7 +28,7 @@ def test_a_clock_that_jumps(bench: Bench) -> None:
     code, said, _ = children.run(bench.call, folder, [jumping])
     if code == 2:  # no archive is of 1970
         assert "the clock of this machine" in one_line(said)
-        bench.look(folder)
+        bench.look(files_of(folder))
         return
     assert code == 0, said
     files = files_of(folder)
@@ -39,14 +39,7 @@ def test_a_clock_that_jumps(bench: Bench) -> None:
 class JumpingPage(ServedPage):
     """A page whose server's clock jumps."""
 
-    def command(self, *more: str) -> list[str]:
-        python, option, code, *typed = super().command(*more)
-        return [
-            python,
-            option,
-            f"from tests.durability.clocks import jumping\n{code}".replace("main()", "jumping()\nmain()"),
-            *typed,
-        ]
+    before = (impatient, jumping)
 
 
 @pytest.mark.server

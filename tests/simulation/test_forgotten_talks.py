@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,9 +16,8 @@ from bedside.core.files import unpacked
 from bedside.simulation.conversation_log import opened_log, removed_conversations, spent_by_role
 from bedside.simulation.talks_folder import check_rows_kept
 from bedside.transcripts.simulation_folder import LOG_FILE, checked_manifest
-from tests.durability.recorder import Record, Recording
+from tests.durability.recorder import recorded
 from tests.durability.states import is_temporary
-from tests.forked import CONTEXT
 from tests.simulation.tiny import cases, install
 
 GONE = cases(3)[1].id
@@ -75,23 +74,11 @@ def test_no_byte_of_the_case_stays_and_the_log_says_that_some_was(talks: Path) -
     assert of_others(talks) == kept
 
 
-def _forgetting(folder: Path, before: Record) -> None:
-    """In a process of its own."""
-    os.chdir(folder)
-    end = before()
-    bedside.forget("talks", case=GONE)
-    end()
-
-
 @pytest.mark.slow
 def test_killed_at_any_step_the_same_call_ends(talks: Path, tmp_path: Path) -> None:
     kept, seen = of_others(talks), set()
-    recording = Recording(tmp_path / "recording")
-    child = CONTEXT.Process(target=_forgetting, args=(talks.parent, Record(recording.path)))
-    child.start()
-    child.join(120)
-    assert child.exitcode == 0
-    for number, (_, _, tree) in enumerate(recording.states()):
+    recording = recorded(partial(bedside.forget, "talks", case=GONE), talks.parent, tmp_path / "recording")
+    for number, (_, _, tree) in enumerate(recording.states):
         folder = recording.put(tree, tmp_path / "states" / str(number)) / "talks"
         seen.add(len(removed(folder)))
         bedside.forget(folder, case=GONE)

@@ -53,6 +53,12 @@ def _listed(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else list(value)
 
 
+def impatient() -> None:
+    """The page puts answers into the run each second: nobody here waits ten for it."""
+    assert page_server.COLLECT_SECONDS <= 10
+    page_server.COLLECT_SECONDS = 1.0
+
+
 class ServedPage:
     """``bedside annotate page`` on a plan of a run, in a process of its own that can be killed.
 
@@ -63,6 +69,8 @@ class ServedPage:
         researcher: the link of the page that shows how the study goes.
         output: what the command printed until it served.
     """
+
+    before: tuple[children.Before, ...] = (impatient,)
 
     def __init__(self, plan: AnnotationPlan, run: Run, *options: str) -> None:
         self.plan_file = Path(run.path).with_name("plan.json")
@@ -90,7 +98,7 @@ class ServedPage:
 
     def start(self) -> None:
         (log := self.plan_file.with_name("page.log")).write_bytes(b"")
-        self._child = children.start(self.call(), Path.cwd(), [_impatient], log)
+        self._child = children.start(self.call(), Path.cwd(), self.before, log)
         while not re.search("Ctrl-C ends it.*\n", said := self._child.said) and self.stands:
             time.sleep(0.01)
         self.output = said
@@ -113,12 +121,6 @@ class ServedPage:
     @property
     def stands(self) -> bool:
         return self._child is not None and self._child.process.is_alive()
-
-
-def _impatient() -> None:
-    """The page puts answers into the run each second: nobody here waits ten for it."""
-    assert page_server.COLLECT_SECONDS <= 10
-    page_server.COLLECT_SECONDS = 1.0
 
 
 @contextmanager

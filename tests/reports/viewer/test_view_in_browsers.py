@@ -21,16 +21,9 @@ from bedside.reports.viewer.viewed_run import ViewedRun, read_query
 from bedside.transcripts.transcript import Transcript, Turn
 from tests.analysis.simulated_run import simulated_run
 from tests.judges.llm.server import JudgeServer
+from tests.reports.builders import with_rows
 from tests.reports.test_visible_names import NAMES
-from tests.reports.viewer.runs import (
-    ARABIC,
-    HOSTILE,
-    HOSTILE_ID,
-    ServedView,
-    add_warmth,
-    talks as made_talks,
-    with_rows,
-)
+from tests.reports.viewer.runs import ARABIC, HOSTILE, HOSTILE_ID, ServedView, add_warmth, talks as made_talks
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 Opener = Callable[..., Any]
