@@ -87,21 +87,6 @@ def read_logins(folder: Path) -> tuple[Login, ...]:
     return tuple(Login(name, entry["email"], entry["password"]) for name, entry in logins["raters"].items())
 
 
-def check_login_names(raters: Sequence[str]) -> None:
-    """See that raters can log in by their names.
-
-    Raises:
-        LabelStudioError: a name has characters that no login may have.
-    """
-    for name in raters:
-        if not _LOGIN_NAME.fullmatch(name):
-            raise LabelStudioError(
-                f"{name!r} can't be a rater's name",
-                where="`raters`",
-                todo="use letters, digits, . _ and -, or an address",
-            )
-
-
 def add_raters(folder: Path, url: str, raters: Sequence[str]) -> None:
     """Let raters in who are not in yet; a password is kept before it is used, so that none is lost.
 
@@ -360,7 +345,13 @@ def serve(
             "bedside starts Label Studio on Linux and macOS only",
             todo="start it yourself, and give its address to push and pull by `url`",
         )
-    check_login_names(raters)
+    for name in raters:
+        if not _LOGIN_NAME.fullmatch(name):
+            raise LabelStudioError(
+                f"{name!r} can't be a rater's name",
+                where="`raters`",
+                todo="use letters, digits, . _ and -, or an address",
+            )
     folder = folder.absolute()
     with saying_where(folder):
         folder.mkdir(parents=True, exist_ok=True)

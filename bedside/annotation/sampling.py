@@ -617,9 +617,10 @@ def make_plan(
     identity = run_identity(run)
 
     def draw(pool: UnitPool, per: int | None) -> tuple[list[Stratum], list[tuple[DrawableUnit, int]]]:
+        # Were the seed of a draw from what others left theirs, what they drew would tell what is drawn of the rest.
         return _drawn_strata(
             pool, by=by, per=per, priority=priority, focus=focus, random_share=random_share,
-            seed=_seed_of_draw(seed, excluded),
+            seed=f"{seed}:{opaque_id(*sorted(excluded))}" if excluded else str(seed),
         )  # fmt: skip
 
     def largest_share(per: int) -> int:
@@ -699,11 +700,6 @@ def make_plan(
             },
         )
     )
-
-
-def _seed_of_draw(seed: int, excluded: Collection[tuple[str, str]]) -> str:
-    """The seed of a draw from what others left: were it theirs, what they drew would tell what is drawn of the rest."""
-    return str(seed) if not excluded else f"{seed}:{opaque_id(*sorted(excluded))}"
 
 
 def _drawn_strata(

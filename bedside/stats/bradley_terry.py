@@ -62,11 +62,9 @@ class _PairRegression:
         )  # fmt: skip
         if not firsts.size:
             return blank
-        ranks = [int(np.linalg.matrix_rank(design)) for design in (blank.design, blank._with_place()) if design.size]
+        designs = (blank.design, np.column_stack([blank.design, np.ones(firsts.size)]))
+        ranks = [int(np.linalg.matrix_rank(design)) for design in designs if design.size]
         return replace(blank, has_position=len(ranks) == 1 or ranks[1] > ranks[0])
-
-    def _with_place(self) -> Array:
-        return np.column_stack([self.design, np.ones(self.firsts.size)])
 
     @cached_property
     def design(self) -> Array:
