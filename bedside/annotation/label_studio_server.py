@@ -366,7 +366,8 @@ def serve(
         started = server is None
         if server is None:
             program = ensure_environment(environment, say)
-            _start(folder, program, port or _last_port(folder), say)
+            last = read_state(folder / _STATE)
+            _start(folder, program, port or (int(last["url"].rpartition(":")[2]) if last else PORT), say)
             server = running_server(folder)
             assert server is not None
         add_raters(folder, server.url, raters)
@@ -509,11 +510,6 @@ def _taken(port: int) -> bool:
 
 def _url(port: int) -> str:
     return f"http://127.0.0.1:{port}"
-
-
-def _last_port(folder: Path) -> int:
-    state = read_state(folder / _STATE)
-    return PORT if state is None else int(state["url"].rpartition(":")[2])
 
 
 @contextmanager

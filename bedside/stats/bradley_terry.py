@@ -118,10 +118,6 @@ class _PairRegression:
         """Whether the one shown first, or the one shown second, won every comparison."""
         return bool((np.nansum(self.shares) == 0) or (np.nansum(1 - self.shares) == 0))
 
-    def without_place(self) -> _PairRegression:
-        """The same without the effect of the place."""
-        return replace(self, has_position=False)
-
     @cached_property
     def estimate(self) -> Array:
         """The coefficients by maximum likelihood, a comparison's share of the win as so much of a success."""
@@ -372,7 +368,7 @@ def _on_one_scale(table: Array, names: Sequence[str], level: float) -> tuple[_Un
         return _Unfitted(len(names)), [reason] * len(names)
     remark = "" if regression.has_position else _IN_STRENGTHS
     if regression.is_separated:
-        regression, remark = regression.without_place(), _INFINITE
+        regression, remark = replace(regression, has_position=False), _INFINITE
     reasons = [graph.reason(system, joined, names) for system in range(len(names))]
     return _Fitted(regression, tuple(joined), len(names), level, remark), reasons
 
@@ -542,5 +538,5 @@ def _equal_scores(table: Array, pair: tuple[int, int]) -> Array | None:
     if regression.is_decided_by_place:
         return None
     if regression.is_separated:
-        regression = regression.without_place()
+        regression = replace(regression, has_position=False)
     return regression.scores(regression.difference(pair))
