@@ -7,23 +7,9 @@ from typing import Literal, get_args
 from bedside.core.errors import DataError
 
 Test = Literal[
-    "auto",
-    "wilcoxon",
-    "permutation",
-    "permutation-mid-p",
-    "t",
-    "mcnemar",
-    "mcnemar-mid-p",
-    "friedman",
-    "overlapping",
-    "welch-permutation",
-    "mannwhitney",
-    "fisher",
-    "fisher-mid-p",
-    "welch",
-    "student",
-    "kruskal",
-]
+    "auto", "wilcoxon", "permutation", "permutation-mid-p", "t", "mcnemar", "mcnemar-mid-p", "friedman", "overlapping",
+    "welch-permutation", "mannwhitney", "fisher", "fisher-mid-p", "welch", "student", "kruskal",
+]  # fmt: skip
 TESTS: tuple[Test, ...] = get_args(Test)
 
 Alternative = Literal["two-sided", "greater", "less"]

@@ -236,7 +236,8 @@ def _adjudication_plan(
         assignment[min(free, key=lambda person: len(assignment[person]))].append(name)
         items.append(PlanItem(id=name, transcript=unit[0], unit=unit[1], stratum=0, drawn="disagreement", chance=0.0))
         opinions[name] = {
-            rubric: tuple(map(_without_name, _shuffled(of_rubric, rng))) for rubric, of_rubric in by_rubric.items()
+            rubric: tuple(map(_without_name, rng.sample(of_rubric, len(of_rubric))))
+            for rubric, of_rubric in by_rubric.items()
         }
         if own := queue.agreed.get(unit):
             agreed[name] = own
@@ -343,10 +344,6 @@ def settled_and_changed(run: Run, plan: AnnotationPlan) -> tuple[int, int]:
 
 def _without_name(said: _RaterOpinion) -> Opinion:
     return Opinion(answer=said.choice, reason=". ".join(filter(None, (said.parts, said.reason))))
-
-
-def _shuffled(said: Sequence[_RaterOpinion], rng: random.Random) -> list[_RaterOpinion]:
-    return rng.sample(said, len(said))
 
 
 def _asked_rubrics(plan: AnnotationPlan, names: Sequence[str] | None) -> list[Rubric]:

@@ -87,21 +87,6 @@ def read_logins(folder: Path) -> tuple[Login, ...]:
     return tuple(Login(name, entry["email"], entry["password"]) for name, entry in logins["raters"].items())
 
 
-def check_login_names(raters: Sequence[str]) -> None:
-    """See that raters can log in by their names.
-
-    Raises:
-        LabelStudioError: a name has characters that no login may have.
-    """
-    for name in raters:
-        if not _LOGIN_NAME.fullmatch(name):
-            raise LabelStudioError(
-                f"{name!r} can't be a rater's name",
-                where="`raters`",
-                todo="use letters, digits, . _ and -, or an address",
-            )
-
-
 def add_raters(folder: Path, url: str, raters: Sequence[str]) -> None:
     """Let raters in who are not in yet; a password is kept before it is used, so that none is lost.
 
@@ -360,7 +345,13 @@ def serve(
             "bedside starts Label Studio on Linux and macOS only",
             todo="start it yourself, and give its address to push and pull by `url`",
         )
-    check_login_names(raters)
+    for name in raters:
+        if not _LOGIN_NAME.fullmatch(name):
+            raise LabelStudioError(
+                f"{name!r} can't be a rater's name",
+                where="`raters`",
+                todo="use letters, digits, . _ and -, or an address",
+            )
     folder = folder.absolute()
     with saying_where(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -375,7 +366,8 @@ def serve(
         started = server is None
         if server is None:
             program = ensure_environment(environment, say)
-            _start(folder, program, port or _last_port(folder), say)
+            last = read_state(folder / _STATE)
+            _start(folder, program, port or (int(last["url"].rpartition(":")[2]) if last else PORT), say)
             server = running_server(folder)
             assert server is not None
         add_raters(folder, server.url, raters)
@@ -518,11 +510,6 @@ def _taken(port: int) -> bool:
 
 def _url(port: int) -> str:
     return f"http://127.0.0.1:{port}"
-
-
-def _last_port(folder: Path) -> int:
-    state = read_state(folder / _STATE)
-    return PORT if state is None else int(state["url"].rpartition(":")[2])
 
 
 @contextmanager

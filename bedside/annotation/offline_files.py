@@ -72,12 +72,6 @@ _REASON_WIDTH, _USUAL_WIDTH = 40, 18
 _SPARE_ROWS = 200
 
 
-def write_workbook(path: Path, plan: AnnotationPlan, rater: str, tasks: Sequence[Mapping[str, Any]]) -> None:
-    """Write the table of a rater: a sheet to fill in, how to rate, and a sheet for each conversation."""
-    with replacing(path) as temporary, archiving():
-        _AnswerWorkbook(plan, rater, tasks).book.save(temporary)
-
-
 class _AnswerWorkbook:
     """The workbook that a rater fills in."""
 
@@ -543,7 +537,8 @@ def _write_files(plan: AnnotationPlan, run: Run, form: str, folder: Path) -> lis
             # The mark at its beginning tells a spreadsheet that it is UTF-8.
             write_text(path, "\ufeff" + csv_table(plan, rater, tasks))
         else:
-            write_workbook(path, plan, rater, tasks)
+            with replacing(path) as temporary, archiving():
+                _AnswerWorkbook(plan, rater, tasks).book.save(temporary)
     if form == "label-studio":
         # What a rater's Label Studio asks for as the project's labelling interface.
         write_text(folder / "page.xml", labelling_page(plan))

@@ -470,7 +470,9 @@ def assigned_items(
     bundles: dict[str, list[str]] = {}
     for item, place in zip(items, places, strict=True):
         bundles.setdefault(place, []).append(item.id)
-    shared_ids = _shared_ids(bundles, min(shared, len(items)), seed)
+    # All raters rate whole bundles in an order drawn at random, the last one cut where it must be.
+    drawn = random.Random(f"{seed}:shared").sample(sorted(bundles), len(bundles))
+    shared_ids = set([item_id for place in drawn for item_id in bundles[place]][:shared])
     divided = [
         [item_id for item_id in bundle if item_id not in shared_ids]
         for bundle in sorted(bundles.values(), key=len, reverse=True)
@@ -499,12 +501,6 @@ def _in_order(item_ids: Sequence[str], repeats: Mapping[str, PlanItem], rng: ran
         rng.shuffle(first)
         rng.shuffle(second)
     return first + second
-
-
-def _shared_ids(bundles: Mapping[str, Sequence[str]], count: int, seed: int) -> set[str]:
-    """The items that all raters rate: whole bundles in an order drawn at random, the last one cut where it must be."""
-    drawn = random.Random(f"{seed}:shared").sample(sorted(bundles), len(bundles))
-    return set([item_id for place in drawn for item_id in bundles[place]][:count])
 
 
 # -- The drawing of a plan ------------------------------------------------------------------------------
@@ -617,9 +613,10 @@ def make_plan(
     identity = run_identity(run)
 
     def draw(pool: UnitPool, per: int | None) -> tuple[list[Stratum], list[tuple[DrawableUnit, int]]]:
+        # Were the seed of a draw from what others left theirs, what they drew would tell what is drawn of the rest.
         return _drawn_strata(
             pool, by=by, per=per, priority=priority, focus=focus, random_share=random_share,
-            seed=_seed_of_draw(seed, excluded),
+            seed=f"{seed}:{opaque_id(*sorted(excluded))}" if excluded else str(seed),
         )  # fmt: skip
 
     def largest_share(per: int) -> int:
@@ -699,11 +696,6 @@ def make_plan(
             },
         )
     )
-
-
-def _seed_of_draw(seed: int, excluded: Collection[tuple[str, str]]) -> str:
-    """The seed of a draw from what others left: were it theirs, what they drew would tell what is drawn of the rest."""
-    return str(seed) if not excluded else f"{seed}:{opaque_id(*sorted(excluded))}"
 
 
 def _drawn_strata(

@@ -25,7 +25,16 @@ from bedside.ratings.names import is_human
 from bedside.ratings.run_folder import is_run
 from bedside.reports.table import Table, Tables
 from bedside.simulation.actors.trivial import TRIVIAL, trivial_clinicians
-from bedside.simulation.talk_settings import ACTORS, CLINICIAN, COST, PLANNED, Replaying, TalkLimits, TalkSettings
+from bedside.simulation.talk_settings import (
+    ACTORS,
+    CLINICIAN,
+    MOST_CALLS,
+    PLANNED,
+    PRICES,
+    Replaying,
+    TalkLimits,
+    TalkSettings,
+)
 from bedside.transcripts.simulation_folder import FLOOR, TRANSCRIPTS
 
 if TYPE_CHECKING:
@@ -65,10 +74,7 @@ class PreviewedBenchmark(TalkSettings):
         "protocol's own, which are invented, unless given.",
         default=None, heading=None,
     )  # fmt: skip
-    max_concurrency: int = option(
-        "Most calls under way at once to an address, whatever models it serves, or to an agent.",
-        default=8, heading=COST, metavar="NUMBER",
-    )  # fmt: skip
+    max_concurrency: int = MOST_CALLS
     out: str | os.PathLike[str] | None = option(
         "Folder of the benchmark; where it has a run already, its spread says what can be told apart.",
         default=None, heading=None,
@@ -132,10 +138,7 @@ class ExtendSettings(TalkLimits):
     """
 
     clinician: ActorInput = CLINICIAN
-    prices: Prices | None = option(
-        "US dollars for a million tokens in and out, by model, where bedside doesn't know them.",
-        default=None, heading=None,
-    )  # fmt: skip
+    prices: Prices | None = PRICES
     watch: BenchmarkWatch | None = option("What is called while it goes on.", default=None, heading=None)
 
 

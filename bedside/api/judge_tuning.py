@@ -365,6 +365,7 @@ def probe(run: RunOrFolder, settings: ProbeSettings) -> Tables[tuple[Probed, ...
         BedsideError: a name that is none, a rubric without levels, a run without texts, or a model that can't be asked;
             what was answered before is kept.
     """
+    from bedside.analysis.self_preference import makers
     from bedside.judges.llm.contract import check_models
     from bedside.judges.llm.spending import CostLimit
     from bedside.reports.judgements import judged_table
@@ -372,7 +373,8 @@ def probe(run: RunOrFolder, settings: ProbeSettings) -> Tables[tuple[Probed, ...
 
     call = _ProbingCall(run, settings)
     orders = call.orders()
-    call.check_makers()
+    if settings.made_by:
+        makers(_whole_view(call.run), settings.made_by)
     check_models(model for order in orders for model in order.models)
     budget = CostLimit(settings.max_cost)
     probed = tuple(probe_judge(call.run, order, progress=settings.progress, budget=budget) for order in orders)
@@ -456,13 +458,6 @@ class _ProbingCall:
             )
             for name in names
         ]
-
-    def check_makers(self) -> None:
-        """Refuse systems that are none."""
-        from bedside.analysis.self_preference import makers
-
-        if self.settings.made_by:
-            makers(_whole_view(self.run), self.settings.made_by)
 
     def tables(self, probed: Probed) -> Iterator[Table]:
         """The table of a judge's probes, and of its preference for its own model's conversations, where known."""

@@ -233,10 +233,10 @@ class JudgingCall:
         self.run: Run | None = None
         self.transcripts: TranscriptInput | None = None
         self.folder = None if settings.out is None else Path(settings.out)
-        if isinstance(source, Run) or _names_run(source):
+        if isinstance(source, Run) or (isinstance(source, str | os.PathLike) and is_run(source)):
             if settings.out is not None:
                 raise InputError("a run is judged where it is", where="`out`", todo="leave it out, or give transcripts")
-            self.run = open_run(source)  # type: ignore[arg-type]
+            self.run = open_run(source)
             self.folder = self.run.path
         else:
             self._take(source, writes)
@@ -388,11 +388,6 @@ class JudgingCall:
         from bedside.scoring.judging_batches import write_batch
 
         return write_batch(scoring.run, self.models, self.work, Path(out), settings=self.how, progress=progress)
-
-
-def _names_run(source: object) -> bool:
-    """Whether it is the path of a folder that holds a run."""
-    return isinstance(source, str | os.PathLike) and is_run(source)
 
 
 # -- Conversations compared two by two ------------------------------------------------------------------

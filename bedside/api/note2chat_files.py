@@ -162,7 +162,8 @@ def _write(
     from bedside.core.files import make_folder, write_json, write_text
 
     if not any(rows.values()):
-        raise DataError("there is nothing to train on", where=str(out), todo=_first_reason(left_out))
+        todo = next((f"{name}: {reason}" for name, reason in left_out), "name files of interviews")
+        raise DataError("there is nothing to train on", where=str(out), todo=todo)
     others = {path.name for path in out.iterdir()} if out.is_dir() else set()
     if others and INFO not in others:
         raise InputError("the folder holds something else", where=str(out), todo="name another")
@@ -241,10 +242,6 @@ def _flags(talk: Transcript) -> Mapping[str, int]:
     simulation = talk.reference.get("simulation")
     flags = simulation.get("flags") if isinstance(simulation, Mapping) else None
     return flags if isinstance(flags, Mapping) else {}
-
-
-def _first_reason(left_out: Iterable[tuple[str, str]]) -> str:
-    return next((f"{name}: {reason}" for name, reason in left_out), "name files of interviews")
 
 
 # -- Pairs of candidates for single messages of the doctor ----------------------------------------------

@@ -623,10 +623,8 @@ class DriftSettings(RatingsPart, Within, Chosen):
 
     by: str = option(
         "Factor of the transcripts that holds the length.",
-        default="target_length",
-        heading=OVER_LENGTH,
-        metavar="FACTOR",
-    )
+        default="target_length", heading=OVER_LENGTH, metavar="FACTOR",
+    )  # fmt: skip
     lengths: Sequence[float] | None = option(
         "The two lengths to compare, such as 20,80. Without it, the shortest and the longest.",
         default=None, heading=OVER_LENGTH, metavar="SHORT,LONG", form="numbers",

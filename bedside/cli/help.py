@@ -224,12 +224,8 @@ class CommandGroup(TyperGroup):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the commands, then the options."""
-        self.format_commands(ctx, formatter)
-        _write_options(self, ctx, formatter)
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands."""
         _write_commands({name: self.get_command(ctx, name) for name in self.list_commands(ctx)}, formatter)
+        _write_options(self, ctx, formatter)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the examples and the last words."""

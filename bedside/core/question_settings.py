@@ -30,15 +30,9 @@ Kind = TypeVar("Kind")
 
 #: Headings of ``--help``; what stands under the first is typed without an option's name.
 ARGUMENTS, OPTIONS, WHICH, HOW, READING, JUDGES, COST, OUTPUT = (
-    "Arguments",
-    "Options",
-    "Which ratings",
-    "How",
-    "How the files are read",
-    "Judges",
-    "Judges: cost and speed",
+    "Arguments", "Options", "Which ratings", "How", "How the files are read", "Judges", "Judges: cost and speed",
     "Output",
-)
+)  # fmt: skip
 
 #: How what is typed for an option becomes its value. ``text`` stays as it is, and its type says what is typed;
 #: ``word`` and ``path`` too, whatever the type; of ``unless`` the value is True unless the option is typed. ``names``

@@ -186,14 +186,9 @@ def _unversioned(table: Table) -> Table:
 _OF_VALUES = ("results", "leaderboard", "level_shares")
 #: Where a record has its number, with the ends of its interval.
 _NUMBERS = (
-    ("share_by_case", "by_case_"),
-    ("share", ""),
-    ("value", ""),
-    ("difference", "difference_"),
-    ("estimate", ""),
-    ("wins", "wins_"),
-    ("mean", ""),
-)
+    ("share_by_case", "by_case_"), ("share", ""), ("value", ""), ("difference", "difference_"), ("estimate", ""),
+    ("wins", "wins_"), ("mean", ""),
+)  # fmt: skip
 
 
 def _share_of(record: Mapping[str, Any]) -> str | None:

@@ -390,22 +390,14 @@ def _reference_notes(results: ShownResults) -> list[str]:
             f"{', '.join(distances)}: distance of the mean from the mean of the reference corpus, without sign."
         )
     lacking = [
-        layout.plain_title(layout.items[position])
-        for position in _compared_positions(layout)
-        if position not in references
+        layout.plain_title(item)
+        for position, item in enumerate(layout.items)
+        if (item.nearest or (layout.options.reference is not None and not item.measure.compared))
+        and position not in references
     ]
     if lacking:
         notes.append(f"The reference corpus has no value by the same raters of {', '.join(lacking)}.")
     return notes
-
-
-def _compared_positions(layout: ResultsLayout) -> list[int]:
-    """The positions of measures of which the table needs the reference corpus's own value."""
-    return [
-        position
-        for position, item in enumerate(layout.items)
-        if item.nearest or (layout.options.reference is not None and not item.measure.compared)
-    ]
 
 
 def _difference_notes(results: ShownResults) -> list[str]:

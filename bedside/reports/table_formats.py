@@ -290,7 +290,7 @@ class _Sheet:
         cell.font = Font(bold=bold, italic=italic, size=9 if small else 11)
         if not italic:
             cell.alignment = Alignment(wrap_text=True, vertical="top")
-            room = max(self._total_width(), _WIDEST) * _CHARACTER
+            room = max(sum(self._column_widths), _WIDEST) * _CHARACTER
             self._sheet.row_dimensions[self._row].height = _LINE * len(lines(text, room))
             self._merge(self._row, 1, self._row, max(self._width, 1))
         self._row += 1
@@ -389,9 +389,6 @@ class _Sheet:
                 widths[column] = min(_WIDEST, max(widths[column], wide / _CHARACTER + 1.5))
         return widths
 
-    def _total_width(self) -> float:
-        return sum(self._column_widths)
-
     def _set_widths(self) -> None:
         from openpyxl.utils import get_column_letter
 
@@ -402,7 +399,7 @@ class _Sheet:
         """One page wide, the headings on each page."""
         from openpyxl.worksheet.properties import PageSetupProperties
 
-        self._sheet.page_setup.orientation = "landscape" if self._total_width() > 90 else "portrait"
+        self._sheet.page_setup.orientation = "landscape" if sum(self._column_widths) > 90 else "portrait"
         self._sheet.page_setup.fitToWidth, self._sheet.page_setup.fitToHeight = 1, 0
         self._sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
         self._sheet.print_title_rows = f"1:{first - 1}"

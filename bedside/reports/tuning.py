@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from bedside.analysis.judge_accuracy import level_words
 from bedside.analysis.judge_versions import version_words
 from bedside.analysis.jury_agreement import shared_families
 from bedside.core.words import counted
@@ -362,17 +363,13 @@ def _independence(rows: Sequence[Part]) -> Iterator[str]:
 INDEPENDENCE = Note("jury errors.independence", _independence, ("Right, by agreement alone [95 % CI]",), warns=True)
 
 
-def _level(level: float | str) -> str:
-    return level if isinstance(level, str) else f"{level:g}"
-
-
 #: Rows are parts of rows of errors.
 CONFUSION_COLUMNS = (
     recorded(member="whole.part.member", true="part.true", given="part.given", chance="part.chance", low="part.low",
              high="part.high", metric="whole.whole.metric"),
     Column("Member", "left", value="whole.part.member"),
-    Column("True level", value="part.true", form=_level),
-    Column("Given", value="part.given", form=_level),
+    Column("True level", value="part.true", form=level_words),
+    Column("Given", value="part.given", form=level_words),
     Column("Chance [95 % CI]", text=lambda row: f"{decimal(row.part.chance)} {between(row.part.low, row.part.high)}"),
 )  # fmt: skip
 #: Levels that a member gives more rarely than this are not in the table.

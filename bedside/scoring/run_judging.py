@@ -446,8 +446,11 @@ class FinishedJudging:
         run.add(self.ratings, manifest, key=_WHOLE)
 
     def _scoring_entry(self, batch: bool) -> dict[str, Any]:
+        suite = self.order.work.suite
+        own = None if suite is None else unregistered(suite)
         return {
-            **self._suite_entry(),
+            "suite": None if suite is None else suite.name,
+            **({} if own is None else {"own_suite": own}),
             "metrics": self.metrics,
             "parameters": self.parameters,
             "seed": self.order.settings.seed,
@@ -457,11 +460,6 @@ class FinishedJudging:
             "raters": [self.summary.rater],
             "missing": missing_counts(self.ratings),
         }
-
-    def _suite_entry(self) -> dict[str, Any]:
-        suite = self.order.work.suite
-        own = None if suite is None else unregistered(suite)
-        return {"suite": None if suite is None else suite.name, **({} if own is None else {"own_suite": own})}
 
     def _pairs_entry(self, pairs: PairedTranscripts) -> dict[str, Any]:
         """What was compared, and what it took."""

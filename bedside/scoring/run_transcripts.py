@@ -169,10 +169,7 @@ def _listed(transcript: Transcript, name: str) -> float:
 def without_failed(transcripts: TranscriptSource) -> TranscriptSource:
     """The transcripts that a judge is asked about: not those that the clinician failed."""
 
-    def unfailed() -> Iterator[Transcript]:
-        return (transcript for transcript in transcripts() if not clinician_failure(transcript.reference))
-
-    return unfailed
+    return lambda: (transcript for transcript in transcripts() if not clinician_failure(transcript.reference))
 
 
 # -- The versions that a manifest names -----------------------------------------------------------------

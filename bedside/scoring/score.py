@@ -88,7 +88,9 @@ def _entry(suite: Suite | None, plan: ScoringPlan, settings: ScoreSettings) -> d
         "metrics": [metric.name for metric in plan.metrics],
         "parameters": {family: values for family, values in plan.settings.items() if values},
         "seed": settings.seed,
-        "labels": None if settings.labels is None else _name_and_hash(Path(settings.labels)),
+        "labels": None
+        if settings.labels is None
+        else {"path": str(Path(settings.labels)), "sha256": file_digest(Path(settings.labels))},
         **({} if settings.engine is None else {"engine": settings.engine.name}),
     }
 
@@ -163,8 +165,3 @@ def _declared(options: ReadOptions) -> dict[str, list[str]]:
     if not options.conditions and not options.outcomes:
         return {}
     return {"conditions": [*options.conditions], "outcomes": [*options.outcomes]}
-
-
-def _name_and_hash(path: Path) -> dict[str, str]:
-    """What the manifest says of a file."""
-    return {"path": str(path), "sha256": file_digest(path)}

@@ -179,11 +179,6 @@ class ReadPiece:
     stopped: InputError | None = None
 
 
-def write_pieces(folder: Path, pieces: list[ReadPiece]) -> None:
-    """Note in a part's folder what was read for it."""
-    write_bytes(folder / PART_FILE, orjson.dumps([asdict(piece) for piece in pieces]))
-
-
 def read_pieces(folder: Path) -> list[ReadPiece]:
     """What was read for a part.
 
@@ -246,7 +241,7 @@ def score_part(job: ScoringJob, part_and_name: tuple[ScoredPart, str]) -> int | 
             pieces = _score_pieces(job, part, folder)
             if pieces[-1].stopped is not None:
                 return pieces
-            write_pieces(folder, pieces)
+            write_bytes(folder / PART_FILE, orjson.dumps([asdict(piece) for piece in pieces]))
             target = Path(job.folder, name)
             with saying_where(target):
                 sync_folders(folder)

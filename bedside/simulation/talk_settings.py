@@ -33,6 +33,14 @@ CLINICIAN: Any = option(
     "trivial:NAME). Each is a system.",
     default=(), heading=ACTORS, metavar="ACTOR", form="repeated", offers="clinicians",
 )  # fmt: skip
+MOST_CALLS: Any = option(
+    "Most calls under way at once to an address, whatever models it serves, or to an agent.",
+    default=8, heading=COST, metavar="NUMBER",
+)  # fmt: skip
+PRICES: Any = option(
+    "US dollars for a million tokens in and out, by model, where bedside doesn't know them.",
+    default=None, heading=None,
+)  # fmt: skip
 
 
 @settings_class
@@ -92,10 +100,7 @@ class TalkSettings(ExtraFields):
         "Values of the protocol's options by name, and for each role ROLE_temperature and ROLE_max_tokens.",
         default=None, heading=None,
     )  # fmt: skip
-    prices: Mapping[str, tuple[float, float]] | None = option(
-        "US dollars for a million tokens in and out, by model, where bedside doesn't know them.",
-        default=None, heading=None,
-    )  # fmt: skip
+    prices: Mapping[str, tuple[float, float]] | None = PRICES
 
     def request(self, protocol: str, cases: CaseInput | None, **more: Any) -> SimulationRequest:
         """What is asked for, as the simulation takes it."""
@@ -118,16 +123,11 @@ class TalkSettings(ExtraFields):
 class RequestLimits:
     """What requests may cost, and how fast they are sent."""
 
-    max_concurrency: int = option(
-        "Most calls under way at once to an address, whatever models it serves, or to an agent.",
-        default=8, heading=COST, metavar="NUMBER",
-    )  # fmt: skip
+    max_concurrency: int = MOST_CALLS
     max_calls: int | None = option(
         "Most requests to send before stopping; the same again goes on from there.",
-        default=None,
-        heading=COST,
-        metavar="NUMBER",
-    )
+        default=None, heading=COST, metavar="NUMBER",
+    )  # fmt: skip
     max_cost: float | None = option(
         "US dollars after which nothing more is sent; the same again goes on from there.",
         default=None, heading=COST, metavar="DOLLARS",

@@ -62,11 +62,9 @@ class _PairRegression:
         )  # fmt: skip
         if not firsts.size:
             return blank
-        ranks = [int(np.linalg.matrix_rank(design)) for design in (blank.design, blank._with_place()) if design.size]
+        designs = (blank.design, np.column_stack([blank.design, np.ones(firsts.size)]))
+        ranks = [int(np.linalg.matrix_rank(design)) for design in designs if design.size]
         return replace(blank, has_position=len(ranks) == 1 or ranks[1] > ranks[0])
-
-    def _with_place(self) -> Array:
-        return np.column_stack([self.design, np.ones(self.firsts.size)])
 
     @cached_property
     def design(self) -> Array:
@@ -119,10 +117,6 @@ class _PairRegression:
     def is_decided_by_place(self) -> bool:
         """Whether the one shown first, or the one shown second, won every comparison."""
         return bool((np.nansum(self.shares) == 0) or (np.nansum(1 - self.shares) == 0))
-
-    def without_place(self) -> _PairRegression:
-        """The same without the effect of the place."""
-        return replace(self, has_position=False)
 
     @cached_property
     def estimate(self) -> Array:
@@ -374,7 +368,7 @@ def _on_one_scale(table: Array, names: Sequence[str], level: float) -> tuple[_Un
         return _Unfitted(len(names)), [reason] * len(names)
     remark = "" if regression.has_position else _IN_STRENGTHS
     if regression.is_separated:
-        regression, remark = regression.without_place(), _INFINITE
+        regression, remark = replace(regression, has_position=False), _INFINITE
     reasons = [graph.reason(system, joined, names) for system in range(len(names))]
     return _Fitted(regression, tuple(joined), len(names), level, remark), reasons
 
@@ -544,5 +538,5 @@ def _equal_scores(table: Array, pair: tuple[int, int]) -> Array | None:
     if regression.is_decided_by_place:
         return None
     if regression.is_separated:
-        regression = regression.without_place()
+        regression = replace(regression, has_position=False)
     return regression.scores(regression.difference(pair))

@@ -206,10 +206,15 @@ def asked_for(difference: Result, *, alternative: Alternative = "two-sided", lev
     if estimate is None or error is None:
         return difference
     p = {"two-sided": difference.p, "greater": _one_sided(difference), "less": _one_sided(difference, -1)}
+    parts = [
+        (part, int(difference.details[_VARIANCE_DF + name.removeprefix(_VARIANCE)] or 0))
+        for name, part in difference.details.items()
+        if name.startswith(_VARIANCE) and part is not None
+    ]
     return replace(
         difference,
         method=f"{difference.method}, {alternative}",
-        interval=_interval(estimate, error, _parts_of(difference), level),
+        interval=_interval(estimate, error, parts, level),
         p=p[alternative],
         options={**difference.options, "alternative": alternative, "level": level},
     )
@@ -318,15 +323,6 @@ def quasi_f(blank: Result, difference: float, added: dict[str, _Part], taken: fl
         statistic=(difference / error) ** 2, p=_p(abs(difference / error), parts), standard_error=error,
         details=details,
     )  # fmt: skip
-
-
-def _parts_of(difference: Result) -> list[_Part]:
-    """What makes up a difference's variance."""
-    return [
-        (part, int(difference.details[_VARIANCE_DF + name.removeprefix(_VARIANCE)] or 0))
-        for name, part in difference.details.items()
-        if name.startswith(_VARIANCE) and part is not None
-    ]
 
 
 def _critical(parts: Sequence[_Part], tail: float) -> float:

@@ -240,7 +240,8 @@ class _Laplace:
             gap = upper - lower
             log_p = np.log(-np.expm1(-gap)) + log_expit(upper - eta) + log_expit(eta - lower)
             apart = 1 / np.expm1(gap)
-        value = float(log_p.sum() - self.modes @ self.modes / 2 - curvature.log_determinant() / 2)
+        determinant = float(np.log(curvature.own).sum() + np.linalg.slogdet(curvature.schur)[1])
+        value = float(log_p.sum() - self.modes @ self.modes / 2 - determinant / 2)
         by_factor = curvature.leverages()
         leverage = spreads @ by_factor
         tilt = leverage * (bend[0] + bend[1]) / 2
@@ -332,9 +333,6 @@ class _Curvature:
         self.carried = cross / self.own[:, None]
         self.schur = np.eye(rest) + square.reshape(rest, rest) - cross.T @ self.carried
         self.inverse = np.linalg.inv(self.schur)
-
-    def log_determinant(self) -> float:
-        return float(np.log(self.own).sum() + np.linalg.slogdet(self.schur)[1])
 
     def solve(self, values: Array) -> Array:
         """The inverse times a value for each random intercept."""

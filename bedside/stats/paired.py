@@ -171,21 +171,16 @@ def wilcoxon(
         blank,
         estimate=estimate,
         effect=rank_biserial(a, b, zeros=zeros, level=level),
-        details=_described_differences(a, b, d),
+        details={
+            "median difference": float(np.median(d)),
+            "mean difference": float((a - b).mean()),
+            "pairs without difference": float(d.size - np.count_nonzero(d)),
+        },
     )
     if moved == 0:
         return replace(result, missing="no p-value and no interval: no pair differs")
     plus, p = _signed_rank_test(d, zeros, exact=used == "exact", continuity=continuity, alternative=alternative)
     return replace(result, interval=interval, statistic=plus, p=p, missing=reason)
-
-
-def _described_differences(a: Array, b: Array, d: Array) -> dict[str, float | None]:
-    """Median, mean and number of zeros of the differences ``d`` of a − b, which are rounded."""
-    return {
-        "median difference": float(np.median(d)),
-        "mean difference": float((a - b).mean()),
-        "pairs without difference": float(d.size - np.count_nonzero(d)),
-    }
 
 
 def _signed_rank_method(method: str, moved: int) -> str:

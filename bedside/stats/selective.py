@@ -170,7 +170,9 @@ def _tests(
     """The thresholds tried in turn, up to the first that fails."""
     tests: list[ThresholdTest] = []
     before = 0
-    first = _first_part(_independent(came, names), tolerated, level)
+    # A sequence begins with the most that so many units could pass with.
+    most = _independent(came, names)
+    first = next((part for part in _PARTS if _could_pass(most, part * tolerated, tolerated, level)), 0.0)
     for threshold in np.unique(sure[came])[::-1]:
         chosen = came & (sure >= threshold)
         count = int(chosen.sum())
@@ -199,11 +201,6 @@ def _independent(chosen: Mask, names: Any) -> float:
     count = int(chosen.sum())
     groups = count if names is None else len(np.unique(names[chosen]))
     return count / (1 + _ALIKE * (count / groups - 1)) if count else 0.0
-
-
-def _first_part(count: float, tolerated: float, level: float) -> float:
-    """With which part of what is tolerated a sequence begins: the most that so many units could pass with."""
-    return next((part for part in _PARTS if _could_pass(count, part * tolerated, tolerated, level)), 0.0)
 
 
 def _could_pass(count: float, share: float, tolerated: float, level: float) -> bool:

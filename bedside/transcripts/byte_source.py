@@ -295,10 +295,6 @@ def _damage(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error(_DAMAGE_HANDLER, _damage)
 
 
-def _as_utf8(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
-
-
 def recoded(data: bytes, encoding: str, cut: bool = False) -> bytes:
     """The text in UTF-8; what its encoding doesn't have becomes :data:`DAMAGE`.
 
@@ -308,7 +304,7 @@ def recoded(data: bytes, encoding: str, cut: bool = False) -> bytes:
         cut: whether a character may be cut off at the end.
     """
     decoder = codecs.getincrementaldecoder(encoding)(_DAMAGE_HANDLER)
-    return _as_utf8(decoder.decode(data, final=not cut).removeprefix("\ufeff"))
+    return decoder.decode(data, final=not cut).removeprefix("\ufeff").encode("utf-8", "surrogateescape")
 
 
 def recoded_pieces(read: Callable[[], bytes], encoding: str) -> Iterator[bytes]:
@@ -319,7 +315,7 @@ def recoded_pieces(read: Callable[[], bytes], encoding: str) -> Iterator[bytes]:
         data = read()
         text = decoder.decode(data, final=not data)
         if said := text.removeprefix(mark):
-            yield _as_utf8(said)
+            yield said.encode("utf-8", "surrogateescape")
         mark = "" if text else mark
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from typing import Any
 
-from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.assignment_by_need import is_reached
 from bedside.annotation.rating_page.adjudication_queue import AdjudicationQueue
 from bedside.annotation.rating_page.page_collection import collect
@@ -98,7 +97,7 @@ async def _collect_for_ever(
                 # Reading the run and the store anew takes a moment: raters are answered meanwhile.
                 plan, need = await loop.run_in_executor(worker, lambda: (state.plan, state.need))
                 if numbers[""] != last[""]:
-                    await asyncio.to_thread(_collect_anew, folder, run, plan)
+                    await asyncio.to_thread(collect, folder, Run(run.path), plan)  # it may have changed since
                 if queue is not None:
                     fault = "What raters differ on can't be queued"
                     await asyncio.to_thread(queue.fill, plan, numbers)
@@ -115,11 +114,6 @@ async def _collect_for_ever(
                 say(f"{fault}: {error}")
             trouble = str(error)
         await asyncio.sleep(COLLECT_SECONDS)
-
-
-def _collect_anew(folder: PageFolder, run: Run, plan: AnnotationPlan) -> None:
-    """Put answers into the run as it is now: other commands may have changed it since it was opened."""
-    collect(folder, Run(run.path), plan)
 
 
 def _page(state: PageState, say: ShowLine, study: StudyShown | None, queue: AdjudicationQueue | None) -> LocalPage:

@@ -61,7 +61,7 @@ def rate_by_deepeval(
         MissingExtraError: deepeval or the libraries for the judge aren't installed.
         BedsideError: as :func:`bedside.judges.judgement_queue.ask_judge` does.
     """
-    settings = asked_by_deepeval(settings)
+    settings = replace(settings, expected=False)  # these metrics weigh no probabilities
     rows = RatingRows(deepeval_rater(judge, library_version()), add)
     rating = _DeepevalRating(judge, metrics, rows, settings, progress)
     measures = rating.measures(transcripts)
@@ -83,11 +83,6 @@ def rate_by_deepeval(
         ratings=rows.count,
         calls=calls,
     )
-
-
-def asked_by_deepeval(settings: JudgeSettings) -> JudgeSettings:
-    """The settings that deepeval's metrics are asked with: they weigh no probabilities."""
-    return replace(settings, expected=False)
 
 
 class _DeepevalRating:
@@ -191,7 +186,7 @@ def plan_deepeval(
     empty lists, empty texts. Of metrics that ask more the more is replied, the plan has the fewest calls there can be,
     and its name ends in :data:`AT_LEAST`. Of a graph, the plan has one way through it, and ends in :data:`ABOUT`.
     """
-    settings = asked_by_deepeval(settings)
+    settings = replace(settings, expected=False)  # these metrics weigh no probabilities
     planner = CallPlanner(judge, settings, store_path)
     stored = {
         judgement.key: JudgeAnswer(judgement.unit, judgement.items, judgement.answer, judgement.error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bedside.judges.rubrics.answer_form import Label, Level, RubricPart
-from bedside.judges.rubrics.rubric import FROM_TRANSCRIPT, Rubric, TuningRecord
+from bedside.judges.rubrics.rubric import FROM_TRANSCRIPT, Rubric, TuningRecord, plain_name
 
 _DIRECTIONS = {"higher": "higher is better", "lower": "lower is better", "none": "neither direction is better"}
 
@@ -146,18 +146,18 @@ def answer_in_words(rubric: Rubric) -> str:
             return f"{numbers} numbers from 0 to 1{' and more' if numbers < len(rubric.answer) else ''}"
         case "index":
             part = next(part for part in rubric.answer if part.type == "index")
-            return f"the number of one of the {_words(str(part.of))}{', or none' if part.optional else ''}"
+            return f"the number of one of the {plain_name(str(part.of))}{', or none' if part.optional else ''}"
         case "pairs":
             first, second = (str(item.of) for item in rubric.answer[0].items if item.type == "index")
-            return f"pairs of {_words(first)} and {_words(second)}"
+            return f"pairs of {plain_name(first)} and {plain_name(second)}"
         case "list":
-            return f"a list of {_words(rubric.answer[0].name)}"
+            return f"a list of {plain_name(rubric.answer[0].name)}"
 
 
 def unit_in_words(rubric: Rubric) -> str:
     """What is rated, in a few words, such as ``turn, clinician``."""
     role = f", {rubric.role}" if rubric.role else ""
-    each = f", each of the {_words(rubric.each)}" if rubric.each not in (None, "turns") else ""
+    each = f", each of the {plain_name(rubric.each)}" if rubric.each not in (None, "turns") else ""
     return f"{rubric.unit}{role}{each}"
 
 
@@ -170,10 +170,6 @@ def _rated(rubric: Rubric) -> str:
     whose = "turns" if rubric.window_role is None else f"{rubric.window_role} turns"
     before = f"all {whose} before it" if rubric.window is None else f"the {rubric.window} {whose} before it"
     return f"{rated}; one by one, with {before} shown"
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def _levels(scale: Sequence[Level]) -> list[str]:
@@ -189,7 +185,7 @@ def _labels(labels: Sequence[Label]) -> list[str]:
 def _parts(parts: Sequence[RubricPart], indent: str) -> list[str]:
     lines = []
     for part in parts:
-        of = f" of {_words(part.of)}" if part.of else ""
+        of = f" of {plain_name(part.of)}" if part.of else ""
         null = ", or null" if part.optional else ""
         lines.append(f"{indent}- `{part.name}` ({part.type}{of}{null}): {part.descriptor}")
         lines += [f"{indent}  - {level.value}: {level.descriptor}" for level in part.scale]

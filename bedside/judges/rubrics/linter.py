@@ -195,17 +195,9 @@ def _no_better_end(rubric: Rubric) -> Iterator[Remark]:
 
 
 _RULES: Sequence[Callable[[Rubric], Iterator[Remark]]] = (
-    _gaps,
-    _alike,
-    _inputs,
-    _deviations,
-    _brief,
-    _scale_in_words,
-    _two_things,
-    _no_better_end,
-    _unreached,
+    _gaps, _alike, _inputs, _deviations, _brief, _scale_in_words, _two_things, _no_better_end, _unreached,
     _untold_tuning,
-)
+)  # fmt: skip
 
 
 # -- walking through a rubric -----------------------------------------------------------------------

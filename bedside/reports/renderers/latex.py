@@ -224,13 +224,10 @@ def _title(table: FittedTable, number: int, shape: NumberShape | None) -> str:
     align: Literal["l", "r"] = "r" if table.table.columns[number].align == "right" else "l"
     title = _lined(list(map(escape_latex, table.title_lines(number))), align, "b")
     if table.columns[number].wrapped and title:
-        return rf"\multicolumn{{1}}{{{_edged(number, len(table.columns), align)}}}{{{title}}}"
+        # Without a gap at the edges of the table.
+        edged = f"{'' if number else '@{}'}{align}{'' if number < len(table.columns) - 1 else '@{}'}"
+        return rf"\multicolumn{{1}}{{{edged}}}{{{title}}}"
     return f"{{{title}}}" if shape is not None else title
-
-
-def _edged(number: int, count: int, align: str) -> str:
-    """The alignment of one cell, without a gap at the edges of the table."""
-    return f"{'' if number else '@{}'}{align}{'' if number < count - 1 else '@{}'}"
 
 
 def _lined(shown: Sequence[str], align: str, stands: Literal["t", "b"]) -> str:

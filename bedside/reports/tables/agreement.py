@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -29,7 +30,6 @@ from bedside.reports.table_content import Cell, Column, Heading, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes, preferences_apart
 from bedside.reports.tables.audits import audits_table
-from bedside.reports.tables.retest import retest_table
 from bedside.stats.generalisability import MOST_RATERS, ErrorKind, raters_for
 from bedside.stats.kappa_bands import reading
 from bedside.stats.many_raters import FEW_SHARED
@@ -601,7 +601,12 @@ def agreement_tables(
     marked = marked_spans(view, metrics=rated, raters=raters, seed=seed) if rated != [] else ()
     tables += [spans_table(marked)] if marked else []
     tables += [audits_table(verdicts)] if verdicts else []
-    tables += _retest_tables(view, rated, raters, seed) if rated != [] else []
+    if rated != []:
+        with suppress(NothingError):
+            again = retests(by_raters(view, raters), metrics=rated, seed=seed)
+            from bedside.reports.tables.retest import retest_table
+
+            tables.append(retest_table(again))
     return Tables(tables, agreements, findings=agreement_findings(agreements, apart))
 
 
@@ -722,16 +727,6 @@ def spans_table(shown: Sequence[SpanAgreement]) -> Table:
     )  # fmt: skip
     notes = (NoteText(note, "dash", warns=True) if getattr(note, "id", "") == "dash" else note for note in table.notes)
     return replace(table, notes=tuple(notes))
-
-
-def _retest_tables(
-    view: RatingsView, metrics: Sequence[str] | None, raters: Sequence[str] | None, seed: int
-) -> list[Table]:
-    """How well people agree with themselves, where they rated anything twice."""
-    try:
-        return [retest_table(retests(by_raters(view, raters), metrics=metrics, seed=seed))]
-    except NothingError:
-        return []
 
 
 TABLE = TableKind("agreement", "Agreement of raters", 30, build, AgreementOptions, heading="Agreement", shown="always")

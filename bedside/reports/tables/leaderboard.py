@@ -286,7 +286,7 @@ class _Board:
     def cells(self, system: str) -> Iterator[Cell]:
         """The cells of a system's row."""
         first = None if self._first is None else self._first.standings.by_system.get(system)
-        yield Cell(_ranks(first))
+        yield Cell(DASH if first is None or first.ranks is None else range_words(*first.ranks))
         yield Cell(_floor_words(system) if system == self._floor else with_toy(system, self._toys))
         for position, column in enumerate(self._columns):
             yield self._cell(system, column, len(self._columns) * self.order.index(system) + position)
@@ -656,10 +656,6 @@ def _head(column: BoardColumn) -> str:
     by = f" ({rater_words(column.standings.raters)})" if column.several else ""
     percent = " (%)" if column.measure.percent and "%" not in column.title else ""
     return f"{column.title}{percent}{by}{ARROWS[column.standings.facts.direction]}"
-
-
-def _ranks(standing: Standing | None) -> str:
-    return DASH if standing is None or standing.ranks is None else range_words(*standing.ranks)
 
 
 def _numbers(standing: Standing | None) -> dict[str, Any]:

@@ -37,8 +37,8 @@ class ViewServer:
         #: What is asked of the run's tables, by the path; each takes what was sent with it.
         self._questions: Mapping[str, Callable[[web.Request], Any]] = {
             "/run": lambda request: viewed.overview,
-            "/list": lambda request: viewed.page(_query(request), _start(request)),
-            "/neighbours": lambda request: viewed.neighbours(_query(request), _id(request)),
+            "/list": lambda request: viewed.page(read_query(request.query.items()), _start(request)),
+            "/neighbours": lambda request: viewed.neighbours(read_query(request.query.items()), _id(request)),
             "/conversation": lambda request: conversation(viewed, _id(request)),
             "/version": lambda request: None,
         }
@@ -74,10 +74,6 @@ class ViewServer:
     def close(self) -> None:
         """Forget what was looked up."""
         self._judgements.close()
-
-
-def _query(request: web.Request) -> Any:
-    return read_query(request.query.items())
 
 
 def _id(request: web.Request) -> str:

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bedside.metrics import Metric
 from bedside.scoring.pipeline import AnswerLabels, PassAnswers, Pipeline, answers_by_item
 from bedside.transcripts.transcript import Transcript
 
 _METRICS = ("open_question_ratio", "early_open_question_ratio")
-
-
-def _needs(metric: Metric) -> tuple[str, ...] | None:
-    return ("question",) if metric.name in _METRICS else None
 
 
 def _label(transcript: Transcript, answers: PassAnswers) -> AnswerLabels:
@@ -37,7 +32,7 @@ PIPELINE = Pipeline(
     name="medconceal_questions",
     family="behaviour",
     parts={"question": ("open_question",)},
-    needs=_needs,
+    needs=lambda metric: ("question",) if metric.name in _METRICS else None,
     label=_label,
     place=_placed_as_codes,
     settings={"coders": "human"},

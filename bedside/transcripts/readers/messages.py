@@ -36,14 +36,11 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
     source.check_columns(_COLUMNS)
     form, first = source.json or ("object", None)
     if form == "array" and is_message(first):
-        transcript = source.attempt(_single_transcript, source)
+        transcript = source.attempt(
+            lambda: source.transcript(message_turns(source, source.all_items(), source.name), source.name)
+        )
         return iter(() if transcript is None else (transcript,))
     return unrepeated(source, _transcripts(source))
-
-
-def _single_transcript(source: SourceFile) -> Transcript:
-    """The file is one list of messages."""
-    return source.transcript(message_turns(source, source.all_items(), source.name), source.name)
 
 
 def _transcripts(source: SourceFile) -> Iterator[Transcript]:

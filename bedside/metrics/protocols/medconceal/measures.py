@@ -359,9 +359,6 @@ class LabelledCase:
             return self.findings is None
         return metric in _OF_MATCHING or metric in _OF_BOTH
 
-    def _lacks_matches(self) -> bool:
-        return not isinstance(self.labels, DataError) and self.labels.matches is None
-
     def values(self, metric: str) -> Iterator[Value]:
         """The values of a metric: one, or one for each clinician turn."""
         if metric == _GOLD:
@@ -380,7 +377,7 @@ class LabelledCase:
             yield missing(metric, str(self.score))
         elif metric in _OF_CATEGORIES:
             yield _value(metric, _OF_CATEGORIES[metric](self.score))
-        elif self._lacks_matches():
+        elif not isinstance(self.labels, DataError) and self.labels.matches is None:
             yield missing(metric, _MATCHES)
         elif metric in _OF_MATCHING:
             yield _value(metric, _OF_MATCHING[metric](self.score))
