@@ -516,9 +516,6 @@ class ByNeed:
 
 # -- Label Studio ---------------------------------------------------------------------------------------
 
-_URL: Any = option(
-    "Address of Label Studio, as bedside annotate serve prints it.", heading=OPTIONS, metavar="URL", kw_only=False
-)
 _KEY_ENV: Any = option(
     "Name of the environment variable that holds the API key.",
     default="LABEL_STUDIO_API_KEY", heading=OPTIONS, metavar="VARIABLE",
@@ -635,7 +632,9 @@ class PushSettings(OfPlan, OwnRubrics, ByNeed):
         $ bedside annotate push plan.json --url http://127.0.0.1:8085 --until kappa±.1
     """
 
-    url: str = _URL
+    url: str = option(
+        "Address of Label Studio, as bedside annotate serve prints it.", heading=OPTIONS, metavar="URL", kw_only=False
+    )
     key_env: str = _KEY_ENV
     strict: bool | None = option(
         "--strict makes a project for each rater, with that rater's items in their order; --pool makes one for all, in "
@@ -684,7 +683,9 @@ class PullSettings(OfPlan):
         $ bedside annotate pull plan.json --url http://127.0.0.1:8085 --watch
     """
 
-    url: str = _URL
+    url: str = option(
+        "Address of Label Studio, as bedside annotate serve prints it.", heading=OPTIONS, metavar="URL", kw_only=False
+    )
     key_env: str = _KEY_ENV
     users: Mapping[str, str] | None = option(
         "Raters by their e-mail addresses, such as a@b.org=anna; needed where an address doesn't begin with the name.",
