@@ -54,9 +54,9 @@ State = Literal["submitted", "skipped", "draft"]
 
 
 def _uptime() -> timedelta:
-    """Passes whoever sets the clock; on Linux also while the machine sleeps."""
-    seconds = time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
-    return timedelta(seconds=seconds)
+    """Passes whoever sets the clock, also while the machine sleeps: on a Mac, Python's own monotonic clock stands then."""
+    clock = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
+    return timedelta(seconds=time.monotonic() if clock is None else time.clock_gettime(clock))
 
 
 _SWITCHED_ON = datetime.now(UTC) - _uptime()
