@@ -54,7 +54,7 @@ State = Literal["submitted", "skipped", "draft"]
 
 
 def _uptime() -> timedelta:
-    """Passes whoever sets the clock, also while the machine sleeps: on a Mac, Python's own monotonic clock stands then."""
+    """Passes whoever sets the clock, also while the machine sleeps; Python's own monotonic one stands then on a Mac."""
     clock = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
     return timedelta(seconds=time.monotonic() if clock is None else time.clock_gettime(clock))
 
