@@ -74,7 +74,7 @@ _NO_NAME = _any(
     # of German: what follows a title or an introduction and is none
     "aber als auch auf aus bei bin da das dass dem den der die doch ein eine med rer frau herr prof er es für gerade gut hat heute hier ich "
     "im ist ja kein kommt mein mich mir mit nach nein nicht noch nur oder schon sehr sein sie sind so und uns von vor "
-    "war wann was wegen weil wenn wer wie wieder will wir wo zu zum zur"
+    "war wann was wegen weil wenn wer wie wieder will wir wo zu zum zur tochter enkelin ehefrau ehemann"
 )
 #: Words that are no names, in small letters.
 NO_NAMES = frozenset(_NO_NAME.split("|"))
@@ -127,7 +127,7 @@ _HAN = r"\p{Han}"
 _COMPOUND_ZH = "欧阳|司马|诸葛|上官|司徒|东方|夏侯|皇甫|尉迟|公孙|慕容|令狐"
 _SURNAME_ZH = rf"(?:{_COMPOUND_ZH}|[{_SURNAMES_ZH}])"
 #: A sign of a given name: none of those that sentences go on with.
-_SIGN_ZH = rf"(?:(?![今明昨][天日早晨晚夜年显]|谢谢)(?![的是了说在因已来去给把将有会和与从向打于也还都就等及到要让被对为不没未可能我你您他她它们这那个位医护主先女男岁床号叫请问找治疗后前时痛炎症病重度血压热糖]){_HAN})"
+_SIGN_ZH = rf"(?:(?![今明昨][天日早晨晚夜年显]|谢谢)(?![的是了说在因已来去给把将有会和与从向打于也还都就等及到要让被对为不没未可能我你您他她它们这那个位医护主先女男岁床号姐哥叔姨嫂叫请问找治疗后前时痛炎症病重度血压热糖]){_HAN})"
 #: Signs that given names are made of, each or both; of words that are often in notes few are.
 _GIVEN_ZH = (
     "秀英伟芳娜敏静丽强磊军洋勇艳杰娟涛超霞刚桂兰玉萍红玲芬燕彩春菊凤洁梅琳雪荣爱妹香月莺媛瑞凡佳嘉琼勤珍贞莉娣璧璐娅琦晶妍茜秋珊莎锦黛"
@@ -135,9 +135,11 @@ _GIVEN_ZH = (
     "伊亚宜可姬舒影荔枝思豪浩然宇轩博文昊天子涵梓睿俊德国栋志建华海峰鹏飞龙斌辉浩宁康乐雨桐诗涵美云健世广义兴良山仁波贵福生元全胜学祥才武新利清彬富顺信杰"
 )
 #: Signs that are those of given names behind a surname, besides.
-_MORE_GIVEN_ZH = "东亮兵冬凯坤岩帅帆慧旭晨楠淑瑜畅花芝莹鑫振启永家光忠诚庆树森松泽鸿翔翰哲奕祺彤钰芷若晴雅惠娥巧珠翠莲蕾素霖钧铭锋锐钢柱根敬茂友川依尔之昕晗晖朗卫民大小明成立金洪江祖贤宝远长少绍景昌定善达安加正培万泉延继承克润仲耀益凌阳星日曦楚冠铮骏卓轶翊逸岳峻岭石蓬笑萌翎霓琪珂珏璟瑛瑚璇"
+_MORE_GIVEN_ZH = "东亮兵冬凯坤岩帅帆慧旭晨楠淑瑜畅花芝莹鑫振启永家光忠诚庆树森松泽鸿翔翰哲奕祺彤钰芷若晴雅惠娥巧珠翠莲蕾素霖钧铭锋锐钢柱根敬茂友川依尔之昕晗晖朗卫民大小明成立金洪江祖贤宝远长少绍景昌定善达安加正培万泉延继承克润仲耀益凌阳星日曦楚冠铮骏卓轶翊逸岳峻岭石蓬笑萌翎霓雯琪珂珏璟瑛瑚璇"
 #: A whole name that words hardly are.
 _FULL_ZH = rf"(?:(?:{_COMPOUND_ZH}|[{_SURNAMES_ZH}]){_SIGN_ZH}{{1,2}}|[{_WORDS_ZH}](?:[{_GIVEN_ZH}{_MORE_GIVEN_ZH}]{_SIGN_ZH}?|{_SIGN_ZH}[{_GIVEN_ZH}{_MORE_GIVEN_ZH}]))"
+#: How names of drugs go on behind 阿.
+_DRUGS_ZH = "司[匹咪]|莫[西沙地]|魏酸|柏西"
 _TITLES_ZH = "医生|大夫|医师|先生|女士|小姐|太太|老师|护士|主任|教授|院长|律师|师傅|护工|阿姨|叔叔|奶奶|爷爷|大爷|大妈|大娘|伯伯|同志|经理|警官|小朋友|同学"
 
 # -- numbers and dates in words ------------------------------------------------------------------------
@@ -165,6 +167,8 @@ _YEAR = (
 )
 _DAY = r"(?:0?[1-9]|[12]\d|3[01])"
 _MONTH = r"(?:0?[1-9]|1[0-2])"
+#: The day that a time begins with in German.
+_UNTIL = rf"{_DAY}\.(?:[ ]?{_MONTH}\.)?[ ]?(?:[-–/]|bis(?:[ ]zum)?|und)[ ]?"
 _ZH_DIGITS = "[〇零一二三四五六七八九十]"
 
 _NUMBER_WORDS = (
@@ -184,7 +188,8 @@ _STATES = _any(
 _NO_STREET = _any(
     "the a an my your his her our their this that each every per to of in on at by from down up along across off out "
     "minute minutes min mins hour hours day days week weeks month months year years mile miles km metre metres meters "
-    "feet foot times time people kids or and is was one way am pm percent mg ml doors blocks"
+    "feet foot times time people kids or and is was one way am pm percent mg ml doors blocks with under "
+    "von vom bei beim durch unter mit zu zum zur im an aus nach für über seit bis und oder praxis herr herrn frau prof"
 )
 _STREETS = (
     "street|st|avenue|ave|road|rd|lane|ln|drive|dr|court|ct|boulevard|blvd|way|place|terrace|close|crescent|square|"
@@ -297,7 +302,7 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
     IdentifierPattern(
         "name",
         "Chinese title",
-        rf"(?:(?<![责主])(?!谢谢){_SURNAME_ZH}{_SIGN_ZH}{{0,2}}?(?={_TITLES_ZH}|总\b)|(?:(?<!{_HAN})|(?<=[找请和跟给叫见是由与识长]))[{_WORDS_ZH}]{_SIGN_ZH}{{0,2}}?(?={_TITLES_ZH})|(?<!{_HAN})(?:小|老|阿)(?:欧阳|司马|诸葛|上官)|(?:(?<!{_HAN})|(?<=同事|朋友|邻居|同学|叫|找|和|跟))(?:小|老|阿)[{_SURNAMES_ZH}]"
+        rf"(?:(?<![责主])(?!谢谢){_SURNAME_ZH}{_SIGN_ZH}{{0,2}}?(?={_TITLES_ZH}|总\b)|(?:(?<!{_HAN})|(?<=[找请和跟给叫见是由与识长]))[{_WORDS_ZH}]{_SIGN_ZH}{{0,2}}?(?={_TITLES_ZH})|(?<!{_HAN})(?:小|老|阿)(?:欧阳|司马|诸葛|上官)|(?:(?<!{_HAN})|(?<=同事|朋友|邻居|同学|叫|找|和|跟))(?:小|老|阿)(?!{_DRUGS_ZH})[{_SURNAMES_ZH}]"
         rf"(?!{_HAN}?[时候])|(?:[我他她您]|患者|病人|免贵)姓\K(?!名)(?:{_COMPOUND_ZH}|{_HAN}))",
     ),
     IdentifierPattern(
@@ -330,7 +335,7 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
         rf"\b(?:caller|sponsor|teacher|informant|signed|sincerely|regards|faithfully|cc|nok|next of kin|about|present|counsellor|"
         rf"{_RELATIVES}|mother-in-law|father-in-law|brother-in-law|sister-in-law|twins|gez\.|Grüßen|"
         rf"Lebensgefährte|Lebensgefährtin|Ehemann|Ehefrau|Angehörige[rn]?|Betreff|Zwillinge[n]?|{_VERWANDTE})"
-        rf"[ \t]*[:,(]?\s+\K(?-i:\p{{Lu}}\.?[ \t]?){{0,2}}{_CAPITALS}(?!\p{{L}})(?=[ \t]*(?:[,.;()]|\n|$)|[ \t]+(?-i:\p{{Ll}}))",
+        rf"[ \t]*[:,(]?\s+\K(?-i:\p{{Lu}}\.?[ \t]?){{0,2}}{_CAPITALS}(?!\p{{L}})(?=[ \t]*(?:[,.;()]|\n|$)|[ \t]+(?-i:\p{{Ll}}|\d))",
     ),
     IdentifierPattern(
         "name",
@@ -354,7 +359,8 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
     IdentifierPattern(
         "name",
         "Chinese, familiar",
-        rf"(?:(?<!{_HAN})|(?<=[和跟给叫找与对让问称床人]))[小老阿]{_SURNAME_ZH}(?![时候年])",
+        rf"(?:(?<!{_HAN})|(?<=[和跟给叫找与对让问称床人者事友居弟妹哥姐儿女天]))(?:[小老阿](?!{_DRUGS_ZH}){_SURNAME_ZH}(?![时候年])|{_SURNAME_ZH}[姐哥叔姨嫂](?![姐哥叔姨嫂])"
+        rf"|(?:阿|小(?![雨雪学生康全大月长新山海洋江家花年正金根成广乐可爱]))[{_GIVEN_ZH}{_MORE_GIVEN_ZH}](?=\P{{L}}|$|[说来去在和跟也还又都是有会没不打给陪叫想觉告表就已今昨的吵聊电]))",
     ),
     IdentifierPattern(
         "date",
@@ -380,7 +386,7 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
     IdentifierPattern(
         "date",
         "numbers",
-        rf"(?<![\d./-])(?:{_DAY}([/.-]){_MONTH}\1(?:(?:19|20)?\d\d)|{_MONTH}([/-]){_DAY}\2(?:(?:19|20)?\d\d)|"
+        rf"(?<![\d./-])(?!(?<=\bapgar(?:[ -]?(?:score|werte?|index))?[ :(]*)(?:(?:10|\d)/){{2}}(?:10|\d)(?!\d))(?:{_DAY}([/.-]){_MONTH}\1(?:(?:19|20)?\d\d)|{_MONTH}([/-]){_DAY}\2(?:(?:19|20)?\d\d)|"
         rf"(?:19|20)\d\d([-/.]){_MONTH}\3{_DAY})(?!\d|[./-]\d)",
     ),
     IdentifierPattern(
@@ -403,7 +409,8 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
     IdentifierPattern(
         "date",
         "German",
-        rf"\b(?:{_DAY}\.[ \t]?{_MONAT}\b(?:[ \t]+(?:19|20)?\d\d\b)?|\p{{L}}+(?:ten|ste[nr]?|ter)[ \t]+{_MONAT}\b"
+        rf"(?<![\d.,])(?:{_UNTIL}{_DAY}\.[ ]?{_MONTH}\.(?!\d(?!\d))(?:[ ]?(?:19|20)?\d\d(?!\w|[.,:/-]\d))?|{_DAY}\.[ ]{_MONTH}\.[ ]?(?:19|20)?\d\d(?!\w|[.,:/-]\d|[ ]*(?:mg|ml|g|x|Uhr)\b))"
+        rf"|\b(?:(?:{_UNTIL})?{_DAY}\.[ \t]?{_MONAT}\b(?:[ \t]+(?:19|20)?\d\d\b)?|\p{{L}}+(?:ten|ste[nr]?|ter)[ \t]+{_MONAT}\b"
         rf"(?:[ \t]+(?:(?:19|20)\d\d|neunzehnhundert\p{{L}}+|zweitausend\p{{L}}*))?|{_MONAT}[ \t]+(?:19|20)\d\d\b)",
     ),
     IdentifierPattern(
@@ -416,10 +423,13 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
     IdentifierPattern(
         "age",
         "over 89",
-        rf"(?<![\d./])(?:(?:9\d|1[01]\d)(?=[- ]?(?:years?[- ]old|years? of age|yo\b|y/o|y\.o\.|Jahre?(?:[ \t]+alt|\b)|-?jährig|岁))"
+        rf"(?<![\d./])(?:(?:9\d|1[01]\d)(?=[- ]?(?:years?[- ]old|years? of age|yo\b|y/o|y\.o\.|Jahre?(?:[ \t]+alt|\b)|J\.(?!\w)|-?jährig|岁))"
         rf"|\b(?:ninety(?:[- ]{_ONES})?|(?:a|one)[ \t]hundred(?:[ \t](?:and[ \t])?{_BELOW_100})?)"
         rf"(?=[- ]years?(?:[- ]old|[ \t]of[ \t]age))"
-        rf"|\b(?:\p{{L}}+und)?neunzig(?=[ \t]+Jahre)|九十[一二三四五六七八九]?(?=岁))",
+        rf"|\b(?:\p{{L}}+und)?neunzig(?=[ \t]+Jahre)|九十[一二三四五六七八九]?(?=岁))"
+        rf"|(?:\b(?:(?:mrs?|ms|miss|dr|prof|herrn?|frau)\b\.?[ \t]+{_CAPITALS}|(?-i:{_GIVEN})\b(?:[ \t]+{_CAPITAL})?)(?:,[ \t]+|[ \t]*\()"
+        r"|\b(?:pt|patient|client|resident)[ \t]+is[ \t]+(?:now[ \t]+)?)\K(?:9\d|1[01]\d)(?=[ \t]*(?:[.,;)](?!\d)|\n|$))"
+        r"|(?:^|(?<!temp)\.[ \t]+|\b(?:an?|this|pt|patient|frail|pleasant)[ \t]+)\K(?:9\d|1[01]\d)(?=[ ]?(?-i:[FM])[ ,]+(?:with|w/|c/o|who|presents|presenting|admitted|brought|found|from|complain\w+)\b)",
     ),
     IdentifierPattern(
         "age",
@@ -527,9 +537,9 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
     IdentifierPattern(
         "address",
         "English",
-        rf"\b(?:\d{{1,5}}[a-z]?|(?:number[ \t]+)?(?:{_TENS}|{_BELOW_100})(?:[- ]{_BELOW_100})?),?[ \t]+"
+        rf"\b(?<!\d[./-]\d?\d[./-])(?:\d{{1,5}}[a-z]?|(?:number[ \t]+)?(?:{_TENS}|{_BELOW_100})(?:[- ]{_BELOW_100})?),?[ \t]+"
         rf"(?:(?:north|south|east|west|[nsew]\.?)[ \t]+)?"
-        rf"(?:(?!(?:{_NO_STREET})\b)(?:\p{{L}}[\p{{L}}'’.-]*|\d{{1,3}}(?:st|nd|rd|th))[ \t]+){{1,3}}(?:{_STREETS})\b\.?"
+        rf"(?:(?!(?:{_NO_STREET})\b)(?:\p{{L}}[\p{{L}}'’.-]*|\d{{1,3}}(?:st|nd|rd|th))[ \t]+){{1,3}}(?!(?-i:(?<=[ \t]\p{{Ll}}+[ \t]+)Dr\.?[ \t]+(?:med\.[ \t]*)?\p{{Lu}}))(?:{_STREETS})\b\.?"
         rf"(?:,?[ \t]*(?:apartment|apt|flat|unit|suite|\#)\.?[ \t]*\w{{1,5}})?",
     ),
     IdentifierPattern(
@@ -569,6 +579,7 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
         r"(?<![\w.,/+-])\d{5,6}(?![\w%]|[.,]\d)",
         beside=("zip", "zipcode", "postcode", "postal", "plz", "postleitzahl", "邮", "编"),
     ),
+    IdentifierPattern("postal_code", "German spa", r"(?<![\w.,/+-])\d{5}[ ]+(?-i:(?:Bad|Sankt|St\.) \p{Lu}\p{L}+)"),
     IdentifierPattern(
         "postal_code",
         "German with its town",

@@ -10,7 +10,8 @@ import importlib
 import logging
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +136,8 @@ class Recognition:
                 SeenSpan(result.entity_type.removesuffix("_by_library"), result.start, result.end, result.score)
                 for result in results
             )
-            yield _apart([span for span in (_without_margins(span, text) for span in spans) if _is_one(span, text)])
+            kept = _apart([span for span in (_without_margins(span, text) for span in spans) if _is_one(span, text)])
+            yield [span for span in (_without_margins(span, text) for span in kept) if span.start < span.end]
 
 
 def _without_margins(span: SeenSpan, text: str) -> SeenSpan:
@@ -166,12 +168,19 @@ def _is_one(span: SeenSpan, text: str) -> bool:
 
 
 def _apart(spans: list[SeenSpan]) -> list[SeenSpan]:
-    """Of spans that overlap the longest, and of those as long the surest; in order of their places."""
-    kept: list[SeenSpan] = []
-    for span in sorted(spans, key=lambda span: (span.start - span.end, -span.score, span.start, span.kind)):
-        if all(span.end <= other.start or span.start >= other.end for other in kept):
-            kept.append(span)
-    return sorted(kept, key=lambda span: span.start)
+    """All that the spans cover: of those that overlap the longest (a date before an address that begins in it), then
+    the surest, is whole; what the others cover besides is part of it if of its kind. In order of their places."""
+    dated = {at for span in spans if span.kind == "date" for at in range(span.start + 1, span.end)}
+    holders: dict[int, SeenSpan] = {}
+    for span in sorted(
+        spans, key=lambda s: (s.kind == "address" and s.start in dated, s.start - s.end, -s.score, s.start, s.kind)
+    ):
+        places = range(span.start, span.end)
+        holder = next((holders[at] for at in places if at in holders and holders[at].kind == span.kind), span)
+        for at in places:
+            holders.setdefault(at, holder)
+    runs = [(span, list(places)) for span, places in groupby(sorted(holders), key=holders.__getitem__)]
+    return [replace(span, start=places[0], end=places[-1] + 1) for span, places in runs]
 
 
 def _library(name: str) -> Any:

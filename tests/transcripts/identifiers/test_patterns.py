@@ -6,6 +6,7 @@ import pytest
 
 from bedside.transcripts.identifiers.kinds import KINDS, LANGUAGES
 from bedside.transcripts.identifiers.patterns import PATTERNS, THRESHOLD
+from bedside.transcripts.identifiers.recognition import Recognition
 from tests.transcripts.identifiers.planted import HELD_OUT, IN_SIGHT, planted
 
 regex = pytest.importorskip("regex", reason="presidio isn't installed")
@@ -82,3 +83,21 @@ def test_what_is_planted_is_of_known_kinds_and_enough() -> None:
     assert len(marks) >= 150
     assert {mark.kind for mark in marks} == set(KINDS) == {pattern.kind for pattern in PATTERNS} | {"ip", "account"}
     assert {talk.language for file in (IN_SIGHT, HELD_OUT) for talk, _ in planted(file)} == set(LANGUAGES)
+
+
+@pytest.mark.parametrize(
+    ("text", "identifiers"),
+    [
+        ("Am 14.03.2024 von Dr. med. Brüggenwirth, seit 2019 betreut Dr. Lang sie.", "14.03.2024|Brüggenwirth|Lang"),
+        ("Am 14.03.24 Oberarzt Dr. Lang. Seit 2019 durch Prof. Dr. Quandt", "14.03.24|Lang|Quandt"),
+        ("In 2021 with Dr Pell of 18 Maple Dr., on 3/12 Oak Drive too.", "Pell|18 Maple Dr|3/12|Oak Drive"),
+        ("Mrs. Holloway, 93, fell. 91F with cough. Temp. 99F with chills. Pt is 102.", "Holloway|93|91|102"),
+        ("Herr Quandt, 94, aus 26160 Bad Zwischenahn, seine Frau (93 J.)", "Quandt|94|26160 Bad Zwischenahn|93"),
+        ("Kur vom 3.-5.4.2024, OP am 3. 4. 24, Visite 3./4. Mai 2024", "3.-5.4.2024|3. 4. 24|3./4. Mai 2024"),
+        ("Apgar 9/10/10 am 3.4.2024. Angehörige: Tochter Vesna Quandt", "3.4.2024|Vesna Quandt"),
+        ("阿司匹林、阿莫西林。同事陈姐讨论。阿强说他很累，和小雯吵架。小雨，小心。", "陈姐|阿强|小雯"),
+    ],
+)
+def test_seen_together(text: str, identifiers: str) -> None:
+    (spans,) = Recognition("").see([text], [[]], english=False)
+    assert "|".join(text[span.start : span.end] for span in spans) == identifiers
