@@ -258,9 +258,9 @@ class PageDatabase:
             ).fetchone()
         return int(row[0])
 
-    def forget(self, plan: AnnotationPlan) -> None:
+    def forget(self, plan: AnnotationPlan) -> bool:
         """Remove all of those who withdrew from the plan as it is now, and of items that it lost, so that no byte of it
-        stays in the files.
+        stays in the files; whether there was something of such items.
 
         What they send later is refused. Safe to repeat, and while the page is served.
 
@@ -268,6 +268,7 @@ class PageDatabase:
             RunError: another process reads at this moment, or the database can't be written.
         """
         with self._saying_where():
+            had_items = False
             with self._writing():
                 names = self._connection.execute("SELECT rater FROM entries UNION SELECT rater FROM revisions")
                 gone = [(name,) for (name,) in names if known_rater(plan, name) in plan.withdrawn]
@@ -278,9 +279,11 @@ class PageDatabase:
                     items = self._connection.execute(f"SELECT DISTINCT item FROM {table}").fetchall()
                     lost = [row for row in items if row[0] not in plan.by_id]
                     self._connection.executemany(f"DELETE FROM {table} WHERE item = ?", lost)
+                    had_items |= bool(lost)
             self._connection.execute("VACUUM")
             if self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
                 raise sqlite3.OperationalError("another process reads it")
+            return had_items
 
     def _writing(self) -> AbstractContextManager[None]:
         return writing(self._connection)
