@@ -83,7 +83,8 @@ def forget(run: RunOrFolder, settings: ForgetSettings) -> Forgetting:
                 opened, kind, lambda index: index.filter(of_case)["id"].to_list(), {name}, by=settings.by
             )
         except InputError:  # it was killed before it wrote a plan's file
-            if not any([write_current_plan(opened, file) for file in settings.plan]):
+            had_items = [write_current_plan(opened, file) for file in settings.plan]
+            if not any(had_items):
                 raise
             done = Forgetting(kind)
     else:

@@ -244,7 +244,7 @@ def test_what_judges_saw_altered_goes_with_what_it_is_of(tmp_path: Path, capsys:
     with pytest.raises(SystemExit) as code:
         main(["forget", str(run.path), "--case", "s-1"])
     assert code.value.code == 1
-    assert "notes.txt" in capsys.readouterr().err
+    assert "notes.txt" in capsys.readouterr().out
     assert {own.transcript for own in read_judgements(run.path / FILE_NAME)} == set(kept)
     with closing(sqlite3.connect(run.path / FILE_NAME)) as store:
         texts = {zlib.decompress(text).decode() for (text,) in store.execute("SELECT text FROM pieces")}
