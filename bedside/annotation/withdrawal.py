@@ -348,18 +348,18 @@ def forget_transcripts(
     with _held(run):
         before, gone = run.index, set(chosen(run.index))
         names = {*gone, *cases}
-        others = set(before["id"]) - gone
-        judged = any(judgements_about(store, names, others) for store in _stores(run))
-        is_there = bool(gone) or judged or _failed(run, names)
+        known = names | set(before["id"])
+        judged = sum(judgements_about(store, names, known) for store in _stores(run))
+        is_there = bool(gone or judged) or _failed(run, names)
         # The report goes first: where this ends too early, the same call finds the case.
         cleared = _report_cleared(run) if is_there else ()
-        done = _without_transcripts(run, kind, gone, names, by) if is_there else Forgetting(kind)
+        done = _without_transcripts(run, kind, gone, names, by, judged) if is_there else Forgetting(kind)
     pages = [clear_page(page_folder(run, plan), plan) for plan in _plans(run).values()]
     names |= set(before["case_id"].drop_nulls()) - set(run.index["case_id"].drop_nulls())
     left = tuple(_holding(run, names))
     if cases and not (is_there or left or any(pages)):
-        known = "see its cases: bedside view"
-        raise InputError(f"no such case {', '.join(sorted(cases))}", where=str(run.path), todo=known)
+        todo = "see its cases: bedside view"
+        raise InputError(f"no such case {', '.join(cases)}", where=str(run.path), todo=todo)
     return replace(done, cleared=cleared, left=left, elsewhere=(*BESIDE, *run.waiting()))
 
 
@@ -414,7 +414,7 @@ def _failed(run: Run, names: Set[str]) -> bool:
     return path.is_file() and _without(kept := read_json(path, "record of simulations"), names) != kept
 
 
-def _without_transcripts(run: Run, kind: str, gone: set[str], names: set[str], by: str) -> Forgetting:
+def _without_transcripts(run: Run, kind: str, gone: set[str], names: set[str], by: str, judged: int) -> Forgetting:
     """As :func:`forget_transcripts`, of the run, which is held: ids are gone, and with cases they are the names."""
     is_gone, identity = pl.col("id").is_in(list(gone)), run_identity(run)
     kept = run.index.filter(~is_gone)
@@ -425,12 +425,10 @@ def _without_transcripts(run: Run, kind: str, gone: set[str], names: set[str], b
     if (run.path / PARTS_FILE).is_file():
         table = run.table(PARTS_FILE, PARTS_SCHEMA).filter(~pl.col("transcript_id").is_in(list(gone)))
         files[PARTS_FILE] = partial(write_table, table=table)
-    judgements = 0
-    others = set(kept["id"])
+    known = names | set(run.index["id"])
     for store in _stores(run):
         name = store.relative_to(run.path).as_posix()
-        judgements += judgements_about(store, names, others)
-        files[name] = partial(write_store_without, source=store, transcripts=names, others=others)
+        files[name] = partial(write_store_without, source=store, transcripts=names, known=known)
     # Records of probes, drift and simulations say of which transcript each entry is.
     for file in (*run.path.glob("*.json"), *run.path.glob("drift/*.json")):
         if file.name not in (MANIFEST, BATCHES):
@@ -462,7 +460,7 @@ def _without_transcripts(run: Run, kind: str, gone: set[str], names: set[str], b
             imports = [{**entry, **numbers} if entry.get("plan") == name else entry for entry in imports]
     rated = pl.col("transcript_id").is_in(list(gone)) | second_ids().is_in(list(gone)).fill_null(value=False)
     ratings = run.scan().filter(rated).select(pl.len()).collect().item()
-    counts = {"transcripts": len(gone), "ratings": ratings, "answers": answers, "judgements": judgements}
+    counts = {"transcripts": len(gone), "ratings": ratings, "answers": answers, "judgements": judged}
     read = manifest["transcripts"] | {"count": kept.height, "turns": int(kept["turns"].sum())}
     read |= {key: _unnamed(read[key], names) for key in ("inputs", "skipped")}
     scorings = [{**own, "missing": _unnamed(own["missing"], names)} for own in manifest["scorings"]]

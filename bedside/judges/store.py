@@ -519,26 +519,20 @@ def _set_version(connection: sqlite3.Connection) -> int:
     return FORMAT.version
 
 
-def judgements_about(path: Path, transcripts: Set[str], others: Set[str]) -> int:
+def judgements_about(path: Path, transcripts: Set[str], known: Set[str]) -> int:
     """How many judgements of a store are about transcripts, altered or not, or about pairs with one."""
-    return sum(_is_about(own.transcript, own.unit, transcripts, others) for own in read_judgements(path))
+    return sum(_is_about(own.transcript, own.unit, transcripts, known) for own in read_judgements(path))
 
 
-def _is_about(transcript: str, unit: str, transcripts: Set[str], others: Set[str]) -> bool:
+def _is_about(transcript: str, unit: str, transcripts: Set[str], known: Set[str]) -> bool:
     names = (transcript, second_id(unit)) if is_pair(unit) else (transcript,)
-    return any(unaltered_id(name, transcripts | others) in transcripts for name in names)
+    return any(unaltered_id(name, known) in transcripts for name in names)
 
 
-def write_store_without(target: Path, source: Path, transcripts: Set[str], others: Set[str]) -> None:
+def write_store_without(target: Path, source: Path, transcripts: Set[str], known: Set[str]) -> None:
     """Write a store without the judgements about transcripts, and without prompts that no other was asked with.
 
-    No byte of them stays, as it is written anew.
-
-    Args:
-        target: where it goes.
-        source: the store.
-        transcripts: ids of those that go.
-        others: ids of those that stay, which may begin as these do.
+    No byte of them stays, as it is written anew. By all known ids it is exact whose a name is.
 
     Raises:
         RunError: another process uses the source, or it can't be read or written.
@@ -550,7 +544,7 @@ def write_store_without(target: Path, source: Path, transcripts: Set[str], other
         with replacing(target) as temporary:
             shutil.copyfile(source, temporary)
             with closing(open_to_write(temporary)) as connection:
-                is_about = partial(_is_about, transcripts=transcripts, others=others)
+                is_about = partial(_is_about, transcripts=transcripts, known=known)
                 connection.create_function("is_about", 2, is_about)
                 connection.execute("DELETE FROM judgements WHERE is_about(transcript, unit)")
                 connection.execute("DELETE FROM prompts WHERE prompt NOT IN (SELECT prompt FROM judgements)")

@@ -707,9 +707,8 @@ def removed_conversations(connection: sqlite3.Connection) -> list[dict[str, Any]
         return []
     rows = connection.execute(f"SELECT *, {_sound(connection, 'removed')} AS sound FROM removed ORDER BY place")
     told = ("kind", "date", "by", "transcripts", "replies")
-    return [
-        {**{name: row[name] for name in told}, "spent": orjson.loads(row["spent"])} for row in map(_check_row, rows)
-    ]
+    read = map(_check_row, rows)
+    return [{**{name: row[name] for name in told}, "spent": orjson.loads(row["spent"])} for row in read]
 
 
 def keys_without(connection: sqlite3.Connection, name: str) -> tuple[set[str], int]:

@@ -268,12 +268,12 @@ class PageDatabase:
             RunError: another process reads at this moment, or the database can't be written.
         """
         with self._saying_where():
-            had_items = False
             with self._writing():
                 names = self._connection.execute("SELECT rater FROM entries UNION SELECT rater FROM revisions")
                 gone = [(name,) for (name,) in names if known_rater(plan, name) in plan.withdrawn]
                 digests = [(digest,) for digest in plan.withdrawn.values()]
                 self._connection.executemany("INSERT OR IGNORE INTO withdrawn (digest) VALUES (?)", digests)
+                had_items = False
                 for table in ("entries", "revisions"):
                     self._connection.executemany(f"DELETE FROM {table} WHERE rater = ?", gone)
                     items = self._connection.execute(f"SELECT DISTINCT item FROM {table}").fetchall()
