@@ -148,22 +148,25 @@ def _held(run: Run) -> Iterator[None]:
                 remove_leftovers(place / file)
 
 
-def clear_page(folder: PageFolder, plan: AnnotationPlan) -> None:
-    """Remove from a rating page's folder all of those who withdrew from its plan as it is now, and of items it lost.
+def clear_page(folder: PageFolder, plan: AnnotationPlan) -> bool:
+    """Remove from a rating page's folder all of those who withdrew from its plan as it is now, and of items it lost;
+    whether there was something of such items.
 
     Raises:
         RunError: another process reads at this moment, or something can't be written.
     """
     if folder.links_file.is_file():
         folder.links.forget(lambda name: known_rater(plan, name) in plan.withdrawn)
+    had_items = False
     if folder.database.is_file():
         with closing(PageDatabase(folder.database, plan)) as database:
-            database.forget(plan)
+            had_items = database.forget(plan)
     if folder.people.is_file():
         with closing(People(folder.people)) as people:
             for person in people.persons():
                 if known_rater(plan, person.rater) in plan.withdrawn:
                     people.forget(person.rater)
+    return had_items
 
 
 def _plans(run: Run, *plans: AnnotationPlan) -> dict[str, AnnotationPlan]:
@@ -339,21 +342,24 @@ def forget_transcripts(
         by: who removes it, for the record.
 
     Raises:
-        InputError: there is nothing of that, and nothing was ever removed.
+        InputError: there is no such case, and nothing was left of it.
         RunError: another process uses the run, or something can't be read or written.
     """
     with _held(run):
         before, gone = run.index, set(chosen(run.index))
         names = {*gone, *cases}
-        is_there = bool(gone) or _failed(run, names)
-        if not is_there and not run.manifest.get(REMOVED_KEY):
-            raise InputError("the run has nothing of that", where=str(run.path), todo="see its cases: bedside view")
-        done = _without_transcripts(run, kind, gone, names, by) if is_there else Forgetting(kind)
-        cleared = _report_cleared(run)
-    for plan in _plans(run).values():
-        clear_page(page_folder(run, plan), plan)
+        known = names | set(before["id"])
+        judged = sum(judgements_about(store, names, known) for store in _stores(run))
+        is_there = bool(gone or judged) or _failed(run, names)
+        # The report goes first: where this ends too early, the same call finds the case.
+        cleared = _report_cleared(run) if is_there else ()
+        done = _without_transcripts(run, kind, gone, names, by, judged) if is_there else Forgetting(kind)
+    pages = [clear_page(page_folder(run, plan), plan) for plan in _plans(run).values()]
     names |= set(before["case_id"].drop_nulls()) - set(run.index["case_id"].drop_nulls())
     left = tuple(_holding(run, names))
+    if cases and not (is_there or left or any(pages)):
+        todo = "see its cases: bedside view"
+        raise InputError(f"no such case {', '.join(cases)}", where=str(run.path), todo=todo)
     return replace(done, cleared=cleared, left=left, elsewhere=(*BESIDE, *run.waiting()))
 
 
@@ -398,13 +404,17 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+def _stores(run: Run) -> Iterator[Path]:
+    return (file for place in _STORES for file in sorted(run.path.glob(place)))
+
+
 def _failed(run: Run, names: Set[str]) -> bool:
     """Whether the run knows of a simulated conversation without a transcript that bears one of these names."""
     path = run.path / SIMULATIONS
     return path.is_file() and _without(kept := read_json(path, "record of simulations"), names) != kept
 
 
-def _without_transcripts(run: Run, kind: str, gone: set[str], names: set[str], by: str) -> Forgetting:
+def _without_transcripts(run: Run, kind: str, gone: set[str], names: set[str], by: str, judged: int) -> Forgetting:
     """As :func:`forget_transcripts`, of the run, which is held: ids are gone, and with cases they are the names."""
     is_gone, identity = pl.col("id").is_in(list(gone)), run_identity(run)
     kept = run.index.filter(~is_gone)
@@ -415,11 +425,10 @@ def _without_transcripts(run: Run, kind: str, gone: set[str], names: set[str], b
     if (run.path / PARTS_FILE).is_file():
         table = run.table(PARTS_FILE, PARTS_SCHEMA).filter(~pl.col("transcript_id").is_in(list(gone)))
         files[PARTS_FILE] = partial(write_table, table=table)
-    judgements = 0
-    for store in (file for place in _STORES for file in sorted(run.path.glob(place))):
+    known = names | set(run.index["id"])
+    for store in _stores(run):
         name = store.relative_to(run.path).as_posix()
-        judgements += judgements_about(store, gone)
-        files[name] = partial(write_store_without, source=store, transcripts=gone)
+        files[name] = partial(write_store_without, source=store, transcripts=names, known=known)
     # Records of probes, drift and simulations say of which transcript each entry is.
     for file in (*run.path.glob("*.json"), *run.path.glob("drift/*.json")):
         if file.name not in (MANIFEST, BATCHES):
@@ -451,7 +460,7 @@ def _without_transcripts(run: Run, kind: str, gone: set[str], names: set[str], b
             imports = [{**entry, **numbers} if entry.get("plan") == name else entry for entry in imports]
     rated = pl.col("transcript_id").is_in(list(gone)) | second_ids().is_in(list(gone)).fill_null(value=False)
     ratings = run.scan().filter(rated).select(pl.len()).collect().item()
-    counts = {"transcripts": len(gone), "ratings": ratings, "answers": answers, "judgements": judgements}
+    counts = {"transcripts": len(gone), "ratings": ratings, "answers": answers, "judgements": judged}
     read = manifest["transcripts"] | {"count": kept.height, "turns": int(kept["turns"].sum())}
     read |= {key: _unnamed(read[key], names) for key in ("inputs", "skipped")}
     scorings = [{**own, "missing": _unnamed(own["missing"], names)} for own in manifest["scorings"]]

@@ -1342,13 +1342,15 @@ def withdraw(plan: PlanOrFile, settings: WithdrawSettings) -> PlanOutcome[Withdr
     return PlanOutcome(done.plan, run, done)
 
 
-def write_current_plan(run: Run, path: str | os.PathLike[str]) -> None:
-    """Write a plan's file anew as the run holds the plan, without what was removed."""
+def write_current_plan(run: Run, path: str | os.PathLike[str]) -> bool:
+    """Write a plan's file anew as the run holds the plan, without what was removed; whether it had items of that."""
     from bedside.annotation.answer_store import PLAN, plan_path
     from bedside.annotation.plan_file import read_plan, write_plan
 
     named = read_plan(path)
-    write_plan(read_plan(plan_path(run, named, PLAN)).model_copy(update={"folder": named.folder}), path)
+    now = read_plan(plan_path(run, named, PLAN))
+    write_plan(now.model_copy(update={"folder": named.folder}), path)
+    return now.by_id.keys() != named.by_id.keys()
 
 
 @settings_class

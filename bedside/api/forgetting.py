@@ -78,9 +78,15 @@ def forget(run: RunOrFolder, settings: ForgetSettings) -> Forgetting:
         done = forget_rater(opened, name, by=settings.by)
     elif kind == "case":
         of_case = (pl.col("case_id") == name) | (pl.col("id") == name)
-        done = forget_transcripts(
-            opened, kind, lambda index: index.filter(of_case)["id"].to_list(), {name}, by=settings.by
-        )
+        try:
+            done = forget_transcripts(
+                opened, kind, lambda index: index.filter(of_case)["id"].to_list(), {name}, by=settings.by
+            )
+        except InputError:  # it was killed before it wrote a plan's file
+            had_items = [write_current_plan(opened, file) for file in settings.plan]
+            if not any(had_items):
+                raise
+            done = Forgetting(kind)
     else:
         try:
             day = date.fromisoformat(name)

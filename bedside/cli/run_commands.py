@@ -161,6 +161,8 @@ def forget(
     record = {name: getattr(done, name) for name in ("kind", *counts, "undated", "plans")}
     row = {"run": str(run), **record, "left": [str(file) for file in done.left]}
     show_records("forgotten", f"What was removed from {run}", [row])
+    if done.left:
+        raise typer.Exit(1)
 
 
 # -- ``bedside view`` ------------------------------------------------------------------------------------

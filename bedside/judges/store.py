@@ -16,9 +16,10 @@ import time
 import uuid
 import zlib
 from asyncio import Future, get_running_loop
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,7 +31,7 @@ from bedside.core.locks import hold
 from bedside.judges.ask_settings import State as State
 from bedside.judges.llm.protocol import Sampling, Served
 from bedside.judges.prompt import PromptPiece
-from bedside.ratings.names import pair_unit
+from bedside.ratings.names import is_pair, second_id, unaltered_id
 
 # -- The tables of a store of judgements ----------------------------------------------------------------
 
@@ -518,16 +519,20 @@ def _set_version(connection: sqlite3.Connection) -> int:
     return FORMAT.version
 
 
-def judgements_about(path: Path, transcripts: Collection[str]) -> int:
-    """How many judgements of a store are about transcripts, or about pairs with one."""
-    about = {*transcripts, *map(pair_unit, transcripts)}
-    return sum(not about.isdisjoint((own.transcript, own.unit)) for own in read_judgements(path))
+def judgements_about(path: Path, transcripts: Set[str], known: Set[str]) -> int:
+    """How many judgements of a store are about transcripts, altered or not, or about pairs with one."""
+    return sum(_is_about(own.transcript, own.unit, transcripts, known) for own in read_judgements(path))
 
 
-def write_store_without(target: Path, source: Path, transcripts: Collection[str]) -> None:
+def _is_about(transcript: str, unit: str, transcripts: Set[str], known: Set[str]) -> bool:
+    names = (transcript, second_id(unit)) if is_pair(unit) else (transcript,)
+    return any(unaltered_id(name, known) in transcripts for name in names)
+
+
+def write_store_without(target: Path, source: Path, transcripts: Set[str], known: Set[str]) -> None:
     """Write a store without the judgements about transcripts, and without prompts that no other was asked with.
 
-    No byte of them stays, as it is written anew.
+    No byte of them stays, as it is written anew. By all known ids it is exact whose a name is.
 
     Raises:
         RunError: another process uses the source, or it can't be read or written.
@@ -539,10 +544,9 @@ def write_store_without(target: Path, source: Path, transcripts: Collection[str]
         with replacing(target) as temporary:
             shutil.copyfile(source, temporary)
             with closing(open_to_write(temporary)) as connection:
-                connection.execute("CREATE TEMP TABLE gone (name TEXT PRIMARY KEY)")
-                names = [(name,) for transcript in transcripts for name in (transcript, pair_unit(transcript))]
-                connection.executemany("INSERT OR IGNORE INTO gone VALUES (?)", names)
-                connection.execute("DELETE FROM judgements WHERE transcript IN gone OR unit IN gone")
+                is_about = partial(_is_about, transcripts=transcripts, known=known)
+                connection.create_function("is_about", 2, is_about)
+                connection.execute("DELETE FROM judgements WHERE is_about(transcript, unit)")
                 connection.execute("DELETE FROM prompts WHERE prompt NOT IN (SELECT prompt FROM judgements)")
                 connection.execute(
                     "DELETE FROM pieces WHERE digest NOT IN (SELECT schema FROM prompts UNION "

@@ -2,7 +2,7 @@
 
 A rater is ``human:NAME``, ``judge:MODEL``, ``jury:NAME@RULE-VERSION`` or ``algorithm:NAME@VERSION``; a unit is
 ``transcript``, ``turn:INDEX`` or, where a transcript was compared with another that was shown after it, ``pair:ID``
-with the id of that other.
+with the id of that other. A transcript that was altered for a judge is ``ID [HOW]``.
 Polars is loaded by the functions that need it: a shell completes names of raters without it.
 """
 
@@ -11,6 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
+    from collections.abc import Set
+
     import polars as pl
 
 #: The unit of a rating of a whole transcript.
@@ -147,6 +149,20 @@ def second_id(unit: str) -> str:
     if not is_pair(unit):
         raise ValueError(f"{unit!r} is no pair")
     return unit.removeprefix(_PAIR)
+
+
+def altered_id(transcript: str, how: str) -> str:
+    """What a transcript is called where a judge sees it altered."""
+    return f"{transcript} [{how}]"
+
+
+def unaltered_id(name: str, transcripts: Set[str]) -> str | None:
+    """Which of these transcripts a name is of, altered once or more or not at all; None where it is of no one."""
+    while name not in transcripts:
+        name, bracket, _ = name.rpartition(" [") if name.endswith("]") else ("", "", "")
+        if not bracket:
+            return None
+    return name
 
 
 def rates_pair() -> pl.Expr:

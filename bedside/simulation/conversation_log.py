@@ -101,7 +101,7 @@ _SENT = "CREATE TABLE sent (process TEXT, actor TEXT, requests INTEGER, digest T
 #: That conversations were removed, where some were.
 _REMOVED = (
     "CREATE TABLE IF NOT EXISTS removed (place INTEGER PRIMARY KEY, kind TEXT, date TEXT, by TEXT, transcripts INTEGER,"
-    " replies INTEGER, digest TEXT)"
+    " replies INTEGER, spent TEXT, digest TEXT)"
 )
 
 
@@ -664,6 +664,10 @@ def spent_by_role(connection: sqlite3.Connection) -> dict[str, dict[str, Any]]:
     check_rows(connection, "replies")
     rows = map(dict, connection.execute(_SPENT).fetchall())
     spent = {row.pop("actor"): row for row in rows}
+    for record in removed_conversations(connection):
+        for role, gone in record["spent"].items():
+            own = spent.get(role)
+            spent[role] = gone if own is None else {name: _sum(name, own[name], gone[name]) for name in gone}
     sent = _sent_by_role(connection)
     for role in sent:
         nothing = {"replies": 0, "asked": 0, "calls": 0, "input_tokens": None, "output_tokens": None, "cost": None}
@@ -672,6 +676,12 @@ def spent_by_role(connection: sqlite3.Connection) -> dict[str, dict[str, Any]]:
         number = max(own["calls"], sent[role])
         own |= {"calls": number, "unanswered": number - own.pop("asked")}
     return dict(sorted(spent.items()))
+
+
+def _sum(name: str, *numbers: float | None) -> float | None:
+    """As :data:`_SPENT` has it: of costs, all must be known."""
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known and (name != "cost" or len(known) == len(numbers)) else None
 
 
 def _sent_by_role(connection: sqlite3.Connection) -> Counter[str]:
@@ -697,7 +707,8 @@ def removed_conversations(connection: sqlite3.Connection) -> list[dict[str, Any]
         return []
     rows = connection.execute(f"SELECT *, {_sound(connection, 'removed')} AS sound FROM removed ORDER BY place")
     told = ("kind", "date", "by", "transcripts", "replies")
-    return [{name: row[name] for name in told} for row in map(_check_row, rows)]
+    read = map(_check_row, rows)
+    return [{**{name: row[name] for name in told}, "spent": orjson.loads(row["spent"])} for row in read]
 
 
 def keys_without(connection: sqlite3.Connection, name: str) -> tuple[set[str], int]:
@@ -731,19 +742,13 @@ def write_log_without(target: Path, source: Path, keys: Iterable[str], record: M
             run("CREATE TEMP TABLE kept (key TEXT PRIMARY KEY)")
             connection.executemany("INSERT INTO kept VALUES (?)", ((key,) for key in keys))
             is_gone = "CASE instr(key, '#') WHEN 0 THEN key ELSE substr(key, 1, instr(key, '#') - 1) END NOT IN kept"
-            spent = "SELECT actor, count(*) AS number, sum(calls) AS calls FROM replies"
-            gone = run(f"{spent} WHERE {is_gone} GROUP BY actor").fetchall()
-            for row in gone:  # or they would count as requests that nobody answered
-                query = "SELECT ifnull(sum(requests), 0) AS number FROM sent WHERE actor = ?"
-                number = run(query, (row["actor"],)).fetchone()["number"]
-                run("DELETE FROM sent WHERE actor = ?", (row["actor"],))
-                cells = {"process": "kept", "actor": row["actor"], "requests": max(0, number - row["calls"])}
-                run(_insert("sent", cells), cells)
+            gone = run(_SPENT.replace("GROUP BY", f"WHERE {is_gone} GROUP BY")).fetchall()
+            replies = int(run(f"SELECT count(*) AS number FROM replies WHERE {is_gone}").fetchone()["number"])
             for table in (*_BETTER, "plan"):
                 run(f"DELETE FROM {table} WHERE {is_gone}")
             run(f"PRAGMA application_id = {run('SELECT count(*) AS number FROM plan').fetchone()['number']}")
-            replies = sum(int(row["number"]) for row in gone)
             cells = {**record, "place": len(removed_conversations(connection)), "replies": replies}
+            cells["spent"] = orjson.dumps({row.pop("actor"): row for row in map(dict, gone)}).decode()
             run(_REMOVED)
             run(_insert("removed", cells), cells)
             run("VACUUM")

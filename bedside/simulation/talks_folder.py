@@ -163,7 +163,7 @@ def forget_case(folder: Path, name: str, by: str) -> tuple[int, int]:
         How many conversations and replies were removed.
 
     Raises:
-        InputError: there is nothing of that, and nothing was ever removed.
+        InputError: there is no such case, and nothing was left of it.
         RunError: another process uses the folder, or something can't be read or written.
     """
     log = folder / LOG_FILE
@@ -172,10 +172,9 @@ def forget_case(folder: Path, name: str, by: str) -> tuple[int, int]:
         worker_logs(folder).collect()
         with opened_log(log) as connection:
             (keys, number), before = keys_without(connection, name), removed_conversations(connection)
-        if not number and not before:
-            raise InputError(
-                "the simulation has nothing of that", where=str(folder), todo="see bedside simulate status"
-            )
+        said = {key: value for key, value in checked_manifest(folder).items() if key not in ("files", "seal")}
+        if not number and said.get("removed", []) == before:  # it is written last
+            raise InputError(f"no such case {name}", where=str(folder), todo="see bedside simulate status")
         if number:
             date = datetime.now(UTC).isoformat(timespec="seconds")
             record = {"kind": "case", "date": date, "by": by, "transcripts": number}
@@ -184,7 +183,6 @@ def forget_case(folder: Path, name: str, by: str) -> tuple[int, int]:
         if typed_file.is_file():
             lines = typed_file.read_bytes().splitlines(keepends=True)
             write_bytes(typed_file, b"".join(line for line in lines if orjson.loads(line)["conversation"] in keys))
-        said = {key: value for key, value in checked_manifest(folder).items() if key not in ("files", "seal")}
         cases = {case: digest for case, digest in (said.get("cases") or {}).items() if case != name}
         write_manifest(folder, {**said, "cases": cases, **outcome(log, write_talks(folder, log))})
     return number, replies

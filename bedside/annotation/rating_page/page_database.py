@@ -258,9 +258,9 @@ class PageDatabase:
             ).fetchone()
         return int(row[0])
 
-    def forget(self, plan: AnnotationPlan) -> None:
+    def forget(self, plan: AnnotationPlan) -> bool:
         """Remove all of those who withdrew from the plan as it is now, and of items that it lost, so that no byte of it
-        stays in the files.
+        stays in the files; whether there was something of such items.
 
         What they send later is refused. Safe to repeat, and while the page is served.
 
@@ -273,14 +273,17 @@ class PageDatabase:
                 gone = [(name,) for (name,) in names if known_rater(plan, name) in plan.withdrawn]
                 digests = [(digest,) for digest in plan.withdrawn.values()]
                 self._connection.executemany("INSERT OR IGNORE INTO withdrawn (digest) VALUES (?)", digests)
+                had_items = False
                 for table in ("entries", "revisions"):
                     self._connection.executemany(f"DELETE FROM {table} WHERE rater = ?", gone)
                     items = self._connection.execute(f"SELECT DISTINCT item FROM {table}").fetchall()
                     lost = [row for row in items if row[0] not in plan.by_id]
                     self._connection.executemany(f"DELETE FROM {table} WHERE item = ?", lost)
+                    had_items |= bool(lost)
             self._connection.execute("VACUUM")
             if self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
                 raise sqlite3.OperationalError("another process reads it")
+            return had_items
 
     def _writing(self) -> AbstractContextManager[None]:
         return writing(self._connection)

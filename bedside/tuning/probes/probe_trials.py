@@ -9,6 +9,7 @@ from bedside.core.errors import DataError
 from bedside.judges.counts import Tally
 from bedside.judges.prompt import Conversation, Question, transcript_digest
 from bedside.judges.rubrics.rubric import Rubric
+from bedside.ratings.names import altered_id
 from bedside.transcripts.transcript import Transcript
 from bedside.tuning.probes.contract import (
     BASE_LINE,
@@ -151,11 +152,11 @@ class ProbeTrials:
         if lacking is not None:
             trial.missing = lacking
             return trial
-        name = f"{material.transcript.id} [{probe.name}.{variant.name}]"
+        name = altered_id(material.transcript.id, f"{probe.name}.{variant.name}")
         after = self._showing(material, variant.alter, name)
         before: Showing | str = base
         if variant.against is not None:
-            before = self._showing(material, variant.against, f"{name} [against]")
+            before = self._showing(material, variant.against, altered_id(name, "against"))
         if isinstance(after, str) or isinstance(before, str):
             trial.missing = after if isinstance(after, str) else str(before)
             return trial

@@ -14,6 +14,7 @@ from bedside.judges.questions import JudgeAnswer, QuestionGroup
 from bedside.judges.rubric_ratings import NOT_APPLICABLE
 from bedside.judges.rubrics.answer_form import RubricPart
 from bedside.judges.rubrics.rubric import Input, Rubric
+from bedside.ratings.names import altered_id
 from bedside.transcripts.language import not_english, primary_language
 from bedside.transcripts.transcript import Role, Transcript, Turn
 from bedside.tuning.probes.contract import Altered
@@ -154,7 +155,7 @@ class PassageText:
 def of_turns(transcript: Transcript, language: str) -> PassageText:
     """A conversation to be translated."""
     return PassageText(
-        f"{transcript.id} [translation {language}]", tuple((turn.role, turn.text) for turn in transcript.turns)
+        altered_id(transcript.id, f"translation {language}"), tuple((turn.role, turn.text) for turn in transcript.turns)
     )
 
 
