@@ -27,6 +27,7 @@ from bedside.simulation.conversation_log import ConversationLog, opened_log, pla
 from bedside.simulation.logged_actors import SimulationProgress
 from bedside.simulation.talks_folder import talks_overview
 from bedside.transcripts.simulation_folder import LOG_FILE
+from tests.judges.test_store import by_sql
 from tests.simulation.test_simulate import contents
 from tests.simulation.tiny import cases, install, run_tiny
 from tests.soak import budget
@@ -239,6 +240,14 @@ def test_verify_finds_rows_that_a_log_lost(tmp_path: Path, lost: str, told: str)
     run_tiny(tmp_path / "talks", clinicians=agent, cases=cases(3))
     again = [check.finding for check in bedside.verify(tmp_path / "talks").results if check.state == "changed"]
     assert again == []
+
+
+def test_a_copy_of_a_log_by_sql_lost_its_number_alone(tmp_path: Path) -> None:
+    run_tiny(tmp_path / "talks", clinicians=agent, cases=cases(3))
+    by_sql(tmp_path / "talks" / LOG_FILE)
+    assert all_as_written(bedside.verify(tmp_path / "talks").results)
+    run_tiny(tmp_path / "talks", clinicians=agent, cases=cases(3))
+    assert all_as_written(bedside.verify(tmp_path / "talks").results)
 
 
 def test_a_log_of_another_format_is_left_alone(tmp_path: Path) -> None:
