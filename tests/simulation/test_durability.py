@@ -245,7 +245,6 @@ def test_verify_finds_rows_that_a_log_lost(tmp_path: Path, lost: str, told: str)
 def test_a_copy_of_a_log_by_sql_lost_its_number_alone(tmp_path: Path) -> None:
     run_tiny(tmp_path / "talks", clinicians=agent, cases=cases(3))
     by_sql(tmp_path / "talks" / LOG_FILE)
-    assert all_as_written(bedside.verify(tmp_path / "talks").results)
     run_tiny(tmp_path / "talks", clinicians=agent, cases=cases(3))
     assert all_as_written(bedside.verify(tmp_path / "talks").results)
 
