@@ -429,7 +429,7 @@ def open_to_write(path: Path, *, alone: bool = False) -> sqlite3.Connection:
         _write_ahead(connection)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("BEGIN IMMEDIATE")
-        version = _version(connection)
+        version = FORMAT.of_database(connection, "judgements")
         if version == 0:
             for statement in TABLES.split(";"):
                 connection.execute(statement)
@@ -511,13 +511,6 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
             time.sleep(0.01)
         else:
             return
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    """The number of a store's format; a copy by SQL, as ``sqlite3 FILE .dump`` makes, has lost it."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    columns = {column for _, column, *_ in connection.execute("PRAGMA table_info(judgements)")}
-    return FORMAT.version if not version and "digest" in columns else int(version)
 
 
 def _set_version(connection: sqlite3.Connection) -> int:
@@ -683,7 +676,7 @@ def open_to_read(path: Path, patience: float = 60.0) -> sqlite3.Connection:
         connection = sqlite3.connect(address_to_read(path), timeout=patience, uri=True)
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA query_only = 1")
-        version = _version(connection)
+        version = FORMAT.of_database(connection, "judgements")
         if version == 0 and connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
             connection.close()  # whoever made it was killed before anything was in it
             connection = sqlite3.connect(":memory:")

@@ -337,7 +337,7 @@ class ConversationLog:
         run("PRAGMA journal_mode = WAL")
         run("PRAGMA synchronous = FULL")
         run("BEGIN IMMEDIATE")
-        version = _version(self._connection)
+        version = FORMAT.of_database(self._connection, "replies")
         if version == 0:
             for statement in _TABLES.split(";"):
                 run(statement)
@@ -578,7 +578,7 @@ def opened_log(path: Path) -> Iterator[sqlite3.Connection]:
     check_no_links(path.parent, "a simulation")
     with _reading(path), closing(sqlite3.connect(address_to_read(path), uri=True)) as connection:
         _with_digests(connection)
-        FORMAT.check(_version(connection), path)
+        FORMAT.check(FORMAT.of_database(connection, "replies"), path)
         yield connection
 
 
@@ -828,12 +828,6 @@ def extract_log(path: Path, source: Path, keys: Iterable[str]) -> None:
 
 def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
     return [row["name"] for row in connection.execute(f"PRAGMA main.table_info({table})")]
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    """The number of a log's format; a copy by SQL, as ``sqlite3 FILE .dump`` makes, has lost it."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    return FORMAT.version if not version and "digest" in _columns(connection, "replies") else int(version)
 
 
 def is_begun(path: Path) -> bool:
