@@ -242,14 +242,9 @@ def test_verify_finds_rows_that_a_log_lost(tmp_path: Path, lost: str, told: str)
     assert again == []
 
 
-def test_a_copy_of_a_log_by_sql_lost_its_number_alone(tmp_path: Path) -> None:
-    run_tiny(tmp_path / "talks", clinicians=agent, cases=cases(3))
+def test_a_log_of_another_format_is_left_alone_and_a_copy_by_sql_goes_on(tmp_path: Path) -> None:
+    run_tiny(tmp_path / "talks", clinicians="rules")
     by_sql(tmp_path / "talks" / LOG_FILE)
-    run_tiny(tmp_path / "talks", clinicians=agent, cases=cases(3))
-    assert all_as_written(bedside.verify(tmp_path / "talks").results)
-
-
-def test_a_log_of_another_format_is_left_alone(tmp_path: Path) -> None:
     run_tiny(tmp_path / "talks", clinicians="rules")
     with sqlite3.connect(tmp_path / "talks" / LOG_FILE) as connection:
         connection.execute("PRAGMA user_version = 9")

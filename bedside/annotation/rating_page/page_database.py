@@ -62,8 +62,7 @@ CREATE INDEX IF NOT EXISTS revisions_of ON revisions (rater, item);
 _PATIENCE = 20.0
 #: What has no number is of the first, and was made before all had one: its rows may keep no digests.
 FORMAT = Format("database of the rating page")
-#: Pages that were handed in as something else than their last answer, and numbers that are gone though nobody's and no
-#: item's were removed.
+#: Pages whose last answer isn't what was handed in, and numbers that are gone though nobody and no item was removed.
 _LOST_ANSWERS = """
 SELECT 1 FROM entries e WHERE state != 'draft' AND (state, content) IS NOT (
     SELECT state, content FROM revisions r WHERE r.item = e.item AND r.rater = e.rater ORDER BY number DESC LIMIT 1
