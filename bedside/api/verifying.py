@@ -97,7 +97,8 @@ def verify(
             if not folders[path]:
                 raise InputError("the folder has no file", where=str(path), todo="check its path")
         elif not path.is_file():
-            raise InputError("there is no such file or folder", where=str(path), todo="check its path")
+            what = "it is neither a file nor a folder" if path.exists() else "there is no such file or folder"
+            raise InputError(what, where=str(path), todo="check its path")
     signed = {folder: _read_signature(folder, settings.key) for folder in folders if settings.key is not None}
     folders |= {folder: [*_as_signed(folder, folders[folder], said)] for folder, said in signed.items()}
     checks: list[FileCheck] = []

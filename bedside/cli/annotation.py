@@ -138,7 +138,8 @@ def _say_kept(run: Run, plan: AnnotationPlan, plan_file: Path, kept: StoreSummar
     if kept.withdrawn:
         gone = counted(kept.withdrawn, "answer")
         say(f"Left out: {gone} of raters or items that were removed. Delete them where they came from.")
-    say(f"{run.path} has {counted(kept.ratings, 'rating')}, {kept.missing:,} of them missing with the reason.")
+    ratings = f"{counted(kept.ratings, 'rating')} of this plan"
+    say(f"{run.path} has {ratings}, {kept.missing:,} of them missing with the reason.")
     if kept.unfinished:
         say(f"A question has no full answer in {kept.unfinished:,} of {kept.submitted:,}: it is missing, not zero.")
     for rater, person in kept.spelt.items():

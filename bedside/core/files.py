@@ -471,6 +471,12 @@ class Format:
             todo="update bedside" if newer else self.todo,
         )
 
+    def of_database(self, connection: Any, table: str) -> int:
+        """A database's number; a copy by SQL, which lost it, is known by the column of its rows' digests."""
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        columns = [column for _, column, *_ in connection.execute(f"PRAGMA table_info({table})")]
+        return self.version if not version and "digest" in columns else int(version)
+
     def current(self, name: str, content: Any, version: int) -> Any:
         """What stands in a file of a version that is read, as the present version has it."""
         for number in range(version, self.version):

@@ -430,7 +430,7 @@ def open_to_write(path: Path, *, alone: bool = False) -> sqlite3.Connection:
         _write_ahead(connection)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("BEGIN IMMEDIATE")
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        version = FORMAT.of_database(connection, "judgements")
         if version == 0:
             for statement in TABLES.split(";"):
                 connection.execute(statement)
@@ -680,7 +680,7 @@ def open_to_read(path: Path, patience: float = 60.0) -> sqlite3.Connection:
         connection = sqlite3.connect(address_to_read(path), timeout=patience, uri=True)
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA query_only = 1")
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        version = FORMAT.of_database(connection, "judgements")
         if version == 0 and connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
             connection.close()  # whoever made it was killed before anything was in it
             connection = sqlite3.connect(":memory:")

@@ -337,7 +337,7 @@ class ConversationLog:
         run("PRAGMA journal_mode = WAL")
         run("PRAGMA synchronous = FULL")
         run("BEGIN IMMEDIATE")
-        (version,) = run("PRAGMA user_version").fetchone()
+        version = FORMAT.of_database(self._connection, "replies")
         if version == 0:
             for statement in _TABLES.split(";"):
                 run(statement)
@@ -578,7 +578,7 @@ def opened_log(path: Path) -> Iterator[sqlite3.Connection]:
     check_no_links(path.parent, "a simulation")
     with _reading(path), closing(sqlite3.connect(address_to_read(path), uri=True)) as connection:
         _with_digests(connection)
-        FORMAT.check(connection.execute("PRAGMA user_version").fetchone()["user_version"], path)
+        FORMAT.check(FORMAT.of_database(connection, "replies"), path)
         yield connection
 
 

@@ -44,6 +44,7 @@ def test_from_a_plan_to_agreement(call: Call, tmp_path: Path) -> None:
         fill_xlsx(Path(path), fill)
     code, out, _ = call("annotate", "import", "plan.json", *out.split())
     assert (code, out.startswith("16 new answers, 0 corrections, 0 there already; 16 count")) == (0, True)
+    assert "run has 32 ratings of this plan, 0 of them missing" in out
     assert "Next: bedside agree" in out
     code, out, _ = call("annotate", "import", "plan.json", "to-rate/anna.xlsx")
     assert out.startswith("0 new answers, 0 corrections,")

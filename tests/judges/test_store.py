@@ -280,6 +280,21 @@ def test_a_store_of_another_format_is_refused(path: Path) -> None:
             work(path)
 
 
+def by_sql(path: Path) -> None:
+    """A copy as ``sqlite3 FILE .dump`` makes, in its place."""
+    with closing(sqlite3.connect(path)) as connection:
+        lines = "\n".join(connection.iterdump())
+    path.unlink()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(lines)
+
+
+def test_a_copy_by_sql_lost_its_number_alone(path: Path) -> None:
+    by_sql(finish(path, named("a")))
+    assert [entry.key for entry in read(path)] == ["a"]
+    assert stored_keys(finish(path, named("b"))) == {"a", "b"}
+
+
 def test_a_place_where_nothing_can_be_put(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match="file"):

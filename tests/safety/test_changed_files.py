@@ -534,10 +534,27 @@ def test_a_database_of_the_page(made: Callable[[Path], tuple[Path, Callable[[], 
         for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
             if not table.startswith("sqlite_"):
                 connection.execute(f"ALTER TABLE {table} DROP COLUMN seal")
+        connection.execute("PRAGMA user_version = 0")
     assert [check.state for check in bedside.verify(file).results] == ["no digest"]
     assert read() == before
     assert [check.state for check in bedside.verify(file).results] == ["as written"]
     file.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "change", ["PRAGMA user_version = 0; DELETE FROM revisions WHERE number = 1",  # as earlier versions have it
+    "DELETE FROM revisions WHERE item = 'again'", "ALTER TABLE revisions DROP COLUMN seal"],
+)  # fmt: skip
+def test_an_answer_that_is_gone_from_the_page_is_noticed(change: str, tmp_path: Path) -> None:
+    """Also where the page shows a later one, or nothing."""
+    file, _ = _page(tmp_path)
+    with closing(PageDatabase(file, rating_plan(Run(tmp_path / "run")))) as database:
+        database.save("again", "anna", PageEntry("submitted"), "mark-again")
+        database.clear(["again"], "anna")
+    assert bedside.verify(file).results[0].state == "as written"
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.executescript(change)
+    assert "not as it was written: revisions" in bedside.verify(file).results[0].finding
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "ratings.parquet", "transcripts/000000.parquet", "simulations.json"])

@@ -227,6 +227,8 @@ def test_nothing_in_a_run_is_waited_for(call: Call, place: Path, name: str, kind
     for command in ("agree run", "verify run", "report run", "view run --export copy", *ALSO_REFUSED):
         code, _, err = call(*command.split())
         assert (code, str(Path("run") / name) in err, err.count("bedside: ")) == (2, True, 1), command
+    put(place / "alone", kind)
+    assert "alone: it is neither a file nor a folder" in call("verify", "alone")[2]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no such thing in a folder")

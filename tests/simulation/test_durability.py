@@ -27,6 +27,7 @@ from bedside.simulation.conversation_log import ConversationLog, opened_log, pla
 from bedside.simulation.logged_actors import SimulationProgress
 from bedside.simulation.talks_folder import talks_overview
 from bedside.transcripts.simulation_folder import LOG_FILE
+from tests.judges.test_store import by_sql
 from tests.simulation.test_simulate import contents
 from tests.simulation.tiny import cases, install, run_tiny
 from tests.soak import budget
@@ -241,7 +242,9 @@ def test_verify_finds_rows_that_a_log_lost(tmp_path: Path, lost: str, told: str)
     assert again == []
 
 
-def test_a_log_of_another_format_is_left_alone(tmp_path: Path) -> None:
+def test_a_log_of_another_format_is_left_alone_and_a_copy_by_sql_goes_on(tmp_path: Path) -> None:
+    run_tiny(tmp_path / "talks", clinicians="rules")
+    by_sql(tmp_path / "talks" / LOG_FILE)
     run_tiny(tmp_path / "talks", clinicians="rules")
     with sqlite3.connect(tmp_path / "talks" / LOG_FILE) as connection:
         connection.execute("PRAGMA user_version = 9")

@@ -60,8 +60,15 @@ CREATE INDEX IF NOT EXISTS revisions_of ON revisions (rater, item);
 """
 #: How long one process waits for another that writes, in seconds.
 _PATIENCE = 20.0
-#: What has no number is of the first.
+#: What has no number is of the first, and was made before all had one: its rows may keep no digests.
 FORMAT = Format("database of the rating page")
+#: Pages whose last answer isn't what was handed in, and numbers that are gone though nobody and no item was removed.
+_LOST_ANSWERS = """
+SELECT 1 FROM entries e WHERE state != 'draft' AND (state, content) IS NOT (
+    SELECT state, content FROM revisions r WHERE r.item = e.item AND r.rater = e.rater ORDER BY number DESC LIMIT 1
+) UNION ALL SELECT 1 FROM sqlite_sequence WHERE name = 'revisions' AND ? AND seq > (SELECT count(*) FROM revisions)
+    AND NOT EXISTS (SELECT 1 FROM withdrawn)
+"""
 
 
 class EntryConflictError(BedsideError):
@@ -272,7 +279,6 @@ class PageDatabase:
                 names = self._connection.execute("SELECT rater FROM entries UNION SELECT rater FROM revisions")
                 gone = [(name,) for (name,) in names if known_rater(plan, name) in plan.withdrawn]
                 digests = [(digest,) for digest in plan.withdrawn.values()]
-                self._connection.executemany("INSERT OR IGNORE INTO withdrawn (digest) VALUES (?)", digests)
                 had_items = False
                 for table in ("entries", "revisions"):
                     self._connection.executemany(f"DELETE FROM {table} WHERE rater = ?", gone)
@@ -280,6 +286,8 @@ class PageDatabase:
                     lost = [row for row in items if row[0] not in plan.by_id]
                     self._connection.executemany(f"DELETE FROM {table} WHERE item = ?", lost)
                     had_items |= bool(lost)
+                digests += [("",)] * had_items  # says that numbers may be gone
+                self._connection.executemany("INSERT OR IGNORE INTO withdrawn (digest) VALUES (?)", digests)
             self._connection.execute("VACUUM")
             if self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
                 raise sqlite3.OperationalError("another process reads it")
@@ -315,16 +323,18 @@ def opened_database(path: Path, schema: str, form: Format) -> sqlite3.Connection
         check_database(connection, tables)
         with suppress(sqlite3.OperationalError):  # where there is no room, rows are looked at again
             run(f"PRAGMA application_id = {crc if crc == _crc(connection) else 0}")
-    connection.executescript(schema)
-    for table in tables:
-        with writing(connection):
+    with writing(connection):
+        for statement in schema.split(";"):
+            run(statement)
+        for table in tables:
             names, keys, digest, sealed = _cells_of(connection, table)
             if not sealed:
                 run(f"ALTER TABLE {table} ADD COLUMN seal TEXT")
                 run(f"UPDATE {table} SET seal = {digest}")
-        for event in ("INSERT", f"UPDATE OF {', '.join(names)}"):
-            seal = f"UPDATE {table} SET seal = {digest} WHERE {' AND '.join(f'{key} = NEW.{key}' for key in keys)}"
-            run(f"CREATE TEMP TRIGGER {table}_{event[:6]} AFTER {event} ON main.{table} BEGIN {seal}; END")
+                run(f"PRAGMA user_version = {form.version}")
+            for event in ("INSERT", f"UPDATE OF {', '.join(names)}"):
+                seal = f"UPDATE {table} SET seal = {digest} WHERE {' AND '.join(f'{key} = NEW.{key}' for key in keys)}"
+                run(f"CREATE TEMP TRIGGER {table}_{event[:6]} AFTER {event} ON main.{table} BEGIN {seal}; END")
     return connection
 
 
@@ -341,12 +351,16 @@ def check_database(connection: sqlite3.Connection, known: Collection[str] = ()) 
     """See that all of a database is as it was written; whether its rows keep digests. A
     sqlite3.DatabaseError where it isn't, or has other tables than those that are known."""
     run = connection.execute
+    (version,) = run("PRAGMA user_version").fetchone()
     tables = [name for (name,) in run("SELECT name FROM sqlite_master WHERE type = 'table'") if name[:7] != "sqlite_"]
     wrong = [name for name in tables if known and name not in known]
     wrong += [line for (line,) in run("PRAGMA integrity_check(1)") if line != "ok"]
     sealed = {table: digest for table in tables for *_, digest, kept in [_cells_of(connection, table)] if kept}
+    wrong += [name for name in tables if version and name not in sealed]
     for table, digest in sealed.items():
         wrong += [table for _ in run(f"SELECT 1 FROM {table} WHERE seal IS NOT {digest} LIMIT 1")]
+    if {"entries", "revisions", "withdrawn"} <= {*tables}:
+        wrong += ["revisions" for _ in run(_LOST_ANSWERS, (version,))]
     if wrong:
         raise sqlite3.DatabaseError(f"not as it was written: {wrong[0]}")
     return bool(sealed)
