@@ -213,7 +213,7 @@ SAME_QUESTION = {
 
 #: What the package may take at most; each falls whenever something new makes something else unnecessary.
 BUDGET = {
-    "lines": 173_504,
+    "lines": 173_846,
     "modules": 712,
     "lines of imports, per mille": 68,
     "modules that one neighbour uses": 40,
