@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @settings_class
 class ForgetSettings:
-    """Remove a case, a rater, or what is older than a date from a run; of a simulation, cases.
+    """Remove a case, a rater, or what is older than a date from a run.
 
-    Transcripts go with their ratings, judgements, prompts, items of plans and answers, on the rating page too. The
-    report in the run goes: make it again. What is kept says that something was removed, when and how much.
+    Transcripts go with their ratings, judgements, prompts, items of plans and answers, on the rating page too; from a
+    simulation, cases alone. The report in the run goes: make it again. That something was removed is kept, and how much.
 
     Examples:
         $ bedside forget run --case p-017
