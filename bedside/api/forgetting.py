@@ -21,7 +21,7 @@ class ForgetSettings:
     """Remove a case, a rater, or what is older than a date from a run.
 
     Transcripts go with their ratings, judgements, prompts, items of plans and answers, on the rating page too; from a
-    simulation, cases alone. The report in the run goes: make it again. That something was removed is kept, and how much.
+    simulation, cases alone. The report in the run goes: make it again. That something was removed is kept.
 
     Examples:
         $ bedside forget run --case p-017
